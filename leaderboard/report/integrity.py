@@ -14,7 +14,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unkno
 from benchmark_data.files import is_unfinished
 from benchmark_data.sources import OfBase, Rendered, chain
 from leaderboard import protocol, schema
-from leaderboard.report import families, weights
+from leaderboard.report import families
 from leaderboard.scoring import candidates, verification
 from leaderboard.store import giveaways, reported, results, results_tree
 from leaderboard.store.results import Result, Sample, Scored
@@ -47,7 +47,7 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
         found += problems
     if not sound and not found and not any((Path(root) / name).exists() for name in ALONE):
         found.append(DamagedFile(f"{root} holds no results, {protocol.VERSION}/<dataset>/<method>.json."))
-    rest = (*_collisions(sound), *_strays(Path(root)), *_other(Path(root)), *weights.check(root, sound))
+    rest = (*_collisions(sound), *_strays(Path(root)), *_other(Path(root)))
     return found + list(rest)
 
 

@@ -16,7 +16,7 @@ from benchmark_data.factors import FactorSpace
 from leaderboard import protocol
 from leaderboard.properties import Column
 from leaderboard.record import About, Digests
-from leaderboard.report import families, ranking, weights
+from leaderboard.report import families, ranking
 from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import gallery, tiers
 from leaderboard.report.site.gallery import Picture
@@ -89,7 +89,6 @@ class MethodPage:
     columns: tuple[Column, ...]
     results: tuple[Result, ...]
     by_tier: dict[str, list[tuple[Table, Row]]]
-    weights: tuple[weights.Weights, ...]
 
     def columns_of(self, tier: str) -> list[Column]:
         """Return the scores that any of its rows in a tier has."""
@@ -123,7 +122,6 @@ class Contents:
         tiers: the one that the board shows first, first.
         columns: the scores of any task.
         dates: of the evaluations, in order.
-        weights: the encoders to fetch.
         files: pictures that pages show: path within the board -> content.
     """
 
@@ -132,7 +130,6 @@ class Contents:
     tiers: tuple[tiers.TierPage, ...]
     columns: tuple[Column, ...]
     dates: tuple[str, ...]
-    weights: tuple[weights.Weights, ...]
     files: dict[str, bytes]
 
 
@@ -140,7 +137,7 @@ def collect(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> Con
     """Collect what is shown of a results tree.
 
     Args:
-        root: the tree, for the pictures that lie beside the results, its audits and its weights.
+        root: the tree, for the pictures that lie beside the results, and its audits.
         found: its results.
         tables: their tables.
 
@@ -148,15 +145,13 @@ def collect(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> Con
         DamagedFile: a picture cannot be read.
     """
     files: dict[str, bytes] = {}
-    published = weights.read_all(root, found)
     names = sorted({table.task for table in tables}, key=ranking.task_order)
     return Contents(
         tasks=tuple(_task(root, name, tables, found, files) for name in names),
-        methods=_methods(found, tables, published),
+        methods=_methods(found, tables),
         tiers=tiers.pages_of(root, found, tables),
         columns=tuple(c for key, c in protocol.COLUMNS.items() if any(c in table.columns for table in tables)),
         dates=tuple(sorted({run.date.isoformat() for result in found for run in result.runs})),
-        weights=tuple(published),
         files=files,
     )
 
@@ -195,9 +190,7 @@ def _task(
     )
 
 
-def _methods(
-    found: Sequence[Result], tables: Sequence[Table], published: Sequence[weights.Weights]
-) -> tuple[MethodPage, ...]:
+def _methods(found: Sequence[Result], tables: Sequence[Table]) -> tuple[MethodPage, ...]:
     """Collect what is shown of every method."""
     results_of: dict[str, list[Result]] = {}
     for result in found:
@@ -206,18 +199,11 @@ def _methods(
     for table in tables:
         for row in table.rows:
             rows_of.setdefault(row.result.method, []).append((table, row))
-    made = []
-    for name, mine in sorted(results_of.items()):
-        made.append(_method(mine, rows_of[name], [one for one in published if one.method == name]))
-    return tuple(made)
+    return tuple(_method(mine, rows_of[name]) for name, mine in sorted(results_of.items()))
 
 
-def _method(
-    found: Sequence[Result],
-    rows: Sequence[tuple[Table, Row]],
-    published: Sequence[weights.Weights],
-) -> MethodPage:
-    """Collect what is shown of a method: its results, its rows of tables and its weights."""
+def _method(found: Sequence[Result], rows: Sequence[tuple[Table, Row]]) -> MethodPage:
+    """Collect what is shown of a method: its results and its rows of tables."""
     in_order = sorted(found, key=lambda result: ranking.task_order(result.task))
     first = in_order[0]
     by_tier: dict[str, list[tuple[Table, Row]]] = {}
@@ -232,5 +218,4 @@ def _method(
         columns=tuple(column for key, column in protocol.COLUMNS.items() if key in there),
         results=tuple(in_order),
         by_tier={tier: by_tier[tier] for tier in sorted(by_tier, key=ranking.tier_order)},
-        weights=tuple(published),
     )

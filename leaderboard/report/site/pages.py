@@ -62,9 +62,6 @@ def render(
     yield from _tiers(frame, shown)
     yield from _others(frame, shown)
     yield from shown.files.items()
-    for one in shown.weights:
-        for file in one.files:
-            yield one.name(file), (one.folder / file).read_bytes()
 
 
 def _frame(shown: Contents, papers: Sequence[Paper]) -> dict[str, Any]:
