@@ -100,8 +100,6 @@ class Dataset:
         license: SPDX identifier, or the name of a custom licence.
         homepage: where the data or its definition comes from.
         redistributable: False where the licence forbids to publish copies.
-        people: whether images or labels show people; None where it is not known. Published metadata state it.
-        photographs: True where a camera took the images, False where a computer drew them; None where it is not known.
         defects: known defects of the data, one sentence each.
         splits: name -> rows; one split ``train`` of everything unless the source has its own.
         effects: factor -> what one sees as its class id rises, or a sentence why no measure of an image shows it; see
@@ -130,8 +128,6 @@ class Dataset:
     config: str = ""
     parameters: Mapping[str, object] = dataclasses.field(default_factory=dict)
     redistributable: bool = True
-    people: bool | None = None
-    photographs: bool | None = None
     defects: tuple[str, ...] = ()
     splits: Mapping[str, range] = dataclasses.field(default_factory=dict)
     effects: Mapping[str, Effect | str] = dataclasses.field(default_factory=dict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -90,12 +90,6 @@ class Factor:
             "values": [None if math.isnan(value) else value for value in self.values],
             "labels": list(self.labels),
         }
-
-    @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> Factor:
-        """Return the factor that `as_json` described."""
-        values = [math.nan if value is None else value for value in said["values"]]
-        return cls(said["name"], values, said["kind"], said["unit"], said["labels"])
 
 
 def _names(values: Sequence[float]) -> tuple[str, ...]:

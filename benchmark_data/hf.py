@@ -333,7 +333,6 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
             f"{theirs if parallel.has_name(dataset) else own}"
         )
     records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
-    # Of another kind: `offaxis data get` has a record of this name, too.
     names = {one["name"] if isinstance(one, dict) and "name" in one else "other files" for one in records}
     others = names - {dataset.name}
     if others:

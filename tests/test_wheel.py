@@ -160,7 +160,6 @@ def test_the_wheel_and_what_it_requires_are_light(wheel):
         (["offaxis", "data", "info", "sprites2d"], "737,280"),
         (["offaxis", "data", "info", "xyobject/plain", "--splits"], "composition"),
         (["offaxis", "data", "show", "xyobject", "--out", "sheet.png"], "sheet.png: "),
-        (["offaxis", "data", "get", "xyobject", "--split", "train[:3]", "--to", "got"], "3 images"),
         (["offaxis", "data", "verify", "xyobject"], " ok"),
         (["offaxis", "data", "prepare", "xyobject"], "75,000 images, ready"),
         (["offaxis", "data", "info", "sprites2d_perturbed/vae_eps10"], "on disk|rendered"),

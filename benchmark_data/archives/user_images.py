@@ -21,8 +21,8 @@ from benchmark_data.archives import picture_files
 from benchmark_data.archives.picture_files import PictureFiles
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisWarning, needs
-from benchmark_data.factors import Factor, FactorTable, Indices, with_values
-from benchmark_data.files import limit, read_json
+from benchmark_data.factors import Factor, FactorTable, Indices
+from benchmark_data.files import limit
 from benchmark_data.types import Images, Source
 
 __all__ = ["from_folder", "from_images"]
@@ -32,9 +32,6 @@ HELD = 2**30
 
 MOST_TABLE = 2**26
 """Bytes of a table of labels, at most, unless the environment variable ``OFFAXIS_MAX_TABLE`` says otherwise."""
-
-ABOUT = "offaxis.json"
-"""Says which images a folder of ``get`` holds, or will hold, and what its factors are."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,9 +128,8 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
 
     With a CSV file in the folder, its rows are the pictures, in its order. The column ``file_name``, or the first one
     where there is none, names the files, relative to the folder. Every other column becomes a factor whose classes are
-    its different values in order: ordinal where all are numbers, categorical where they are texts. In a folder that
-    ``offaxis data get`` wrote, ``offaxis.json`` declares the factors, and the columns ``label_<factor>`` hold their
-    class ids. Pictures that the table does not name are left out, with a warning. Hidden files are left out.
+    its different values in order: ordinal where all are numbers, categorical where they are texts. Pictures that the
+    table does not name are left out, with a warning. Hidden files are left out.
 
     A picture may have up to 4 million pixels and a table 64 MiB; the environment variables ``OFFAXIS_MAX_PIXELS`` and
     ``OFFAXIS_MAX_TABLE`` raise these limits.
@@ -152,7 +148,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
         InvalidInput: there is no such folder, no picture in it, or more than one CSV file; the CSV file cannot be read,
             has no rows, does not name files, or a value is missing; pictures differ in size or have more than 8 bits
             a channel; or the name is taken.
-        DamagedFile: a picture is not there or cannot be read, or ``offaxis.json`` does not hold what it should.
+        DamagedFile: a picture is not there or cannot be read.
 
     Example:
         >>> import tempfile
@@ -188,12 +184,10 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     read = _read_table(table)
     column = "file_name" if "file_name" in read else str(read.columns[0])
     paths = _named_pictures(table, read, column)
-    known = {factor.name: factor for factor in _known_factors(folder / ABOUT)}
-    labels: dict[str, NDArray[Any]] = {name: _class_ids(table, read, factor) for name, factor in known.items()}
-    if not known:
-        for factor in read.columns.drop(column):
-            values = read[factor]
-            labels[str(factor)] = values.to_numpy() if values.dtype.kind in "biuf" else values.to_numpy(str)
+    labels: dict[str, NDArray[Any]] = {}
+    for factor in read.columns.drop(column):
+        values = read[factor]
+        labels[str(factor)] = values.to_numpy() if values.dtype.kind in "biuf" else values.to_numpy(str)
     unnamed = sorted(set(picture_files.listed(folder)) - set(paths))
     if unnamed:
         warnings.warn(
@@ -202,7 +196,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
             OffaxisWarning,
             stacklevel=2,
         )
-    return _of_files(name, paths, labels, known)
+    return _of_files(name, paths, labels)
 
 
 def _read_table(table: Path) -> Any:
@@ -260,39 +254,14 @@ def _named_pictures(table: Path, read: Any, column: str) -> tuple[Path, ...]:
     return paths
 
 
-def _known_factors(path: Path) -> list[Factor]:
-    """Read the factors that a folder's record declares: none where there is no record."""
-    if not path.is_file():
-        return []
-    try:
-        return [Factor.from_json(said) for said in read_json(path)["factors"]]
-    except (AttributeError, LookupError, TypeError, ValueError) as error:  # of which ours are kinds
-        raise DamagedFile(
-            f"factors of {path}: expected name, kind, unit, values and labels of each. Write the folder again."
-        ) from error
-
-
-def _class_ids(table: Path, read: Any, factor: Factor) -> NDArray[np.int64]:
-    """Return the column of class ids of a factor that a folder's record declares."""
-    ids = read.get(f"label_{factor.name}")
-    if ids is None or ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= factor.size:
-        raise InvalidInput(
-            f"column 'label_{factor.name}' of {table}: expected class ids from 0 to {factor.size - 1}, as {ABOUT} says."
-        )
-    found: NDArray[np.int64] = ids.to_numpy()
-    return found
-
-
-def _of_files(
-    name: str, paths: tuple[Path, ...], labels: Mapping[str, ArrayLike], known: Mapping[str, Factor] | None = None
-) -> Dataset:
+def _of_files(name: str, paths: tuple[Path, ...], labels: Mapping[str, ArrayLike]) -> Dataset:
     """Make a dataset of picture files, after a look at the head of each."""
     shape = picture_files.common_shape(paths)
     source: Source = PictureFiles(paths, shape)
     if len(paths) * math.prod(shape) <= HELD:
         rows = np.arange(len(paths))
         source = InMemory(source.images(rows, rows[:, None]))
-    return _dataset(name, source, shape, len(paths), labels, known)
+    return _dataset(name, source, shape, len(paths), labels)
 
 
 def _check_name(name: str, remedy: str = "") -> None:
@@ -311,14 +280,9 @@ def _dataset(
     shape: tuple[int, int, int],
     count: int,
     labels: Mapping[str, ArrayLike],
-    known: Mapping[str, Factor] | None = None,
 ) -> Dataset:
-    """Declare a dataset of the user's own images. Labels are class ids where the factor is known."""
-    known = known or {}
-    columns = [
-        _occurring(known[column], values) if column in known else _column(column, values, count)
-        for column, values in labels.items()
-    ]
+    """Declare a dataset of the user's own images."""
+    columns = [_column(column, values, count) for column, values in labels.items()]
     table = np.stack([ids for _, ids in columns], axis=1) if columns else np.empty((count, 0), np.int64)
     return Dataset(
         name=name,
@@ -398,12 +362,6 @@ def _columns(what: str, labels: Any) -> Mapping[str, ArrayLike]:
                 f"name of a factor among {what}: expected a text, received {name!r}. Name the columns, such as 'kind'."
             )
     return columns
-
-
-def _occurring(factor: Factor, ids: ArrayLike) -> tuple[Factor, NDArray[np.int64]]:
-    """Return a known factor with those of its values that occur, and the class ids among them."""
-    classes, places = np.unique(np.asarray(ids), return_inverse=True)
-    return with_values(factor, classes.tolist()), places.astype(np.int64)
 
 
 def _column(name: str, values: ArrayLike, count: int) -> tuple[Factor, NDArray[np.int64]]:

@@ -12,7 +12,7 @@ import typer
 import benchmark_data
 from benchmark_data import console
 from benchmark_data.archives import downloads
-from benchmark_data.commands.arguments import Name, NameOrFolder, names_like
+from benchmark_data.commands.arguments import NameOrFolder, names_like
 from benchmark_data.console import out, say
 from benchmark_data.errors import needs
 from benchmark_data.files import check_ending, write_json, written_atomically
@@ -226,30 +226,6 @@ def prepare(
             for note, found in cached.store().meta["notes"].items():
                 say(f"  {note}: {found}")
         say(f"  quick digest: pixels {digest.pixels}, factors {digest.factors}")
-
-
-@app.command()
-def get(
-    name: Name,
-    to: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to write.")],
-    split: Annotated[str | None, typer.Option(help="Such as train[:1000] or train[:10%]+test. Default: all.")] = None,
-) -> None:
-    """Write images as PNG files and their factors as one CSV file, for any tool.
-
-    metadata.csv has a line for each image: its file, its row, and the class id and
-    the value of each factor. It is written last: a folder that has it is complete.
-    The same command continues after an interruption.
-    """
-    dataset = benchmark_data.load(name)
-    from benchmark_data import reading
-    from benchmark_data.publish import pictures
-
-    dataset.prepare()
-    rows = reading.rows_of(dataset, split)
-    with console.progress() as bars:
-        bar = bars.add_task(f"{dataset.id}: images written", total=len(rows))
-        file = pictures.write(dataset, rows, to, split=split, progress=lambda n: bars.advance(bar, n))
-    say(f"{file}: {len(rows):,} images")
 
 
 @app.command()

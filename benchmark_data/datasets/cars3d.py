@@ -106,8 +106,6 @@ def _dataset(source: Cached, method: str) -> Dataset:
   year = {2015}
 }""",
         license="unstated",
-        people=False,
-        photographs=False,
         redistributable=False,
         homepage="http://www.scottreed.info/",
         effects=expected_effects.as_published(source.space.names),

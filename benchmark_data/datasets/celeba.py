@@ -192,8 +192,6 @@ def _dataset(source: Cached, method: str, description: str) -> Dataset:
   year = {2015}
 }""",
         license="CelebA agreement: non-commercial research only, no redistribution",
-        people=True,
-        photographs=True,
         redistributable=False,
         homepage="http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html",
         effects=expected_effects.as_published(source.space.names),

@@ -218,8 +218,6 @@ DATASET = Dataset(
 }""",
     effects=EFFECTS,
     license="Apache-2.0",
-    people=False,
-    photographs=False,
     homepage="https://github.com/google-deepmind/dsprites-dataset",
     defects=(
         "Orientations 0 and 39 are both upright (0 and 2 pi): their images are the same, 18,432 of them twice.",

@@ -114,8 +114,6 @@ def _dataset(config: str, factors: tuple[Factor, ...], download: Download, what:
   archivePrefix = {arXiv}
 }""",
         license="CC-BY-4.0",
-        people=False,
-        photographs=config in ("real", "complex"),
         homepage="https://github.com/rr-learning/disentanglement_dataset",
         effects=expected_effects.as_published(archive.space.names),
         defects=defects,

@@ -353,8 +353,6 @@ DATASET = Dataset(
   year = {2018}
 }""",
     license="MIT",
-    people=False,
-    photographs=False,
     homepage="https://github.com/deepmind/3d-shapes",
     effects=EFFECTS,
 )

@@ -97,8 +97,6 @@ DATASET = Dataset(
     ),
     citation=f"{xysquares.CITATION}\n\n{room3d.DATASET.citation}",
     license="MIT",
-    people=False,
-    photographs=False,
     homepage="https://arxiv.org/abs/2202.13341",
     effects=EFFECTS,
 )

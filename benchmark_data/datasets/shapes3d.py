@@ -102,8 +102,6 @@ DATASET = Dataset(
   year = {2018}
 }""",
     license="Apache-2.0",
-    people=False,
-    photographs=False,
     homepage="https://github.com/google-deepmind/3d-shapes",
     effects=expected_effects.as_published(ARCHIVE.space.names),
     defects=(

@@ -223,8 +223,6 @@ def _dataset(
   year = {2004}
 }""",
         license="research purposes only, not to be sold",
-        people=False,
-        photographs=True,
         redistributable=False,
         homepage="https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/",
         effects=expected_effects.as_published(source.space.names),

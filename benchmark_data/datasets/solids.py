@@ -336,8 +336,6 @@ DATASET = Dataset(
   archivePrefix = {arXiv}
 }""",
     license="MIT",
-    people=False,
-    photographs=False,
     homepage="https://implicit-pdf.github.io",
     effects={
         "shape": expected_effects.Effect("is less compact", spread, order=("icosa", "cube", "cyl", "cone", "tet"))

@@ -76,8 +76,6 @@ def _dataset(spacing: int) -> Dataset:
         ),
         citation=f"{xysquares.CITATION}\n\n{sprites2d.DATASET.citation}",
         license="MIT",
-        people=False,
-        photographs=False,
         homepage="https://arxiv.org/abs/2202.13341",
         effects=dsprites.EFFECTS,
         defects=(

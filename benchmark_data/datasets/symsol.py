@@ -131,8 +131,6 @@ def _dataset(source: Cached, method: str, description: str) -> Dataset:
   archivePrefix = {arXiv}
 }""",
         license="unstated",
-        people=False,
-        photographs=False,
         redistributable=False,
         homepage="https://implicit-pdf.github.io",
         effects=expected_effects.as_published(source.space.names),

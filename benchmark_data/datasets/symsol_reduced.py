@@ -97,8 +97,6 @@ def _dataset(source: Archive) -> Dataset:
 
 {symsol.NATIVE.citation}""",
         license="unstated",
-        people=False,
-        photographs=False,
         redistributable=False,
         homepage="https://data.kent.ac.uk/436/",
         effects=expected_effects.as_published(source.space.names),

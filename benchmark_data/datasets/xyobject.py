@@ -115,8 +115,6 @@ def _dataset(config: str, space: FactorSpace, what: str) -> Dataset:
   url = {https://github.com/nmichlo/disent}
 }""",
         license="MIT",
-        people=False,
-        photographs=False,
         homepage="https://github.com/nmichlo/disent",
         effects={**PLACE_EFFECTS, **(COLOUR_EFFECTS if config == "shaded" else PALETTE_EFFECTS)},
     )

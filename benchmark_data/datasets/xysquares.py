@@ -110,8 +110,6 @@ def _dataset(spacing: int) -> Dataset:
         ),
         citation=CITATION,
         license="MIT",
-        people=False,
-        photographs=False,
         homepage="https://arxiv.org/abs/2202.13341",
         effects=EFFECTS,
     )

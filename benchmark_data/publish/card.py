@@ -7,6 +7,7 @@ configs can be published in any order, and again.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -15,8 +16,6 @@ import numpy as np
 import benchmark_data
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import UnknownName
-from benchmark_data.factors import FactorSpace
-from benchmark_data.publish import datasheet
 from benchmark_data.publish import records as encoding
 
 RECORD = "offaxis.json"
@@ -24,16 +23,6 @@ RECORD = "offaxis.json"
 
 SHEET = "contact_sheet.png"
 """Name of a config's contact sheet."""
-
-HEADINGS = {
-    "Motivation": "motivation",
-    "Composition": "composition",
-    "Collection": "collection",
-    "Personal information": "people",
-    "Uses": "uses",
-    "Limits": "limits",
-}
-"""The datasheet's headings, and the keys of `datasheet.datasheet` below them."""
 
 HUB_LICENSES = frozenset(
     (
@@ -82,10 +71,6 @@ def record(
         "homepage": dataset.homepage,
         "citation": dataset.citation,
         "defects": list(dataset.defects),
-        "people": dataset.people,
-        "photographs": dataset.photographs,
-        "made": datasheet.made(dataset),
-        "grid": isinstance(dataset.space, FactorSpace),
         "image_shape": list(dataset.image_shape),
         "factors": [factor.as_json() for factor in dataset.space.factors],
         "extras": {
@@ -128,7 +113,7 @@ def readme(records: Sequence[Record]) -> str:
         *("## Configs", "", *_configs(records)),
         *("## Records", "", *_fields(main), ""),
         *("## Factors", "", *_factors(records)),
-        *("## Datasheet", "", *_datasheet(records)),
+        *("## Known defects", "", *_defects(records)),
         *("## Digests", "", *_digests(records)),
         *("## Licence", "", *sorted({r["license"] for r in records}), ""),
         *(["## Citation", "", *_citations(records)] if any(r["citation"] for r in records) else []),
@@ -186,15 +171,12 @@ def _factors(records: Sequence[Record]) -> list[str]:
     return lines
 
 
-def _datasheet(records: Sequence[Record]) -> list[str]:
-    """Write the sentences of the datasheet, heading by heading."""
-    lines: list[str] = []
-    sheets = [(r["config"], datasheet.datasheet(r)) for r in records]
-    for title, field in HEADINGS.items():
-        lines += [f"### {title}", ""]
-        for sentences, names in _grouped((name, sheet[field]) for name, sheet in sheets):
-            lines += [f"{_where(names, records)}{' '.join(sentences)}", ""]
-    return lines
+def _defects(records: Sequence[Record]) -> list[str]:
+    """List what is known to be wrong with the data."""
+    lines = []
+    for defects, names in _grouped((r["config"], r["defects"]) for r in records if r["defects"]):
+        lines += [f"{_where(names, records)}{' '.join(defects)}", ""]
+    return lines or ["None are known.", ""]
 
 
 def _where(names: Sequence[str], records: Sequence[Record]) -> str:
@@ -255,7 +237,9 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def _papers(records: Sequence[Record]) -> list[str]:
-    return list(dict.fromkeys(number for r in records for number in datasheet.papers(r["citation"])))
+    """List the arXiv numbers in BibTeX, each once, in order."""
+    citations = "\n".join(r["citation"] for r in records)
+    return list(dict.fromkeys(re.findall(r"eprint\s*=\s*[{\"](\d{4}\.\d{4,5})", citations)))
 
 
 def natural(name: str) -> list[tuple[int, str]]:

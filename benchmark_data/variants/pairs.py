@@ -230,18 +230,11 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
         ),
         citation="\n\n".join(dict.fromkeys((CITATION, source.citation, target.citation))),
         license=source.license if alike else f"{source.license} ({source_name}); {target.license} ({target_name})",
-        people=_either(source.people, target.people),
-        photographs=_either(source.photographs, target.photographs),
         redistributable=source.redistributable and target.redistributable,
         homepage="https://arxiv.org/abs/2304.10767",
         effects=dict.fromkeys(space.names, "Labels of either side are held to its images where that dataset is."),
         defects=tuple(f"{side.id}: {defect}" for side in (source, target) for defect in side.defects),
     )
-
-
-def _either(source: bool | None, target: bool | None) -> bool | None:
-    """Describe what holds of a pair: what holds of either side, unless one side does not say."""
-    return None if source is None or target is None else source or target
 
 
 def sides(pair: Dataset) -> Mapping[str, Side]:

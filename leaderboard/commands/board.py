@@ -143,15 +143,15 @@ def build(
 def check(
     root: Results = PUBLISHED,
     against: Annotated[
-        str, typer.Option(metavar="TREE|REVISION", help="An earlier copy, or a git revision: no score may have moved.")
-    ] = "",
+        Path | None, typer.Option(metavar="TREE", help="An earlier copy of the tree: no score may have moved.")
+    ] = None,
 ) -> None:
     """Check a results tree, and list all that is wrong. Exit status 1 if anything is."""
     from leaderboard.report import integrity
 
     problems = integrity.check(root)
     report(str(root), problems)
-    if against:
+    if against is not None:
         drift = integrity.moved(root, against)
         report(f"scores of {root} against {against}", drift)
         problems += drift

@@ -154,14 +154,12 @@ def submit(
 def _begun(folder: Path, method: str, tasks: Sequence[str], tier: str, seeds: int) -> None:
     """Make a submission's folder: a template to fill in, and the rows to encode for each task."""
     from leaderboard import protocol
-    from leaderboard.scoring import remarks, submission, verification
+    from leaderboard.scoring import submission, verification
 
     if not method or not tasks:
         raise InvalidInput(f"{folder} holds no submission. Begin one with --method NAME --task TASK.")
     file = submission.init(folder, method, tasks, tier=tier, seeds=seeds)
     chosen = [protocol.task(name) for name in tasks]
-    for sentence in remarks.alone({one.id for one in chosen}, tier, published(one.dataset for one in chosen)):
-        console.warn(sentence)
     for name, one in zip(tasks, chosen, strict=True):
         if not verification.may_be_verified(one):
             console.warn(f"{one.id} leaves too few rows to verify an encoder on: a submission is shown, and not ranked")
@@ -254,8 +252,6 @@ def _printed(found: Sequence[Result], doubts: Iterable[str], into: Path | None) 
         tasks = {result.task for result in found if tier in result.tiers}
         others = [r for r in board if r.task in tasks and (r.task, r.method) not in own]
         out.print(formats.terminal([*(r for r in found if tier in r.tiers), *others], tier))
-        for sentence in remarks.alone(tasks, tier, board):
-            console.warn(sentence)
     for sentence in (*doubts, *remarks.outliers(found, board)):
         console.warn(sentence)
     if into is not None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
 from benchmark_data.files import is_unfinished
 from benchmark_data.sources import OfBase, Rendered, chain
-from leaderboard import protocol, schema
+from leaderboard import protocol
 from leaderboard.report import families
 from leaderboard.scoring import candidates, verification
 from leaderboard.store import giveaways, reported, results, results_tree
@@ -199,24 +197,24 @@ def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[
 
     Args:
         root: the results tree.
-        before: an earlier copy of the tree, or a git revision of the repository that the tree lies in.
+        before: an earlier copy of the tree.
 
     Returns:
-        One problem for each score that moved by more than ``results.DRIFT``, each run that vanished, each tier of a row
-        that is no longer verified, and whatever is said otherwise of a method, under the same protocol version. To take
-        a result back, put it in quarantine.
+        One problem for each score that moved by more than ``results.DRIFT`` and each run that vanished, under the same
+        protocol version. To take a result back, put it in quarantine.
 
     Raises:
         DamagedFile: the earlier state cannot be read.
     """
-    old = results_tree.read_all(before) if Path(before).is_dir() else list(_at_revision(Path(root), str(before)))
+    if not Path(before).is_dir():
+        raise InvalidInput(f"--against: expected the folder of an earlier copy of {root}, received {before}.")
+    old = results_tree.read_all(before)
     new = {(result.task, result.method): result for result in results_tree.read_all(root)}
     problems: list[OffaxisError] = []
     for result in old:
         what = f"{result.method} on {result.task}"
         there = new.get((result.task, result.method))
         runs = {(run.tier, run.seed): run for run in there.runs} if there else {}
-        problems += _less_said(what, result, there) if there else []
         for run in result.runs:
             now = runs.get((run.tier, run.seed))
             if now is None:
@@ -235,41 +233,3 @@ def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[
                 for key, then, value in results_tree.drifted(run, now)
             ]
     return problems
-
-
-def _less_said(what: str, before: Result, now: Result) -> Iterator[OffaxisError]:
-    """Find what a row said of its method and no longer says, and the tiers in which it is trusted less."""
-    gone = {
-        name: (then, "") for name, then in before.about.model_dump().items() if then and not getattr(now.about, name)
-    }
-    for name, (then, after) in (results_tree.retold(before.about, now.about) | gone).items():
-        yield InvalidInput(
-            f"{what}: about.{name}: expected {then[:80]!r}, as published, received {after[:80]!r}. Another method "
-            "takes another name; a maintainer may mean a change, and merge it."
-        )
-    for tier in before.tiers:
-        if (then := before.trust(tier)) == "verified" and now.of(tier) and now.trust(tier) != then:
-            yield InvalidInput(
-                f"{what}: trust, tier {tier}: expected verified, as published, received {now.trust(tier)}."
-            )
-
-
-def _at_revision(root: Path, revision: str) -> Iterator[Result]:
-    """Read a tree as it was at a git revision."""
-
-    def git(*arguments: str) -> bytes:
-        try:
-            done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=True)
-        except FileNotFoundError as error:
-            raise DamagedFile("git: expected the program git, received no such program.") from error
-        except subprocess.CalledProcessError as error:
-            given = error.stderr.decode(errors="replace").strip().partition("\n")[0]
-            raise DamagedFile(
-                f"{root} at {revision}: expected an earlier copy of the tree, or a git revision, received {given}."
-            ) from error
-        return done.stdout
-
-    listed = git("ls-tree", "-r", "-z", "--name-only", "--end-of-options", revision, "--", ".").decode().split("\0")
-    for name in listed:
-        if re.match(r"v\d+/.*\.json$", name):
-            yield schema.validated(Result, git("show", f"{revision}:./{name}"), f"{name} at {revision}")

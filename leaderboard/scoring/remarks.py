@@ -1,36 +1,14 @@
-"""Remarks on what was handed in: nothing to compare with, no rank, scores that a reviewer should look at. Internal."""
+"""Remarks on what was handed in: no rank, scores that a reviewer should look at. Internal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from leaderboard import protocol
 from leaderboard.scoring import verification
 from leaderboard.scoring.candidates import Candidate
-from leaderboard.store import results, results_tree
+from leaderboard.store import results
 from leaderboard.store.results import Result
-
-
-def alone(tasks: Iterable[str], tier: str, published: Sequence[Result]) -> list[str]:
-    """Describe where there is nothing to compare a submission with, though there is in another tier.
-
-    Args:
-        tasks: those of the submission.
-        tier: that of the submission.
-        published: results that are on the board.
-
-    Returns:
-        One sentence for each such task.
-    """
-    sentences = []
-    for task in sorted(tasks):
-        tiers = sorted({name for result in published if result.task == task for name in result.tiers})
-        if tiers and tier not in tiers:
-            sentences.append(
-                f"{task}: nothing is published in tier {tier} to compare with, but in {' and '.join(tiers)}. "
-                'The tier stands in submission.json: "tier".'
-            )
-    return sentences
 
 
 def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), *, tier: str = "") -> list[str]:
@@ -78,12 +56,10 @@ def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]
         published: results that are on the board.
 
     Returns:
-        One sentence for each method whose name is on the board already, with what the two say otherwise; for each score
-        of a table above that of the ground-truth factors or below that of the random encoder, each claim that is off by
-        more than ``results.DRIFT``, and each mark.
+        One sentence for each score of a table above that of the ground-truth factors or below that of the random
+        encoder, each claim that is off by more than ``results.DRIFT``, and each mark.
     """
-    published = tuple(published)
-    sentences = list(_namesakes(scored, published))
+    sentences = []
     there = {(result.task, result.method): result for result in published}
     for result in scored:
         for tier, summaries in result.summary.items():
@@ -105,27 +81,3 @@ def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]
                         f"{result.task}: {key} of seed {run.seed} was claimed as {claim:.3f} and is {found_here:.3f}."
                     )
     return sentences
-
-
-def _namesakes(scored: Sequence[Result], published: Sequence[Result]) -> Iterator[str]:
-    """Describe how methods differ from those of the same name that are published."""
-    for method in sorted({result.method for result in scored}):
-        ours = [result for result in scored if result.method == method]
-        others = [result for result in published if result.method == method]
-        if not others:
-            continue
-        differ: dict[str, tuple[str, str]] = {}
-        for other in others:
-            differ |= results_tree.retold(other.about, ours[0].about)
-        said = [f"{name} was {then!r} and is {now!r}" for name, (then, now) in differ.items()]
-        if said or any(run.status != "reproduced" for result in ours for run in result.runs):
-            yield (
-                f"{method} is the name of a method on the board: is this the same one, by the same people? "
-                f"What is said of it {'differs: ' + '; '.join(said) if said else 'is the same'}."
-            )
-        by_row = {(other.task, tier): other for other in others for tier in other.tiers}
-        for result in ours:
-            for tier in result.tiers:
-                row = by_row.get((result.task, tier))
-                if row and (then := row.trust(tier)) != (now := result.trust(tier)):
-                    yield f"{result.task}: {method} is {then} in tier {tier} on the board, and {now} here."

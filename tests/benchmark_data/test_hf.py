@@ -199,17 +199,16 @@ def test_the_card_of_ones_own_images_names_nothing_that_is_not_there(tmp_path):
     assert text.endswith("## Licence\n\nmine\n")
 
 
-def test_a_card_says_where_images_and_labels_come_from(tiny_grid, published, tmp_path):
+def test_a_card_names_the_paper_and_the_defects(tiny_grid, tmp_path):
     hf.publish(tiny_corner(), tmp_path)
     text = (tmp_path / "README.md").read_text()
     head = yaml.safe_load(text.split("---\n")[1])
     assert head["language"] == ["en"]
     assert "<https://arxiv.org/abs/2202.13341>" in text  # the paper of XYSquares
-    headings = [line.removeprefix("### ") for line in text.partition("## Datasheet")[2].splitlines()]
-    assert [heading for heading in headings if heading in card.HEADINGS] == list(card.HEADINGS)
-    assert "no image and no label shows or describes a person" in text
-    unknown = (published / "README.md").read_text()  # a dataset whose file does not say who is in the images
-    assert "### Personal information\n\nThe dataset's file does not say.\n" in unknown
+    assert "## Known defects\n\nNone are known.\n" in text
+    named = dataclasses.replace(tiny_corner(), defects=("Two images are upside down.",))
+    hf.publish(named, tmp_path / "named")
+    assert "## Known defects\n\nTwo images are upside down.\n" in (tmp_path / "named" / "README.md").read_text()
 
 
 def test_row_groups_hold_a_hundred_rows_whatever_the_batches(tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import pickle
 
 import numpy as np
@@ -12,8 +11,6 @@ import pytest
 import benchmark_data
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, from_folder, from_images
 from benchmark_data.errors import OffaxisWarning
-from benchmark_data.factors import with_values
-from benchmark_data.publish import pictures
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (5, 8, 12, 3), np.uint8)
 
@@ -284,46 +281,6 @@ def test_folders_that_will_not_do(folder):
         from_folder(folder)
     with pytest.raises(InvalidInput, match="no published dataset's name"):
         from_folder(folder, "sprites2d")
-
-
-def test_what_is_written_as_pictures_is_read_with_the_datasets_factors(tmp_path):
-    """``offaxis data get`` writes two columns for each factor, and the row."""
-    dataset = benchmark_data.load("sprites2d_spaced/spacing_8")
-    pictures.write(dataset, range(120), tmp_path)
-    data = from_folder(tmp_path, "mine")
-    varying = [name for name in dataset.space.names if len(set(dataset.values(range(120), [name]).ravel())) > 1]
-    assert data.space.names == dataset.space.names
-    np.testing.assert_array_equal(data.values(range(120), varying), dataset.values(range(120), varying))
-    np.testing.assert_array_equal(data.images(range(120)), dataset.images(range(120)))
-
-
-def test_what_is_written_as_pictures_keeps_what_its_factors_are(tmp_path):
-    """Kinds, units and names decide what is measured: shapes have no order, and angles go round."""
-    dataset = benchmark_data.load("sprites2d_spaced/spacing_8")
-    rows = np.arange(0, len(dataset), len(dataset) // 300)
-    pictures.write(dataset, rows, tmp_path)
-    data = from_folder(tmp_path, "mine")
-    for found, factor, ids in zip(data.space.factors, dataset.space.factors, dataset.labels(rows).T, strict=True):
-        assert found == with_values(factor, np.unique(ids).tolist())
-    np.testing.assert_array_equal(data.values(range(len(rows))), dataset.values(rows))
-    assert data.space.factors[data.space.column("shape")].kind == "categorical"
-
-
-def test_a_folders_record_that_does_not_hold_its_factors_is_refused(tmp_path):
-    dataset = benchmark_data.load("sprites2d_spaced/spacing_8")
-    pictures.write(dataset, range(120), tmp_path)
-    record = json.loads((tmp_path / "offaxis.json").read_text("utf-8"))
-    shape = record["factors"][0]
-    for wrong in (None, {"shape": 1}, [{"kind": "ordinal"}], [{**shape, "kind": "round"}]):
-        (tmp_path / "offaxis.json").write_text(json.dumps({**record, "factors": wrong}), "utf-8")
-        with pytest.raises(
-            DamagedFile, match=r"factors of .*offaxis\.json: expected name, kind, unit, values and labels"
-        ):
-            from_folder(tmp_path, "mine")
-    fewer = [{**said, "values": said["values"][:1], "labels": said["labels"][:1]} for said in record["factors"]]
-    (tmp_path / "offaxis.json").write_text(json.dumps({**record, "factors": fewer}), "utf-8")
-    with pytest.raises(InvalidInput, match=r"column 'label_.*' of .*metadata\.csv: expected class ids from 0 to 0, as"):
-        from_folder(tmp_path, "mine")
 
 
 def test_a_name_or_a_folder(folder):

@@ -38,7 +38,6 @@ pytestmark = [
 WRITES = {
     "data show": ("toy/small", "--out", "OUT.png"),
     "data audit": ("toy/small", "--traversals", "2", "--pairs", "10", "--out", "OUT.json"),
-    "data get": ("toy/small", "--to", "OUT"),
     "data publish": ("toy/small", "--to", "OUT"),
     "board score": ("RUN", "--no-verify", "--into", "OUT"),
     "board submit": ("OUT", "--method", "mine", "--task", "toy/small", "--tier", "smoke"),

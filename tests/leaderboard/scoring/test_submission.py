@@ -308,26 +308,6 @@ def test_the_names_of_references_are_those_of_the_baselines():
     assert discovery.names("baselines.untrained") == record.REFERENCES
 
 
-def test_a_name_that_is_on_the_board_is_looked_at_twice(good, run_folder, tmp_path):
-    about = {"title": "My VAE", "authors": "B. Before", "code": "https://example.org/before"}
-    published = [
-        result.model_copy(
-            update={"runs": tuple(run.model_copy(update={"verification": VERIFIED}) for run in result.runs)}
-        )
-        for result in candidates.results_of([run_folder("my_vae", TASKS[0], about=about)])
-    ]
-    edit(good, lambda c: c["about"].update(code="https://example.org/after"))
-    scored = submission.score(good, published=published)
-    first, second = remarks.outliers(scored, published)[:2]
-    assert first == (
-        "my_vae is the name of a method on the board: is this the same one, by the same people? What is said of it "
-        "differs: authors was 'B. Before' and is 'A. Author'; code was 'https://example.org/before' and is "
-        "'https://example.org/after'."
-    )
-    assert second == "toy/spacing_1@v1: my_vae is verified in tier smoke on the board, and recomputed here."
-    assert "is the same." in remarks.outliers(scored, scored)[0]
-
-
 def test_what_will_not_be_ranked_and_why_is_said_beforehand(good, run_folder, made_result, monkeypatch):
     runs = submission.check(good).candidates
     assert remarks.unranked(runs, tier="smoke") == [
