@@ -123,7 +123,7 @@ class Paired(Source):
         return np.concatenate([part for side in self.sides for part in divided(len(side))])
 
 
-class _Labels(FactorTable):
+class _PairLabels(FactorTable):
     """Class ids looked up in the base datasets when they are asked for: no table of all rows is made."""
 
     def __init__(self, paired: Paired, names: tuple[str, str]) -> None:
@@ -208,7 +208,7 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
     middle, end = len(source), len(source) + len(target)
     source_test, target_test = middle - _tested(len(source)), end - _tested(len(target))
     alike = source.license == target.license
-    space = _Labels(paired, (source_name, target_name))
+    space = _PairLabels(paired, (source_name, target_name))
     return Dataset(
         name=name,
         config=f"to_{target_name}",

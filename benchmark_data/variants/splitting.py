@@ -91,7 +91,7 @@ class Split:
         return dataclasses.replace(
             base,
             config=f"{base.config}.{self.name}" if base.config else self.name,
-            space=_Labels(source, every),
+            space=_SplitLabels(source, every),
             source=source,
             splits={"train": range(trained), "test": range(trained, every)},
             description=f"{base.description} Divided by the rule {self.name}: {summary(self.name)}",
@@ -133,7 +133,7 @@ class Divided(OfBase):
         return self.base_rows(indices) if name == "row" else super().extra(name, indices)
 
 
-class _Labels(FactorTable):
+class _SplitLabels(FactorTable):
     """The base's class ids, looked up when they are asked for."""
 
     def __init__(self, source: Divided, rows: int) -> None:
