@@ -67,7 +67,7 @@ HEAVY = {"tensorflow", "tensorflow_datasets", "keras", "jax", "torch", "ray"}
 
 def pytest_addoption(parser):
     parser.addoption("--light", action="store_true", help="skip tests that need TensorFlow, jax, Ray, a browser, ...")
-    parser.addoption("--whole", action="store_true", help="compare every objective and architecture on every backend")
+    parser.addoption("--whole", action="store_true", help="test all objectives and architectures, not some")
     parser.addoption("--prepared", action="store_true", help="let tests read the datasets in your own cache")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from baselines import RunConfig, train
+from baselines import RunConfig, objectives, train
 from baselines.training import processes, worker
 
 TINY = {
@@ -41,3 +41,10 @@ def in_this_process(monkeypatch):
     for name, value in worker.thread_limits(1).items():
         monkeypatch.setenv(name, value)  # and away again
     monkeypatch.setattr(processes, "train", lambda tasks, *_: [worker.work(*task, 1) for task in tasks])
+
+
+@pytest.fixture(scope="session")
+def some_objectives(request):
+    """Objectives, one of each kind, for tests that compile programs for each of them; with ``--whole`` all."""
+    kinds = ["beta_vae", "factor_vae", "ada_gvae", "infonce_pairs", "lejepa", "qlae", "classifier"]
+    return list(objectives.names()) if request.config.getoption("--whole") else kinds

@@ -47,7 +47,7 @@ def difference(one, other, step=6):
 def same_as_alone():
     """Train three runs of an objective together, the last of them alone too."""
     found = {}
-    for name in objectives.names():
+    for name in NAMES:
         fixed, strength = small(name)
         strengths = [fixed | ({strength: 2.0 * i} if strength else {}) for i in range(4)]
         configs = [
@@ -63,7 +63,7 @@ def same_as_alone():
 def every_objective_takes_strengths():
     """Trace the step of two models of each objective that differ in every float."""
     found = {}
-    for name in objectives.names():
+    for name in NAMES:
         kind = objectives.find(name)
         fields, (fixed, _) = dataclasses.fields(kind), small(name)
         data = benchmark_data.load(SETTINGS["dataset"])
@@ -171,6 +171,6 @@ def layers():
 
 
 if __name__ == "__main__":
-    ROOT, SETTINGS = Path(sys.argv[1]), json.loads(sys.argv[2])
+    ROOT, SETTINGS, NAMES = Path(sys.argv[1]), *map(json.loads, sys.argv[2:])
     for part in (same_as_alone, every_objective_takes_strengths, killed, diverging, on_the_device, layers):
         print(json.dumps({part.__name__: part()}), flush=True)
