@@ -1,8 +1,8 @@
 """Every dataset keeps the contract of `benchmark_data.Dataset`: a new file is tested before its author writes a test.
 
 What needs pixels runs on the datasets that can give them at once: the rendered ones, and any archive that happens to be
-prepared on this machine (`Dataset.prepared`). Of a family that is made of another dataset one config stands for all;
-`OFFAXIS_EVERY_CONFIG=1` tests each.
+prepared on this machine (`Dataset.prepared`). Of a family that is made of another dataset one config stands for all
+where pixels are read or a dataset is sent; `OFFAXIS_EVERY_CONFIG=1` tests each.
 """
 
 from __future__ import annotations
@@ -44,9 +44,11 @@ TRIED = {
     or dataset is benchmark_data.load(dataset.name)
     or os.environ.get("OFFAXIS_EVERY_CONFIG")
 }
+SENT = TRIED | {name: dataset for name, dataset in NOT_READY.items() if dataset is benchmark_data.load(dataset.name)}
 
 every = pytest.mark.parametrize("dataset", ALL.values(), ids=ALL)
 ready = pytest.mark.parametrize("dataset", TRIED.values(), ids=TRIED)
+sent = pytest.mark.parametrize("dataset", SENT.values(), ids=SENT)
 
 
 def some_rows(dataset: Dataset, count: int = 24) -> np.ndarray:
@@ -297,7 +299,7 @@ def test_bad_selections(dataset, ask):
             give([0, len(dataset)])
 
 
-@every
+@sent
 def test_it_travels_to_another_process(dataset):
     """By pickle, and small: pixels, tables and caches stay where they are."""
     if dataset.prepared:

@@ -120,23 +120,19 @@ def test_a_figure_with_training_from_nothing(made):
 def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
     """SIGKILL after the first run's first snapshot: the rest is trained, and every number is the same.
 
-    All are processes of their own with a worker each: with as many threads, on which the last bits depend.
+    All train in a worker each: with as many threads, on which the last bits depend.
     """
     if not hasattr(signal, "SIGKILL"):
         pytest.skip("needs SIGKILL")
     entry = heatmaps_of([dataclasses.replace(config, steps=300, snapshots=[20]) for config in configs])
     whole, half = tmp_path / "whole", tmp_path / "half"
 
-    def begun(into):
-        child = multiprocessing.get_context("spawn").Process(
-            target=runner.run, args=(entry, "desk", into, into / "runs"), kwargs={"jobs": 1}
-        )
-        child.start()
-        return child
-
-    begun(whole).join()
+    runner.run(entry, "desk", whole, whole / "runs", jobs=1)
     first = half / "runs" / sweep.run_path(entry.desk.runs[0]) / "snapshots" / "step_00000020" / "state.json"
-    child = begun(half)
+    child = multiprocessing.get_context("spawn").Process(
+        target=runner.run, args=(entry, "desk", half, half / "runs"), kwargs={"jobs": 1}
+    )
+    child.start()
     while child.is_alive() and not first.exists():
         time.sleep(0.002)
     child.kill()
@@ -147,7 +143,7 @@ def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
     assert not (half / FIRST).exists()
     assert str(runner.state(entry, "desk", half, half / "runs")) == "2 of 2 runs missing"
     written = first.stat().st_mtime_ns
-    begun(half).join()
+    runner.run(entry, "desk", half, half / "runs", jobs=1)
     assert first.stat().st_mtime_ns == written
     for name in ("table.csv.gz", "figure.png"):
         assert (half / FIRST / name).read_bytes() == (whole / FIRST / name).read_bytes()
