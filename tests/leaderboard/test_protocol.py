@@ -118,6 +118,11 @@ def test_the_lists_cannot_be_changed_by_accident():
         protocol.task("xysquares/spacing_4").train[0] = 1
 
 
+def test_a_binary_factor_is_scored():
+    task = protocol.task("celeba")
+    assert task.scored == task.load().space.names
+
+
 def test_a_transfer_pair_is_no_task_and_is_not_scored():
     """Its factors do not apply to half of its rows, so that MIG or DCI over them would be of the side, not of them."""
     assert not any("solids_sprites2d" in t.dataset for t in protocol.tasks())

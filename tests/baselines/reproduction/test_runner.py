@@ -357,6 +357,8 @@ def test_choosing():
     assert all(entry.id.startswith("2102.06822/") for entry in catalogue.find(["2102.06822"]))
     with pytest.raises(UnknownName, match=r"Did you mean '2205\.08399/fig3'\?"):
         catalogue.find(["2205.08399/fig_3"])
+    with pytest.raises(InvalidInput, match=r"expected its paper as well, as in .*2205\.08399/fig3"):
+        catalogue.find(["Fig3"])
 
 
 def rows_of(page, what):
