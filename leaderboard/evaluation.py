@@ -35,6 +35,9 @@ __all__ = ["PUBLISHED", "Evaluation", "evaluate"]
 PUBLISHED = Path(__file__).parent / "published"
 """The published results. They lie in a checkout of the source, and not in wheels."""
 
+CHANCE = 0.01
+"""Two methods of which neither scores so much above an untrained encoder are not compared: both are at chance."""
+
 
 def evaluate(
     encode: Any,
@@ -266,7 +269,7 @@ class Evaluation:
         Returns:
             For each task and score: both means, their difference with its 95% interval, ``p`` after Holm's correction
             over the tasks of the score, the numbers of seeds, the optimiser steps of both, ``verdict``, and ``note``,
-            which says why a row has no verdict.
+            which says why nothing was tested: too few seeds, or neither is above an untrained encoder by `CHANCE`.
 
         Raises:
             UnknownName: nothing is published of the method.
@@ -371,6 +374,11 @@ class Evaluation:
         about = self.rows[0].candidate.about
         return results.result(protocol.task(task).id, self.name, [run for run in runs if run], about=about)
 
+    def _published(self, task: str, method: str, tree: Path) -> tuple[Scored, ...]:
+        """Return the runs that are published of a method on a task, in the tier."""
+        file = results_tree.path(tree, protocol.task(task).id, method)
+        return results_tree.read(file).of(self.tier) if file.is_file() else ()
+
     def _against(self, task: str, method: str, tree: Path) -> Iterator[dict[str, Any]]:
         """Yield a line for each score that both have, or one that says why there is none."""
         rows = [row for row in self.rows if row.candidate.record.dataset == task]
@@ -378,8 +386,7 @@ class Evaluation:
         line = {"task": task, "score": "", self.name: math.nan, method: math.nan, **empty}
         line |= {"n": len(rows), "n_other": 0, "steps": rows[0].candidate.record.budget.steps, "steps_other": None}
         line |= {"verdict": "", "note": ""}
-        file = results_tree.path(tree, protocol.task(task).id, method)
-        theirs = results_tree.read(file).of(self.tier) if file.is_file() else ()
+        theirs, untrained = (self._published(task, of, tree) for of in (method, "random_encoder"))
         if not theirs:
             yield line | {"note": f"{method} has no published row on this task in tier {self.tier}"}
             return
@@ -389,7 +396,11 @@ class Evaluation:
             ours, others = ([run.scores[score] for run in side if score in run.scores] for side in (rows, theirs))
             if not others:
                 continue
-            found, note = _compared(ours, others)
+            (found, note), verdict = _compared(ours, others), ""
+            chance = [run.scores[score] for run in untrained if score in run.scores]
+            if chance and max(np.mean(ours), np.mean(others)) <= np.mean(chance) + CHANCE:
+                found, verdict = found._replace(p=None), "both at chance"
+                note = f"no test: neither is {CHANCE:g} above an untrained encoder ({np.mean(chance):.3f})"
             yield line | {
                 "score": score,
                 self.name: float(np.mean(ours)),
@@ -398,6 +409,7 @@ class Evaluation:
                 "low": found.low,
                 "high": found.high,
                 "p": math.nan if found.p is None else found.p,
+                "verdict": verdict,
                 "note": "; ".join(dict.fromkeys([*notes, *([note] if note else [])])),
             }
 

@@ -91,8 +91,8 @@ def span(place: rank_intervals.Place | None) -> str:
 
 NOTE = (
     f"Mean over seeds and its 95% interval (Student's t, from {intervals.SEEDS} seeds on). Methods "
-    f"with at least {protocol.SEEDS} seeds are ranked by the first score within their group; in parentheses the ranks "
-    "that remain possible (Welch's test, Holm over all pairs of the group)."
+    f"with at least {protocol.SEEDS} seeds are ranked within their group by the score of the first column; in "
+    "parentheses the ranks that remain possible (Welch's test, Holm over all pairs of the group)."
 )
 
 

@@ -124,21 +124,3 @@ def write(root: str | os.PathLike[str], paper: Paper) -> Path:
             )
         files.write_json(file, paper.model_dump(mode="json", by_alias=True))
     return file
-
-
-def comma_separated(papers: list[Paper]) -> str:
-    """Render the numbers as CSV, one to a line.
-
-    Args:
-        papers: what papers report.
-
-    Returns:
-        CSV with a header.
-    """
-    fields = ["source", "year", *Reported.model_fields]
-    rows = (
-        (paper.key, paper.year, *(str(cell) if isinstance(cell, float) else cell for cell in row.model_dump().values()))
-        for paper in papers
-        for row in paper.rows
-    )
-    return files.comma_separated(fields, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -86,6 +87,16 @@ def test_what_is_not_compared_is_said(random, tree, tmp_path):
     assert single["note"].str.contains("no verdict").all()
     with pytest.raises(UnknownName, match="beta_vae"):
         random.compare("beta_va", published=leaderboard.PUBLISHED)
+
+
+def test_methods_at_chance_are_not_told_apart(random, tree, tmp_path):
+    published = shutil.copytree(tree, tmp_path / "published")
+    (file,) = results_tree.files(published)
+    text = file.read_text("utf-8").replace('"method": "sums"', '"method": "random_encoder"')
+    file.with_name("random_encoder.json").write_text(text.replace('"unsupervised"', '"reference"'), "utf-8")
+    lines = random.compare("sums", published=published)
+    assert set(lines["verdict"]) == {"both at chance"}
+    assert lines["note"].str.contains("neither is 0.01 above an untrained encoder").all()
 
 
 def test_saved_scores_are_read_as_the_boards_are(random, tree):

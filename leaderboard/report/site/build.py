@@ -45,7 +45,6 @@ def files(root: str | os.PathLike[str]) -> Iterator[tuple[str, bytes]]:
         )
     papers = reported.read_all(root)
     yield "tables/all.csv", formats.comma_separated(boards).encode()
-    yield "tables/reported.csv", reported.comma_separated(papers).encode()
     yield from pages.render(root, found, papers, boards=boards)
 
 

@@ -1,7 +1,5 @@
 """Numbers from papers: cited, dated, never ranked, and as the papers print them."""
 
-import csv
-import io
 import json
 
 import pytest
@@ -98,12 +96,6 @@ def test_a_number_keeps_its_digits(mean, spread, digits, printed):
         dataset="toy", setting="", method="a", score="b", mean=mean, spread=spread, seeds=None, place="", **digits
     )
     assert row.printed == printed
-
-
-def test_csv(published):
-    records = list(csv.DictReader(io.StringIO(reported.comma_separated(published))))
-    assert len(records) == sum(len(paper.rows) for paper in published)
-    assert records[0]["source"] == published[0].key
 
 
 def test_a_file_under_another_name(tmp_path):

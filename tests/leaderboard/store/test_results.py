@@ -413,36 +413,6 @@ def test_a_score_that_moved_or_vanished_since_an_earlier_copy(tree, tmp_path, mo
     assert integrity.moved(copy, copy) == []
 
 
-def test_what_is_said_of_a_method_and_its_trust_are_compared_with_an_earlier_copy(tree, tmp_path, verification):
-    file = results_tree.path(tree, "toy/small@v1", "beta_vae")
-    plain = results_tree.read(file)
-    verified = [run.model_copy(update={"verification": verification}) for run in plain.runs]
-    results_tree.write(tmp_path / "b", [results.result(plain.task, plain.method, verified, about=plain.about)])
-    about = plain.about.model_copy(update={"title": "Another"})
-    for root, runs in (("a", plain.runs), ("c", verified)):
-        results_tree.write(tmp_path / root, [results.result(plain.task, plain.method, runs, about=about)])
-    first, second = (str(problem) for problem in integrity.moved(tmp_path / "a", tmp_path / "b"))
-    assert "beta_vae on toy/small@v1: about.title: expected 'β-VAE', as published, received 'Another'" in first
-    assert "trust, tier smoke: expected verified, as published, received recomputed" in second
-    assert integrity.moved(tmp_path / "c", tmp_path / "a") == [], "verified since"
-
-
-def test_an_earlier_state_can_be_a_git_revision(tree):
-    def git(*arguments):
-        identity = ("-c", "user.name=x", "-c", "user.email=x@example.org")
-        subprocess.run(["git", "-C", str(tree), *identity, *arguments], check=True, capture_output=True)
-
-    git("init", "-q")
-    git("add", "v1")
-    git("commit", "-q", "-m", "results")
-    assert integrity.moved(tree, "HEAD") == []
-    results_tree.path(tree, "toy/small@v1", "pca").unlink()
-    (problem,) = integrity.moved(tree, "HEAD")
-    assert "pca on toy/small@v1" in str(problem)
-    with pytest.raises(DamagedFile, match="expected an earlier copy of the tree, or a git revision"):
-        integrity.moved(tree, "no-such-revision")
-
-
 def test_a_missing_extra_is_named():
     code = "import sys; sys.modules['pydantic'] = None\nimport leaderboard.store.results"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
