@@ -7,13 +7,15 @@ It writes docs/distances.csv and docs/images/distances_*.png: minutes on two cor
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pandas as pd
 
 import benchmark_data
 from benchmark_data.errors import Unavailable
-from benchmark_data.inspect import contact_sheets, distances
+from benchmark_data.inspect import distances
+from leaderboard import figures
 
 DOCS = Path(__file__).parents[1] / "docs"
 NAMES = ["xysquares", "xyobject", "sprites2d", "sprites2d_perturbed", "sprites2d_noisy", "sprites2d_spaced", "solids"]
@@ -49,6 +51,26 @@ def measure(
     return rows, matrices
 
 
+def draw(of: dict[str, dict[str, distances.Matrices]], name: str) -> None:
+    """Draw ground-truth distances to the left and those of each config beside them, a row per factor; light is far."""
+    factors = list(next(iter(of.values())))
+    figure, axes = figures.panels(len(factors), 1 + len(of), width=1.1, height=1.1)
+    for line, factor in zip(axes, factors, strict=True):
+        truth = next(iter(of.values()))[factor].ground_truth
+        perceived = {config.rpartition("/")[2]: matrices[factor] for config, matrices in of.items()}
+        for panel, matrix in zip(line, [truth, *(found.perceived for found in perceived.values())], strict=True):
+            panel.imshow(matrix, vmin=0, interpolation="nearest")
+            panel.set(xticks=[], yticks=[])
+            panel.set_xlabel(f"max {matrix.max():.3g}", fontsize=6)
+        for panel, found in zip(line[1:], perceived.values(), strict=True):
+            pearson = distances.correlation(found).pearson
+            panel.set_title("" if math.isnan(pearson) else f"r = {pearson:.2f}", fontsize=6)
+        line[0].set_ylabel(factor, fontsize=7)
+    for panel, title in zip(axes[0], ["ground truth", *perceived], strict=True):
+        panel.set_title(f"{title}\n{panel.get_title()}", fontsize=7)
+    figures.save(figure, DOCS / "images" / f"distances_{name}.png")
+
+
 def main() -> None:
     """Measure all of them."""
     rows, matrices = [], {}
@@ -61,10 +83,7 @@ def main() -> None:
             rows += found
     pd.DataFrame(rows).to_csv(DOCS / "distances.csv", index=False, lineterminator="\n")
     for name in SHOWN:
-        of = {config: matrices[config] for config in matrices if config.partition("/")[0] == name}
-        several = len(of) > 1
-        picture = contact_sheets.perceived_side_by_side(of) if several else contact_sheets.distance_matrices(of[name])
-        picture.save(DOCS / "images" / f"distances_{name}.png", optimize=True)
+        draw({config: matrices[config] for config in matrices if config.partition("/")[0] == name}, name)
 
 
 if __name__ == "__main__":

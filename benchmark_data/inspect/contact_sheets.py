@@ -1,23 +1,19 @@
-"""Pictures of a dataset: a contact sheet of random images, a traversal of each factor, distances along each factor."""
+"""Pictures of a dataset: a contact sheet of random images, and a traversal of each factor."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.inspect.distances import Matrices, correlation
 from benchmark_data.types import Images
 
-__all__ = ["contact_sheet", "distance_matrices", "heatmap", "perceived_side_by_side", "sheet", "traversals"]
+__all__ = ["contact_sheet", "sheet", "traversals"]
 
 GAP = 4
 TEXT = 12
@@ -25,10 +21,6 @@ LINE = TEXT + 4
 PAPER, INK = (255, 255, 255), (30, 30, 30)
 LEAST = 64
 """Smaller images are enlarged by a whole factor, to about this height."""
-MATRIX = 96
-"""Smaller matrices are enlarged by a whole factor, to at most this height."""
-VIRIDIS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
-"""Five colours of matplotlib's map of that name, which brightens evenly; those between are mixed."""
 
 
 def contact_sheet(dataset: Dataset, *, rows: int = 4, columns: int = 8, seed: int = 0) -> Image.Image:
@@ -128,119 +120,6 @@ def sheet(dataset: Dataset) -> Image.Image:
         picture.paste(part, (0, top))
         top += part.height + LINE
     return picture
-
-
-def distance_matrices(matrices: Mapping[str, Matrices]) -> Image.Image:
-    """Draw ground-truth distances above perceived distances, a column per factor.
-
-    The layout of figure 3 of Michlo, Klein and James (2023). Each matrix has its own scale of colours, from 0 to the
-    distance written below it; there stands Pearson's correlation of the two, too, where it exists.
-
-    Args:
-        matrices: factor -> what `benchmark_data.inspect.distances.matrices` gave, one or more.
-
-    Returns:
-        An RGB picture.
-
-    Raises:
-        InvalidInput: no matrices.
-    """
-    pairs = list(matrices.values())
-    cells = [[_Cell(pair.ground_truth) for pair in pairs], [_perceived(pair) for pair in pairs]]
-    return _grid(cells, ["ground truth", "perceived"], list(matrices))
-
-
-def perceived_side_by_side(matrices: Mapping[str, Mapping[str, Matrices]]) -> Image.Image:
-    """Draw ground-truth distances on the far left and perceived distances of several datasets, a row per factor.
-
-    The layout of figure 8 of Michlo, Klein and James (2023), which shows XYSquares with the spacing of its places.
-    Colours and captions are those of `distance_matrices`.
-
-    Args:
-        matrices: full name of each dataset -> factor -> what `benchmark_data.inspect.distances.matrices` gave. The
-            factors are the same in each.
-
-    Returns:
-        An RGB picture.
-
-    Raises:
-        InvalidInput: no matrices, or datasets that differ in factors.
-    """
-    factors = list(dict.fromkeys(factor for of_one in matrices.values() for factor in of_one))
-    if any(list(of_one) != factors for of_one in matrices.values()):
-        raise InvalidInput(f"matrices: expected the same factors of every dataset, received {', '.join(factors)}.")
-    cells = [
-        [
-            *(_Cell(of_one[factor].ground_truth) for of_one in list(matrices.values())[:1]),
-            *(_perceived(of_one[factor]) for of_one in matrices.values()),
-        ]
-        for factor in factors
-    ]
-    return _grid(cells, factors, ["ground truth", *(name.rpartition("/")[2] for name in matrices)])
-
-
-class _Cell(NamedTuple):
-    """A matrix and what to write beside its largest entry."""
-
-    matrix: NDArray[np.float64]
-    remark: str = ""
-
-
-def _perceived(pair: Matrices) -> _Cell:
-    pearson = correlation(pair).pearson
-    return _Cell(pair.perceived, "" if math.isnan(pearson) else f"r = {pearson:.2f}")
-
-
-def _grid(cells: Sequence[Sequence[_Cell]], rows: Sequence[str], columns: Sequence[str]) -> Image.Image:
-    """Put matrices into a table with names on the left and on top."""
-    if not cells or not cells[0]:
-        raise InvalidInput("matrices: expected one or more, received none.")
-    font, small = ImageFont.load_default(TEXT), ImageFont.load_default(TEXT - 2)
-    tiles = [[heatmap(cell.matrix) for cell in row] for row in cells]
-    captions = [[(f"max {cell.matrix.max():.3g}", cell.remark) for cell in row] for row in cells]
-    widths = [
-        max(MATRIX, *(row[i].width for row in tiles), math.ceil(font.getlength(name))) for i, name in enumerate(columns)
-    ]
-    heights = [max(tile.height for tile in row) for row in tiles]
-    margin = math.ceil(max(map(font.getlength, rows))) + 3 * GAP
-    width, height = margin + sum(widths) + 3 * GAP * len(widths), LINE + sum(heights) + len(rows) * (2 * LINE + GAP)
-    picture = Image.new("RGB", (width, height + GAP), PAPER)
-    draw = ImageDraw.Draw(picture)
-    top = GAP + LINE
-    for i, row in enumerate(rows):
-        draw.text((GAP, top + heights[i] // 2 - TEXT // 2), row, INK, font)
-        left = margin
-        for j, column in enumerate(columns):
-            if i == 0:
-                draw.text((left, GAP), column, INK, font)
-            picture.paste(tiles[i][j], (left, top))
-            for line, text in enumerate(captions[i][j]):
-                draw.text((left, top + heights[i] + 1 + line * LINE * 7 // 8), text, INK, small)
-            left += widths[j] + 3 * GAP
-        top += heights[i] + 2 * LINE + GAP
-    return picture
-
-
-def heatmap(matrix: NDArray[np.float64]) -> Image.Image:
-    """Colour a matrix from 0, dark, to its largest entry, light; each entry is a square of pixels.
-
-    Args:
-        matrix: float64, shape (n, n), entries at least 0; NaN where there is none, which is left white.
-
-    Returns:
-        An RGB picture, n times a whole number of pixels wide.
-
-    Example:
-        >>> heatmap(np.eye(8)).size
-        (96, 96)
-    """
-    known = np.isfinite(matrix)
-    shares = np.where(known, matrix, 0) / (matrix[known].max(initial=0) or 1.0)
-    ramp = np.array(VIRIDIS, np.float64)
-    colours = np.stack([np.interp(shares, np.linspace(0, 1, len(ramp)), channel) for channel in ramp.T], axis=-1)
-    colours[~known] = PAPER
-    zoom = max(1, MATRIX // len(matrix))
-    return Image.fromarray(colours.round().astype(np.uint8).repeat(zoom, axis=0).repeat(zoom, axis=1))
 
 
 def _tiles(images: Images) -> list[Image.Image]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
@@ -14,9 +13,6 @@ from leaderboard.report.ranking import Row, Table
 from leaderboard.store import intervals, statistics
 from leaderboard.store.giveaways import Giveaway
 from leaderboard.store.statistics import Estimate
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ from PIL import Image
 
 import benchmark_data
 from benchmark_data import Factor, FactorTable, InvalidInput, Rendered, draws
-from benchmark_data.inspect import contact_sheets, distances
+from benchmark_data.inspect import contact_sheets
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 
@@ -132,65 +132,3 @@ def test_bad_input():
         contact_sheets.traversals(dataset, columns=1)
     with pytest.raises(InvalidInput, match=r"rows of xysquares/spacing_8: expected rows in \[0, 262143\]"):
         contact_sheets.traversals(dataset, row=262_144)
-
-
-def some_matrices(size, largest):
-    steps = np.abs(np.arange(size)[:, None] - np.arange(size)).astype(float)
-    return distances.Matrices(steps, np.where(steps > 0, largest, 0.0))
-
-
-def shades(picture, left, top, size):
-    """Return which entries of a matrix are drawn dark, as 0, and light, as 1; others are -1."""
-    zoom = contact_sheets.MATRIX // size
-    pixels = tile(picture, left, top, size * zoom).reshape(size, zoom, size, zoom, 3)
-    assert (pixels == pixels[:, :1, :, :1]).all(), "each entry is a square of one colour"
-    entries = pixels[:, 0, :, 0]
-    return np.where(
-        (entries == contact_sheets.VIRIDIS[-1]).all(-1), 1, -1 + (entries == contact_sheets.VIRIDIS[0]).all(-1)
-    )
-
-
-def place(picture, dark=contact_sheets.VIRIDIS[0]):
-    """Find the first entry of each matrix, which is 0: the left and top of every dark square with paper around it."""
-    dark = (np.asarray(picture) == dark).all(-1)
-    paper = (np.asarray(picture) == contact_sheets.PAPER).all(-1)
-    corners = dark[1:, 1:] & paper[:-1, 1:] & paper[1:, :-1]
-    return [(left + 1, top + 1) for top, left in np.argwhere(corners)]
-
-
-def test_distance_matrices_stand_in_columns_of_factors():
-    picture = contact_sheets.distance_matrices({"posX": some_matrices(4, 0.5), "x": some_matrices(3, 0.25)})
-    places = place(picture)
-    assert len(places) == 4
-    (left_0, top), (left_1, top_1), (below_0, bottom), (below_1, bottom_1) = places
-    assert (left_0, left_1, top, bottom) == (below_0, below_1, top_1, bottom_1)
-    assert np.array_equal(shades(picture, left_1, top, 3), [[0, -1, 1], [-1, 0, -1], [1, -1, 0]])
-    assert np.array_equal(shades(picture, left_0, bottom, 4), 1 - np.eye(4))
-    assert np.array_equal(shades(picture, left_1, bottom, 3), 1 - np.eye(3))
-
-
-def test_perceived_matrices_stand_beside_the_ground_truth():
-    found = {f"xysquares/spacing_{i}": {"x_R": some_matrices(4, i)} for i in range(1, 4)}
-    picture = contact_sheets.perceived_side_by_side(found)
-    places = place(picture)
-    assert len({top for _, top in places}) == 1
-    assert len({left for left, _ in places}) == 4
-    assert shades(picture, *places[0], 4)[0].tolist() == [0, -1, -1, 1]
-    for of_one in places[1:]:
-        assert np.array_equal(shades(picture, *of_one, 4), 1 - np.eye(4))
-
-
-def test_large_matrices_keep_every_entry():
-    picture = contact_sheets.distance_matrices({"object_type": some_matrices(183, 1)})
-    (left, top), _ = place(picture)
-    assert picture.width > left + 183
-    assert tile(picture, left, top, 183)[0, -1].tolist() == list(contact_sheets.VIRIDIS[-1])
-
-
-def test_matrices_that_cannot_be_drawn():
-    with pytest.raises(InvalidInput, match="matrices: expected one or more, received none"):
-        contact_sheets.distance_matrices({})
-    with pytest.raises(InvalidInput, match="matrices: expected one or more, received none"):
-        contact_sheets.perceived_side_by_side({})
-    with pytest.raises(InvalidInput, match="matrices: expected the same factors of every dataset, received x, y"):
-        contact_sheets.perceived_side_by_side({"a": {"x": some_matrices(3, 1)}, "b": {"y": some_matrices(3, 1)}})
