@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import draws
-from leaderboard.metrics._bounds import BINS, CLOSE, candidates, compiled, divided, packed, totals
+from leaderboard.metrics._bounds import CLOSE, candidates, compiled, divided, packed, totals
 
 ROUNDS = 100
 RATE = 0.1
@@ -185,8 +185,8 @@ def _grow(  # type: ignore[no-untyped-def]
     A node that is not split keeps threshold infinity, so that all of it goes left, down to one of the eight values.
     """
     latents, n = x.shape
-    bins, inside = binned
-    packs, pack, nodes, samples, rows, sums = scratch
+    bins = binned[0]
+    packs, pack, nodes, samples, rows, _ = scratch
     feature, threshold, value = tree
     begin = np.zeros(_SPLITS, np.int64)
     end = np.zeros(_SPLITS, np.int64)
@@ -194,14 +194,11 @@ def _grow(  # type: ignore[no-untyped-def]
     tried = np.arange(latents)
     end[0] = n
     everyone = np.arange(n).astype(np.uint32)
-    samples[:] = everyone
-    nodes[:] = 0
-    feature[:] = 0
-    threshold[:] = np.inf
-    value[:] = 0.0
+    samples[:], nodes[:] = everyone, 0
+    feature[:], threshold[:], value[:] = 0, np.inf, 0.0
     wide = len(bins) > 0
+    units = packed(gradient, pack) if wide else (0, 1.0, 1.0)
     if wide:
-        units = packed(gradient, pack)
         totals(bins, samples, pack, packs[0])
     for node in range(_SPLITS):
         lo, hi = begin[node], end[node]
@@ -209,24 +206,15 @@ def _grow(  # type: ignore[no-untyped-def]
             continue
         size = hi - lo
         depth = 0 if node == 0 else (1 if node < 3 else 2)
-        total, squares = 0.0, 0.0
-        for i in range(lo, hi):
-            g = gradient[samples[i]]
-            total += g
-            squares += g * g
+        total, squares = _sums(samples[lo:hi], gradient)
         if node == 0:
             impurity[0] = squares / n - (total / n) ** 2
         best, chosen, cut = -1.0, -1, -1
         if size > 1 and impurity[node] > _PURE:
-            for j in range(latents - 1, 0, -1):  # a new random order: the first of equal latents wins
-                r = _draw(state, j + 1)
-                tried[j], tried[r] = tried[r], tried[j]
-            promising = tried
-            if wide:
-                promising = tried[candidates(packs[node], packs[0], inside, order, nodes, node, pack, units)[tried]]
+            _shuffle(tried, state)  # the first of equal latents wins
             _members(everyone, nodes, node, rows[0])
             these = rows[0, :size].copy()
-            best, chosen, cut = _search(x, order, nodes, node, these, promising, gradient, total, tables, rows, sums)
+            best, chosen, cut = _cut(x, order, binned, units, node, these, tried, gradient, total, tables, scratch)
         first_leaf = ((node + 1) << (_DEPTH - depth)) - 1 - _SPLITS
         here = rows[0, :size]
         _members(order[max(chosen, 0)], nodes, node, rows[0])
@@ -243,39 +231,67 @@ def _grow(  # type: ignore[no-untyped-def]
             value[first_leaf + 1] = _leaf(here[cut:], gradient, positive, shrink, raw)
             continue
 
-        # The last bit of a total decides ties, so that it matters in which order it is summed. scikit-learn leaves a
-        # node's samples as its last sort and a partition by swaps left them.
         _members(order[tried[-1]], nodes, node, rows[1])
         samples[lo:hi] = rows[1, :size]
         left, right = 2 * node + 1, 2 * node + 2
-        sum_left, squares_left = 0.0, 0.0
-        for s in here[:cut]:
-            nodes[s] = left
-            sum_left += gradient[s]
-            squares_left += gradient[s] * gradient[s]
-        for s in here[cut:]:
-            nodes[s] = right
-        first, last = lo, hi
-        while first < last:
-            if nodes[samples[first]] == left:
-                first += 1
-            else:
-                last -= 1
-                samples[first], samples[last] = samples[last], samples[first]
-        for child, begins, ends, s, q in (
-            (left, lo, lo + cut, sum_left, squares_left),
-            (right, lo + cut, hi, total - sum_left, squares - squares_left),
-        ):
-            begin[child], end[child] = begins, ends
-            impurity[child] = q / (ends - begins) - (s / (ends - begins)) ** 2
-        if not wide:
-            continue
-        smaller, larger = (left, right) if 2 * cut < size else (right, left)
-        _members(everyone, nodes, smaller, rows[1])
-        totals(bins, rows[1, : end[smaller] - begin[smaller]], pack, packs[smaller])
-        for k in range(BINS):
-            for j in range(packs.shape[2]):
-                packs[larger, k, j] = packs[node, k, j] - packs[smaller, k, j]
+        sum_left, squares_left = _parted(here, cut, left, gradient, nodes, samples[lo:hi])
+        begin[left], end[left], begin[right], end[right] = lo, lo + cut, lo + cut, hi
+        impurity[left] = squares_left / cut - (sum_left / cut) ** 2
+        impurity[right] = (squares - squares_left) / (size - cut) - ((total - sum_left) / (size - cut)) ** 2
+        if wide:
+            smaller, larger = (left, right) if 2 * cut < size else (right, left)
+            _members(everyone, nodes, smaller, rows[1])
+            totals(bins, rows[1, : end[smaller] - begin[smaller]], pack, packs[smaller])
+            _subtract(packs[node], packs[smaller], packs[larger])
+
+
+@compiled
+def _parted(here, cut, left, gradient, nodes, samples):  # type: ignore[no-untyped-def]
+    """Move a node's samples to its children, those before the cut to the left one: its sum and sum of squares.
+
+    The last bit of a total decides ties, so that it matters in which order it is summed. scikit-learn leaves a node's
+    ``samples`` as its last sort and a partition by swaps left them.
+    """
+    nodes[here[:cut]] = left
+    nodes[here[cut:]] = left + 1
+    first, last = 0, len(samples)
+    while first < last:
+        if nodes[samples[first]] == left:
+            first += 1
+        else:
+            last -= 1
+            samples[first], samples[last] = samples[last], samples[first]
+    return _sums(here[:cut], gradient)
+
+
+@compiled
+def _subtract(whole, part, rest):  # type: ignore[no-untyped-def]
+    """Write the totals of a node without those of one of its children."""
+    for k in range(whole.shape[0]):
+        for j in range(whole.shape[1]):
+            rest[k, j] = whole[k, j] - part[k, j]
+
+
+@compiled
+def _sums(samples, gradient):  # type: ignore[no-untyped-def]
+    """Sum the gradient of samples, and its squares."""
+    total, squares = 0.0, 0.0
+    for s in samples:
+        total += gradient[s]
+        squares += gradient[s] * gradient[s]
+    return total, squares
+
+
+@compiled
+def _cut(  # type: ignore[no-untyped-def]
+    x, order, binned, units, node, samples, tried, gradient, total, tables, scratch
+):
+    """Find the best cut of a node among the latents that may have it, as `_search` does."""
+    bins, inside = binned
+    packs, pack, nodes, _, rows, sums = scratch
+    if len(bins) > 0:
+        tried = tried[candidates(packs[node], packs[0], inside, order, nodes, node, pack, units)[tried]]
+    return _search(x, order, nodes, node, samples, tried, gradient, total, tables, rows, sums)
 
 
 @compiled
@@ -416,6 +432,14 @@ def _predict(raw):  # type: ignore[no-untyped-def]
                 top[i] = raw[k, i]
                 result[i] = k
     return result
+
+
+@compiled
+def _shuffle(tried, state):  # type: ignore[no-untyped-def]
+    """Bring latents into a new random order."""
+    for j in range(len(tried) - 1, 0, -1):
+        r = _draw(state, j + 1)
+        tried[j], tried[r] = tried[r], tried[j]
 
 
 @compiled
