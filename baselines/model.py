@@ -15,7 +15,7 @@ from baselines.nets import architectures, backend, reconstruction
 from baselines.nets.backend import Tensor, keras, ops
 from baselines.objectives import Adam, Batch, Network, Posterior, kl_to_prior
 from benchmark_data.errors import DamagedFile, InvalidInput
-from benchmark_data.sources import Images
+from benchmark_data.sources import Pixels
 
 T = TypeVar("T")
 
@@ -191,7 +191,7 @@ class Model:
         loss = loss + sum(term.weight * term.value for term in terms.values())
         return loss, {"loss": loss, **history}
 
-    def encode(self, images: Images) -> Posterior:
+    def encode(self, images: Pixels) -> Posterior:
         """Encode images.
 
         Args:
@@ -241,7 +241,7 @@ class Model:
         output = _apply(self.decoder, np.asarray(codes, np.float32))[0]
         return backend.to_numpy(self.reconstruction.image(output))
 
-    def activations(self, images: Images, noise: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+    def activations(self, images: Pixels, noise: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
         """Take the activations of every layer.
 
         Args:
@@ -294,7 +294,7 @@ def varied(settings: T, values: Mapping[str, Any]) -> T:
     return copied
 
 
-def scaled(images: Images) -> NDArray[np.float32]:
+def scaled(images: Pixels) -> NDArray[np.float32]:
     """Map uint8 images to float32 in [0, 1]."""
     return np.divide(images, 255, dtype=np.float32)
 

@@ -22,7 +22,7 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 from benchmark_data.factors import Indices
-from benchmark_data.sources import Images
+from benchmark_data.sources import Pixels
 from benchmark_data.variants import splitting
 from leaderboard import protocol
 
@@ -150,7 +150,7 @@ class Run:
         path = Snapshots(self.folder).path(step) / "weights.npz"
         model.load(read_arrays(path), str(path))
 
-    def encode(self, images: Images) -> Posterior:
+    def encode(self, images: Pixels) -> Posterior:
         """Encode images.
 
         Args:
@@ -181,7 +181,7 @@ class Run:
             raise InvalidInput(f"codes: expected shape (n, {self.model.code_size}), received shape {array.shape}.")
         return self.model.decode(array)
 
-    def explained(self, images: Images | None = None) -> float:
+    def explained(self, images: Pixels | None = None) -> float:
         """Return the share of the pixels' variance that reconstructions from the posterior's mean explain.
 
         1 - sum (x - decoded x)² / sum (x - mean of the images)², over all pixels.
@@ -203,7 +203,7 @@ class Run:
         variance = float(np.square(pixels - pixels.mean(0)).sum(dtype=np.float64))
         return 1 - float(np.square(pixels - decoded).sum(dtype=np.float64)) / variance if variance else math.nan
 
-    def activations(self, images: Images) -> dict[str, NDArray[np.float32]]:
+    def activations(self, images: Pixels) -> dict[str, NDArray[np.float32]]:
         """Take the activations of every layer.
 
         Args:
@@ -307,7 +307,7 @@ class Run:
             f"shape {dataset.image_shape}. A transfer pair brings both to one format: offaxis data list."
         )
 
-    def _checked(self, images: Images) -> Images:
+    def _checked(self, images: Pixels) -> Pixels:
         array = np.asarray(images)
         if array.dtype != np.uint8 or array.ndim != 4 or array.shape[1:] != self.image_shape or not len(array):
             raise InvalidInput(
@@ -317,7 +317,7 @@ class Run:
         return array
 
 
-def posterior_of(encode: Callable[[Images], Posterior], dataset: Dataset, rows: Indices) -> Posterior:
+def posterior_of(encode: Callable[[Pixels], Posterior], dataset: Dataset, rows: Indices) -> Posterior:
     """Encode rows of a dataset, `ENCODED` at a time.
 
     Args:

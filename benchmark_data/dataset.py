@@ -17,7 +17,7 @@ from benchmark_data import draws
 from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
 from benchmark_data.expected_effects import Effect
 from benchmark_data.factors import FactorSpace, FactorTable, Indices, integers
-from benchmark_data.types import Extra, Images, Source
+from benchmark_data.types import Extra, Pixels, Source
 
 if TYPE_CHECKING:
     from jaxtyping import Float64, Int64, Integer, Shaped, UInt8
@@ -202,7 +202,7 @@ class Dataset:
     def __repr__(self) -> str:
         return f"<Dataset {self.id} {self.version}: {len(self)} images {self.image_shape}, {self.space!r}>"
 
-    def images(self, indices: Integer[ArrayLike, " n"]) -> UInt8[Images, "n H W C"]:
+    def images(self, indices: Integer[ArrayLike, " n"]) -> UInt8[Pixels, "n H W C"]:
         """Return images by row.
 
         Args:
@@ -218,7 +218,7 @@ class Dataset:
         rows = self.rows(indices)
         return self.drawn(rows, self.space.labels(rows))
 
-    def drawn(self, rows: Int64[Indices, " n"], labels: Int64[Indices, "n F"]) -> UInt8[Images, "n H W C"]:
+    def drawn(self, rows: Int64[Indices, " n"], labels: Int64[Indices, "n F"]) -> UInt8[Pixels, "n H W C"]:
         """Return images of rows whose class ids are known: what readers call, which give labels, too.
 
         Args:
@@ -351,7 +351,7 @@ class Dataset:
             )
         return array.astype(np.int64, copy=False)
 
-    def batches(self, rows: Rows | None = None, *, size: int = 256) -> Iterator[tuple[Indices, Images]]:
+    def batches(self, rows: Rows | None = None, *, size: int = 256) -> Iterator[tuple[Indices, Pixels]]:
         """Go through rows in order, a batch at a time.
 
         Args:

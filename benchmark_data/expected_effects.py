@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.types import Images
+from benchmark_data.types import Pixels
 
 __all__ = [
     "AS_PUBLISHED",
@@ -45,10 +45,10 @@ __all__ = [
     "up",
 ]
 
-Measure: TypeAlias = Callable[[Images], NDArray[np.float64]]
+Measure: TypeAlias = Callable[[Pixels], NDArray[np.float64]]
 """Takes images uint8 (n, H, W, C), gives a number for each, float64 (n,)."""
 
-Mask: TypeAlias = Callable[[Images], NDArray[np.bool_]]
+Mask: TypeAlias = Callable[[Pixels], NDArray[np.bool_]]
 """Takes images uint8 (n, H, W, C), gives the pixels that count, bool (n, H, W)."""
 
 AS_PUBLISHED = (
@@ -82,7 +82,7 @@ class Effect:
     where: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
-def foreground(images: Images) -> NDArray[np.bool_]:
+def foreground(images: Pixels) -> NDArray[np.bool_]:
     """Find what stands out: pixels that differ from the border's median by more than half of what any pixel does.
 
     Args:
@@ -104,7 +104,7 @@ def foreground(images: Images) -> NDArray[np.bool_]:
     return mask
 
 
-def bright(images: Images) -> NDArray[np.bool_]:
+def bright(images: Pixels) -> NDArray[np.bool_]:
     """Find the pixels with a channel of at least 128.
 
     Args:
@@ -117,7 +117,7 @@ def bright(images: Images) -> NDArray[np.bool_]:
     return mask
 
 
-def channel(images: Images, *, number: int) -> NDArray[np.bool_]:
+def channel(images: Pixels, *, number: int) -> NDArray[np.bool_]:
     """Find what stands out in one channel; give it as ``of=functools.partial(channel, number=0)``.
 
     Args:
@@ -202,7 +202,7 @@ def as_published(names: Iterable[str]) -> dict[str, Effect | str]:
     return dict.fromkeys(names, AS_PUBLISHED)
 
 
-def area(images: Images, of: Mask = foreground) -> NDArray[np.float64]:
+def area(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
     """Count the pixels that stand out.
 
     Args:
@@ -215,7 +215,7 @@ def area(images: Images, of: Mask = foreground) -> NDArray[np.float64]:
     return np.asarray(of(images).sum(axis=(1, 2)), np.float64)
 
 
-def brightness(images: Images) -> NDArray[np.float64]:
+def brightness(images: Pixels) -> NDArray[np.float64]:
     """Take the greatest value of any channel of any pixel.
 
     Args:
@@ -227,7 +227,7 @@ def brightness(images: Images) -> NDArray[np.float64]:
     return np.asarray(images.max(axis=(1, 2, 3)), np.float64)
 
 
-def mean_hue(images: Images, of: Mask = foreground) -> NDArray[np.float64]:
+def mean_hue(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
     """Compute the hue of the mean colour of what stands out, as an angle in the plane across the grey axis.
 
     Args:
@@ -243,7 +243,7 @@ def mean_hue(images: Images, of: Mask = foreground) -> NDArray[np.float64]:
     return angle
 
 
-def direction(images: Images, of: Mask = foreground) -> NDArray[np.float64]:
+def direction(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
     """Find where a shape's far end points, from its third moments; a shape that a half turn maps onto itself has none.
 
     Args:
@@ -260,7 +260,7 @@ def direction(images: Images, of: Mask = foreground) -> NDArray[np.float64]:
     return angle
 
 
-def _centre(images: Images, *, of: Mask, axis: int, sign: int) -> NDArray[np.float64]:
+def _centre(images: Pixels, *, of: Mask, axis: int, sign: int) -> NDArray[np.float64]:
     mask = of(images)
     return sign * _mean(mask, np.mgrid[: mask.shape[1], : mask.shape[2]][axis])
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import FactorTable, Indices
-from benchmark_data.types import Extra, Images, Source
+from benchmark_data.types import Extra, Pixels, Source
 
-__all__ = ["Derived", "Images", "OfBase", "Rendered", "Selected", "Source", "chain", "resized"]
+__all__ = ["Derived", "OfBase", "Pixels", "Rendered", "Selected", "Source", "chain", "resized"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Rendered(Source):
         render: takes class ids, int64 (n, F), gives uint8 (n, H, W, C). It must not keep state.
     """
 
-    render: Callable[[Indices], Images]
+    render: Callable[[Indices], Pixels]
 
-    def images(self, indices: Indices, labels: Indices) -> Images:
+    def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Render a batch."""
         return self.render(labels)
 
@@ -68,7 +68,7 @@ class OfBase(Source):
         """
         return indices
 
-    def images(self, indices: Indices, labels: Indices) -> Images:
+    def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Take the base's images."""
         return self.base.images(self.base_rows(indices))
 
@@ -91,9 +91,9 @@ class Derived(OfBase):
             Randomness in it must come from `benchmark_data.draws`, keyed on the indices.
     """
 
-    change: Callable[[Images, Indices, Indices], Images]
+    change: Callable[[Pixels, Indices, Indices], Pixels]
 
-    def images(self, indices: Indices, labels: Indices) -> Images:
+    def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Take the base images and change them."""
         return self.change(self.base.images(indices), indices, labels)
 
@@ -146,7 +146,7 @@ def chain(dataset: Dataset | Source) -> list[Source]:
     return [source, *(below for part in parts for below in chain(part))]
 
 
-def resized(images: Images, indices: Indices, labels: Indices, *, size: int, method: str) -> Images:
+def resized(images: Pixels, indices: Indices, labels: Indices, *, size: int, method: str) -> Pixels:
     """Resize square images with Pillow: a change for `Derived` and `Precomputed`.
 
     Args:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from benchmark_data.errors import UnknownName
 from benchmark_data.factors import Indices
 
-__all__ = ["Extra", "Images", "Source"]
+__all__ = ["Extra", "Pixels", "Source"]
 
-Images: TypeAlias = NDArray[np.uint8]
+Pixels: TypeAlias = NDArray[np.uint8]
 """Pixels in [0, 255], shape (n, H, W, C)."""
 
 
@@ -48,7 +48,7 @@ class Source(abc.ABC):
         return {}
 
     @abc.abstractmethod
-    def images(self, indices: Indices, labels: Indices) -> Images:
+    def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Return images. Both arguments are given to every source.
 
         A renderer looks at the labels, an archive at the indices, and noise at either.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from benchmark_data.types import Images
+from benchmark_data.types import Pixels
 
 __all__ = ["Encoder", "Input"]
 
@@ -81,7 +81,7 @@ class Encoder:
         span = "[0, 255]" if kind == "uint8" else "[0, 1]"
         return f"{f'PyTorch tensors on {self.device}' if self._torch else 'numpy arrays'}, {kind} {shape} in {span}"
 
-    def __call__(self, images: Images, *, progress: Callable[[int], None] = lambda done: None) -> NDArray[np.float32]:
+    def __call__(self, images: Pixels, *, progress: Callable[[int], None] = lambda done: None) -> NDArray[np.float32]:
         """Encode images.
 
         Args:
@@ -102,7 +102,7 @@ class Encoder:
                 progress(start + len(batch))
         return np.concatenate(codes)
 
-    def export(self, path: str | os.PathLike[str], example: Images) -> None:
+    def export(self, path: str | os.PathLike[str], example: Pixels) -> None:
         """Write the encoder in ONNX, from uint8 (n, H, W, C) to ``codes``, for a verified row.
 
         Args:
@@ -143,7 +143,7 @@ class Encoder:
                     f"PyTorch cannot export the encoder ({str(error).partition(chr(10))[0]})."
                 ) from error
 
-    def _called(self, images: Images) -> Any:
+    def _called(self, images: Pixels) -> Any:
         """Call the encoder; its own errors say what it was called with."""
         try:
             return self._encode(self._prepared(images), **self._keywords)
@@ -154,7 +154,7 @@ class Encoder:
             )
             raise
 
-    def _prepared(self, images: Images) -> Any:
+    def _prepared(self, images: Pixels) -> Any:
         """Return a batch as the encoder expects it."""
         kind, layout = self.input.split("_")
         batch: NDArray[Any] = images.astype(np.float32) / 255 if kind == "float32" else images

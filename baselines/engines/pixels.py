@@ -11,7 +11,7 @@ import numpy as np
 
 from baselines.nets.backend import jax
 from benchmark_data.dataset import Dataset
-from benchmark_data.sources import Images
+from benchmark_data.sources import Pixels
 
 BLOCK = 2048
 """Images that are rendered or read at a time while the device is filled."""
@@ -43,7 +43,7 @@ def place(dataset: Dataset, *, limit: int | None, drawn: int) -> Any:
         lambda held, block, start: jax.lax.dynamic_update_slice(held, block, (start, 0, 0, 0)), donate_argnums=0
     )
 
-    def read(start: int) -> Images:
+    def read(start: int) -> Pixels:
         return dataset.images(np.arange(start, min(start + BLOCK, len(dataset))))
 
     workers = os.cpu_count() or 1

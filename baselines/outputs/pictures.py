@@ -14,7 +14,7 @@ from baselines.objectives import kl_to_prior
 from baselines.run import Run
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput
-from benchmark_data.sources import Images
+from benchmark_data.sources import Pixels
 from leaderboard import figures
 
 GAP = 2
@@ -134,11 +134,11 @@ def losses(run: Run) -> Path:
     return path
 
 
-def _pixels(images: NDArray[np.float32]) -> Images:
+def _pixels(images: NDArray[np.float32]) -> Pixels:
     return np.rint(images * 255).astype(np.uint8)
 
 
-def _grid(tiles: Images, labels: list[str] | None, heads: list[str] | None = None) -> PIL.Image.Image:
+def _grid(tiles: Pixels, labels: list[str] | None, heads: list[str] | None = None) -> PIL.Image.Image:
     """Lay out tiles (lines, columns, H, W, C) on white, each line with its label and each column with its head."""
     lines, columns, height, width, channels = tiles.shape
     left, top = LABEL if labels else 0, HEAD if heads else 0

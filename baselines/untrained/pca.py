@@ -16,7 +16,7 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.factors import Indices
-from benchmark_data.sources import Images
+from benchmark_data.sources import Pixels
 
 if TYPE_CHECKING:
     from sklearn.decomposition import PCA
@@ -85,6 +85,6 @@ class BASELINE(Untrained):
         return pca, pca.fit_transform(images)
 
 
-def flat(images: Images) -> NDArray[np.float32]:
+def flat(images: Pixels) -> NDArray[np.float32]:
     """Return images as rows of numbers in [0, 1], float32."""
     return scaled(images).reshape(len(images), -1)

@@ -26,7 +26,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import Unavailable
 from benchmark_data.factors import Factor, FactorSpace, FactorTable, Indices
 from benchmark_data.files import user_path, write_json, written_atomically
-from benchmark_data.types import Extra, Images, Source
+from benchmark_data.types import Extra, Pixels, Source
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class Cached(Source):
             )
         return store.opened(self.folder)
 
-    def images(self, indices: Indices, labels: Indices) -> Images:
+    def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Read images by row."""
         return self.store().images(indices)
 
@@ -177,7 +177,7 @@ class Cached(Source):
 class _Stored(Source):
     folder: Path
 
-    def images(self, indices: Indices, labels: Indices) -> Images:
+    def images(self, indices: Indices, labels: Indices) -> Pixels:
         # Opened for each batch: a map that stays open counts every page around a row as this process's memory, and
         # would keep Windows from renaming the folder.
         return Store(self.folder).images(indices)
@@ -284,7 +284,7 @@ class Precomputed(Cached):
     """
 
     base: Dataset
-    change: Callable[[Images, Indices, Indices], Images]
+    change: Callable[[Pixels, Indices, Indices], Pixels]
 
     @property
     def space(self) -> FactorSpace | FactorTable:

@@ -15,7 +15,7 @@ import numpy as np
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from benchmark_data.factors import Indices
 from benchmark_data.files import limit
-from benchmark_data.types import Images, Source
+from benchmark_data.types import Pixels, Source
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -42,7 +42,7 @@ class PictureFiles(Source):
     paths: tuple[Path, ...]
     shape: tuple[int, int, int]
 
-    def images(self, indices: Indices, labels: Indices) -> Images:
+    def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Read pictures."""
         pixels = np.empty((len(indices), *self.shape), np.uint8)
         for place, row in enumerate(indices):
@@ -93,7 +93,7 @@ def is_grey(what: str, picture: Image, then: str) -> bool:
     return picture.mode in ("1", "L")
 
 
-def converted(picture: Image, channels: int) -> Images:
+def converted(picture: Image, channels: int) -> Pixels:
     """Return a picture's pixels, upright, as uint8 (height, width, channels) with 1 or 3 channels."""
     import PIL.ImageOps
 

@@ -31,7 +31,7 @@ from benchmark_data import console
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, is_whole, needs
 from benchmark_data.factors import Indices
 from benchmark_data.files import exclusive, read_json, unwritable, user_path
-from benchmark_data.types import Extra, Images
+from benchmark_data.types import Extra, Pixels
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -332,7 +332,7 @@ class Store:
             mapped = mapped.base
         self._map, self._size = mapped, mapped.size()
 
-    def images(self, rows: Indices) -> Images:
+    def images(self, rows: Indices) -> Pixels:
         """Return images by row, in any order.
 
         Args:
@@ -422,7 +422,7 @@ def decoded(content: bytes) -> Iterator[PIL.Image.Image]:
         raise DamagedFile(f"image: expected a PNG or JPEG file, received {error}.") from error
 
 
-def pixels(image: PIL.Image.Image, channels: int) -> Images:
+def pixels(image: PIL.Image.Image, channels: int) -> Pixels:
     """Return the pixels of an image.
 
     Args:

@@ -23,7 +23,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisWarning, needs
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.files import limit
-from benchmark_data.types import Images, Source
+from benchmark_data.types import Pixels, Source
 
 __all__ = ["from_folder", "from_images"]
 
@@ -42,7 +42,7 @@ class InMemory(Source):
         pixels: uint8, shape (n, H, W, C) or (n, H, W).
     """
 
-    pixels: Images
+    pixels: Pixels
 
     def __reduce__(self) -> tuple[Any, ...]:
         held: Any = self.pixels
@@ -51,7 +51,7 @@ class InMemory(Source):
             return _mapped, (str(held.filename), held.offset, held.shape)
         return InMemory, (held,)
 
-    def images(self, indices: Indices, labels: Indices) -> Images:
+    def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Copy images."""
         found = np.asarray(self.pixels[indices])
         return found if found.ndim == 4 else found[..., None]
@@ -312,7 +312,7 @@ def _check_layout(what: str, pixels: NDArray[Any]) -> None:
         )
 
 
-def _collected(what: str, images: Any) -> Images:
+def _collected(what: str, images: Any) -> Pixels:
     """Stack images one after another; Pillow's as grey ones if all of them are grey, else as colours, as files are."""
     import PIL.Image  # where it is used: who judges codes draws and reads no pictures
 

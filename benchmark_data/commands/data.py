@@ -276,10 +276,10 @@ def verify(
 ) -> None:
     """Compute the digests of a dataset and of its copies, and compare them. Exit status 1 if they differ."""
     from benchmark_data import parallel
-    from benchmark_data.publish.verify import Kind, check_readable, work
+    from benchmark_data.publish.verify import Library, check_readable, work
     from benchmark_data.publish.verify import verify as findings_of
 
-    given: list[tuple[Kind, Path | None]] = [("tfds", tfds), ("hf", hf)]
+    given: list[tuple[Library, Path | None]] = [("tfds", tfds), ("hf", hf)]
     copies = [(kind, path) for kind, path in given if path is not None]
     for kind, _ in copies:
         check_readable(kind)

@@ -21,7 +21,7 @@ from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, Indices
-from benchmark_data.sources import Images
+from benchmark_data.sources import Pixels
 
 ATTRIBUTES = (  # noqa: SIM905  (as a list it would take forty lines)
     "5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips Big_Nose Black_Hair Blond_Hair "
@@ -119,7 +119,7 @@ def _lines(lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
             yield name, numbers
 
 
-def padded(images: Images, indices: Indices, labels: Indices) -> Images:
+def padded(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
     """Reduce photographs to 64 rows and fill up with black columns, as Bonheme and Grzes do.
 
     Pillow's thumbnail to (64, 64) keeps the shape: 52 columns, by its bicubic filter. Its pad then adds 6 columns on

@@ -14,7 +14,7 @@ import numpy as np
 from benchmark_data import draws
 from benchmark_data.datasets import dsprites
 from benchmark_data.factors import Indices
-from benchmark_data.sources import Derived, Images
+from benchmark_data.sources import Derived, Pixels
 
 SEED = 0
 
@@ -29,7 +29,7 @@ CITATION = """@inproceedings{locatello2019challenging,
 }"""
 
 
-def coloured(images: Images, indices: Indices, labels: Indices) -> Images:
+def coloured(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
     """Return every sprite a colour, each channel uniform between one half and one.
 
     Args:

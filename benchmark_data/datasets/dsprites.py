@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Images, Rendered
+from benchmark_data.sources import Pixels, Rendered
 
 IMAGE = 64
 RADIUS = 0.15 * IMAGE
@@ -90,7 +90,7 @@ def _pose(corners: NDArray[np.floating], *origin: float) -> Pose:
     return Pose(x[..., None] * rounded[:, 0], y[..., None] * rounded[:, 1], x * left + y * up)
 
 
-def render(labels: Indices) -> Images:
+def render(labels: Indices) -> Pixels:
     """Draw one white sprite on black.
 
     Args:
@@ -119,7 +119,7 @@ def render(labels: Indices) -> Images:
     return filled(labels[:, 0], corners)
 
 
-def filled(shapes: Indices, corners: Callable[[int, Indices], Indices]) -> Images:
+def filled(shapes: Indices, corners: Callable[[int, Indices], Indices]) -> Pixels:
     """Fill polygons with white, one on each image.
 
     Args:

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from benchmark_data import draws
 from benchmark_data.datasets import color_dsprites, dsprites
 from benchmark_data.factors import Indices
-from benchmark_data.sources import Derived, Images
+from benchmark_data.sources import Derived, Pixels
 
 SEED = 1
 
 
-def noisy(images: Images, indices: Indices, labels: Indices) -> Images:
+def noisy(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
     """Put noise behind the sprites, independent and uniform for every pixel and channel.
 
     Args:
@@ -43,7 +43,7 @@ def noisy(images: Images, indices: Indices, labels: Indices) -> Images:
     return np.maximum(noise, images)
 
 
-def white(images: Images) -> NDArray[np.bool_]:
+def white(images: Pixels) -> NDArray[np.bool_]:
     """Mark the pixels that are white, as sprites are and noise hardly ever: bool (n, 64, 64)."""
     mask: NDArray[np.bool_] = (images == 255).all(axis=-1)
     return mask

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Images, Rendered
+from benchmark_data.sources import Pixels, Rendered
 
 IMAGE = 64
 RAYS = 4
@@ -98,7 +98,7 @@ class _Maps(NamedTuple):
     solid: NDArray[np.int16]
 
 
-def render(labels: Indices, *, channels: Indices = CHANNELS) -> Images:
+def render(labels: Indices, *, channels: Indices = CHANNELS) -> Pixels:
     """Draw a solid in a room.
 
     Args:
@@ -135,7 +135,7 @@ def _pixels(maps: _Maps, floor: Colour, wall: Colour, solid: Colour) -> NDArray[
 
 
 @functools.cache
-def _background(floor: Colour, wall: Colour, orientation: int) -> Images:
+def _background(floor: Colour, wall: Colour, orientation: int) -> Pixels:
     """Draw the empty room."""
     return _pixels(_room(orientation), floor, wall, (0, 0, 0)).astype(np.uint8, order="C")
 
@@ -276,39 +276,39 @@ def _normal(shape: str, size: float, point: Floats) -> Floats:
     return np.array([x, y, z - np.clip(z, -core, core)]) / radius
 
 
-def floor(images: Images) -> NDArray[np.bool_]:
+def floor(images: Pixels) -> NDArray[np.bool_]:
     """Mark the lower left corner, where nothing but the floor shows: bool (n, 64, 64)."""
     return _patch(images, slice(58, 64), slice(0, 8))
 
 
-def wall(images: Images) -> NDArray[np.bool_]:
+def wall(images: Pixels) -> NDArray[np.bool_]:
     """Mark a patch at the left edge, where nothing but walls shows: bool (n, 64, 64)."""
     return _patch(images, slice(30, 37), slice(0, 8))
 
 
-def solid(images: Images) -> NDArray[np.bool_]:
+def solid(images: Pixels) -> NDArray[np.bool_]:
     """Mark the middle of the smallest solid: bool (n, 64, 64)."""
     return _patch(images, slice(44, 50), slice(30, 35))
 
 
-def _patch(images: Images, rows: slice, columns: slice) -> NDArray[np.bool_]:
+def _patch(images: Pixels, rows: slice, columns: slice) -> NDArray[np.bool_]:
     mask = np.zeros(images.shape[:3], bool)
     mask[:, rows, columns] = True
     return mask
 
 
-def blue(images: Images) -> NDArray[np.float64]:
+def blue(images: Pixels) -> NDArray[np.float64]:
     """Compute how much more blue than red there is: float64 (n,). It grows with a blue solid on a red floor."""
     return np.asarray((images[..., 2] * 1.0 - images[..., 0]).mean(axis=(1, 2)))
 
 
-def height(images: Images) -> NDArray[np.float64]:
+def height(images: Pixels) -> NDArray[np.float64]:
     """Compute how much more blue than green there is in the middle columns: float64 (n,), for a blue solid."""
     middle = images[:, :, 30:34] * 1.0
     return np.asarray((middle[..., 2] - middle[..., 1]).mean(axis=(1, 2)))
 
 
-def wall_to_the_right(images: Images) -> NDArray[np.float64]:
+def wall_to_the_right(images: Pixels) -> NDArray[np.float64]:
     """Compute how much more green there is on the right half than on the left: float64 (n,), for green walls."""
     green = images[..., 1] * 1.0 - images[..., 0]
     return np.asarray(green[:, :, 32:].mean(axis=(1, 2)) - green[:, :, :32].mean(axis=(1, 2)))

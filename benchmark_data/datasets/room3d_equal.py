@@ -19,7 +19,7 @@ from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.datasets import room3d, xysquares
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Images, Rendered
+from benchmark_data.sources import Pixels, Rendered
 
 HUES = (0.0, 0.25, 0.5, 0.75)
 LABELS = ("red", "olive", "dark_cyan", "violet")
@@ -48,7 +48,7 @@ def candidates(brightest: int = 4, nearness: float = 1 / 24) -> tuple[Indices, l
     return colours, [np.flatnonzero(near <= nearness).tolist() for near in apart]
 
 
-def render(labels: Indices) -> Images:
+def render(labels: Indices) -> Pixels:
     """Draw a solid in a room.
 
     Args:
@@ -65,7 +65,7 @@ def render(labels: Indices) -> Images:
     return room3d.render(labels, channels=CHANNELS)
 
 
-def right_wall(images: Images) -> NDArray[np.float64]:
+def right_wall(images: Pixels) -> NDArray[np.float64]:
     """Compute how much more red there is on the right half than on the left: float64 (n,), for red walls."""
     return -room3d.wall_to_the_right(images)
 

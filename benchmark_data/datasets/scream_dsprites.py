@@ -21,7 +21,7 @@ from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer, decoded
 from benchmark_data.datasets import color_dsprites, dsprites
 from benchmark_data.factors import Factor, Indices
-from benchmark_data.sources import Images, OfBase
+from benchmark_data.sources import OfBase, Pixels
 
 SEED = 2
 
@@ -81,13 +81,13 @@ class Screams(OfBase):
         self.painting.prepare(**options)
         super().prepare(**options)
 
-    def images(self, indices: Indices, labels: Indices) -> Images:
+    def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Draw a crop and a tint for each row, and turn the sprite's pixels into their negative."""
         row = np.zeros(1, np.int64)
         return screaming(self.base.images(indices), indices, self.painting.images(row, row[:, None])[0])
 
 
-def screaming(sprites: Images, indices: Indices, painting: Images) -> Images:
+def screaming(sprites: Pixels, indices: Indices, painting: Pixels) -> Pixels:
     """Put sprites on a painting: (crop + tint) / 2, and 1 minus that within the sprite.
 
     Args:
@@ -111,7 +111,7 @@ def screaming(sprites: Images, indices: Indices, painting: Images) -> Images:
     tints = np.round(255 * drawn[:, 2:]).astype(np.uint16)
     crops = np.lib.stride_tricks.sliding_window_view(painting, (size, size), axis=(0, 1))
     chosen = crops[corners[:, 0], corners[:, 1]].transpose(0, 2, 3, 1)
-    ground: Images = ((chosen + tints[:, None, None, :]) // 2).astype(np.uint8)
+    ground: Pixels = ((chosen + tints[:, None, None, :]) // 2).astype(np.uint8)
     # The sprite's pixels are 255, so that exclusive or turns them into 255 minus the ground.
     return ground ^ sprites
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from benchmark_data import draws, expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorTable, Indices
-from benchmark_data.types import Images, Source
+from benchmark_data.types import Pixels, Source
 
 ROWS = 112_791
 """The number of images of Symsol_reduced."""
@@ -97,7 +97,7 @@ def rotations(indices: Indices) -> Floats:
     return matrix.transpose(2, 0, 1)
 
 
-def render(shape: str, turns: Floats) -> Images:
+def render(shape: str, turns: Floats) -> Pixels:
     """Draw one shape at several rotations.
 
     Args:
@@ -127,7 +127,7 @@ def render(shape: str, turns: Floats) -> Images:
     return np.concatenate([draw(x[part], y[part], shades[part], solid.edges) for part in parts])
 
 
-def _drawn(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Images:
+def _drawn(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pixels:
     """Draw projected solids. Where numba is installed, `_drawn_one_by_one` does the same.
 
     Args:
@@ -160,11 +160,11 @@ def _drawn(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Images:
     jumps = np.bincount(pixel, jump[entry] - beyond, len(x) * IMAGE * IMAGE)
     jumps[1:] += np.bincount(pixel, beyond, len(jumps))[:-1]
     sums = jumps.reshape(-1, IMAGE, IMAGE, 1).cumsum(axis=2)
-    images: Images = np.rint(sums / SUBROWS).astype(np.uint8)
+    images: Pixels = np.rint(sums / SUBROWS).astype(np.uint8)
     return images
 
 
-def _drawn_one_by_one(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Images:
+def _drawn_one_by_one(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pixels:
     """Do what `_drawn` does, operation by operation, so that every bit is the same; made to be compiled."""
     images = np.empty((len(x), IMAGE, IMAGE, 1), np.uint8)
     jumps = np.empty((IMAGE, IMAGE + 1))
@@ -195,14 +195,14 @@ def _drawn_one_by_one(x: Floats, y: Floats, shades: Floats, edges: Indices) -> I
 
 
 @functools.cache
-def _compiled() -> Callable[[Floats, Floats, Floats, Indices], Images] | None:
+def _compiled() -> Callable[[Floats, Floats, Floats, Indices], Pixels] | None:
     """Compile `_drawn_one_by_one`, where numba is installed."""
     try:
         import numba
     except ImportError:
         return None
     try:
-        function: Callable[..., Images] = numba.njit(cache=True)(_drawn_one_by_one)
+        function: Callable[..., Pixels] = numba.njit(cache=True)(_drawn_one_by_one)
     except RuntimeError:  # numba found no folder to keep it in
         function = numba.njit(_drawn_one_by_one)
     return function
@@ -276,7 +276,7 @@ _FACES = {"tet": _tet, "cube": _cube, "icosa": _icosa, "cone": _cone, "cyl": _cy
 class _Solids(Source):
     """Pixels from the row, which sets the rotation, and the label, which sets the shape."""
 
-    def images(self, indices: Indices, labels: Indices) -> Images:
+    def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Render a batch."""
         images = np.empty((len(indices), IMAGE, IMAGE, 1), np.uint8)
         turns = rotations(indices)
@@ -286,7 +286,7 @@ class _Solids(Source):
         return images
 
 
-def spread(images: Images) -> Floats:
+def spread(images: Pixels) -> Floats:
     """Compute the mean squared distance of a shape's pixels from their centre over their number; least for a disc.
 
     Args:

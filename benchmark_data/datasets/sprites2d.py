@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmark_data.datasets import dsprites
 from benchmark_data.datasets.dsprites import IMAGE, RADIUS, SPACE, SUBPIXELS
 from benchmark_data.factors import Indices
-from benchmark_data.sources import Images, Rendered
+from benchmark_data.sources import Pixels, Rendered
 
 
 def outlines() -> tuple[NDArray[np.float64], ...]:
@@ -48,7 +48,7 @@ def _poses(size: float) -> tuple[NDArray[np.float64], ...]:
     )
 
 
-def render(labels: Indices) -> Images:
+def render(labels: Indices) -> Pixels:
     """Draw one white sprite on black.
 
     Args:
@@ -65,7 +65,7 @@ def render(labels: Indices) -> Images:
     return drawn(labels[:, :3], IMAGE // 4 + IMAGE / 2 * labels[:, 3:] / 31)
 
 
-def drawn(labels: Indices, centres: NDArray[np.float64], size: float = 1.0) -> Images:
+def drawn(labels: Indices, centres: NDArray[np.float64], size: float = 1.0) -> Pixels:
     """Draw one white sprite on black, wherever.
 
     Args:

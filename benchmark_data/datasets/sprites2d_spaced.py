@@ -16,7 +16,7 @@ import numpy as np
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.datasets import dsprites, sprites2d, xysquares
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Images, Rendered
+from benchmark_data.sources import Pixels, Rendered
 
 PLACES = 4
 SIZE = 0.58
@@ -34,7 +34,7 @@ SPACE = FactorSpace(
 )
 
 
-def render(labels: Indices, *, spacing: int) -> Images:
+def render(labels: Indices, *, spacing: int) -> Pixels:
     """Draw one white sprite on black.
 
     Args:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Images, Rendered
+from benchmark_data.sources import Pixels, Rendered
 
 IMAGE = 64
 SIZES = (7, 9, 11, 13, 15)
@@ -52,7 +52,7 @@ SHADED = FactorSpace(
 )
 
 
-def render(labels: Indices) -> Images:
+def render(labels: Indices) -> Pixels:
     """Draw one square. All sizes share their centres, so that a place is a place whatever the size.
 
     Args:
@@ -72,11 +72,11 @@ def render(labels: Indices) -> Images:
     columns, rows = (np.arange(IMAGE) >= first[..., None]) & (np.arange(IMAGE) < (first + size)[..., None])
     colours = PALETTE[labels[:, 3], labels[:, 4]] if labels.shape[1] == 5 else PALETTE.reshape(-1, 3)[labels[:, 3]]
     line = (columns[..., None] * colours[:, None]).reshape(len(labels), 1, IMAGE * 3)
-    images: Images = (rows[..., None] * line).reshape(-1, IMAGE, IMAGE, 3)
+    images: Pixels = (rows[..., None] * line).reshape(-1, IMAGE, IMAGE, 3)
     return images
 
 
-def shade_then_hue(images: Images) -> NDArray[np.float64]:
+def shade_then_hue(images: Pixels) -> NDArray[np.float64]:
     """Order the 24 colours: by shade, which steps by 63 or 64, then by hue, which adds less than that.
 
     Args:

@@ -15,7 +15,7 @@ import numpy as np
 from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Images, Rendered
+from benchmark_data.sources import Pixels, Rendered
 
 IMAGE = 64
 SQUARE = 8
@@ -57,7 +57,7 @@ def offset(spacing: int) -> int:
     return (IMAGE - (SQUARE + (GRID - 1) * spacing)) // 2
 
 
-def render(labels: Indices, *, spacing: int) -> Images:
+def render(labels: Indices, *, spacing: int) -> Pixels:
     """Draw one square in each colour channel.
 
     Args:

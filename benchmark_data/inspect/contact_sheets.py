@@ -11,7 +11,7 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.types import Images
+from benchmark_data.types import Pixels
 
 __all__ = ["contact_sheet", "sheet", "traversals"]
 
@@ -122,7 +122,7 @@ def sheet(dataset: Dataset) -> Image.Image:
     return picture
 
 
-def _tiles(images: Images) -> list[Image.Image]:
+def _tiles(images: Pixels) -> list[Image.Image]:
     """Make pictures of images: one channel is grey, three are colours, any other number stand side by side in grey."""
     if images.shape[-1] not in (1, 3):
         images = np.concatenate(np.split(images, images.shape[-1], axis=-1), axis=2)

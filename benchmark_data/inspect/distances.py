@@ -22,7 +22,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.factors import Indices
 from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS, RANDOM_PAIR
-from benchmark_data.types import Images
+from benchmark_data.types import Pixels
 
 if TYPE_CHECKING:
     from jaxtyping import Float64
@@ -72,7 +72,7 @@ class Correlation(NamedTuple):
     spearman: float
 
 
-def mean_squared_error(a: Images, b: Images) -> Float64[NDArray[np.float64], " n"]:
+def mean_squared_error(a: Pixels, b: Pixels) -> Float64[NDArray[np.float64], " n"]:
     """Return the perceived distance of images, pair by pair (equation 7).
 
     Args:
@@ -90,7 +90,7 @@ def mean_squared_error(a: Images, b: Images) -> Float64[NDArray[np.float64], " n
     return _squared_errors(a, b) / (255.0**2 * math.prod(a.shape[1:]))
 
 
-def mean_squared_errors(images: Images) -> Float64[NDArray[np.float64], "n n"]:
+def mean_squared_errors(images: Pixels) -> Float64[NDArray[np.float64], "n n"]:
     """Return the perceived distances between all of some images (equation 7).
 
     Args:
@@ -107,7 +107,7 @@ def mean_squared_errors(images: Images) -> Float64[NDArray[np.float64], "n n"]:
     return _all_squared_errors(images) / (255.0**2 * math.prod(images.shape[1:]))
 
 
-def _all_squared_errors(images: Images) -> NDArray[np.float64]:
+def _all_squared_errors(images: Pixels) -> NDArray[np.float64]:
     """Sum the squared differences between all of some images: whole numbers, exact."""
     flat = images.reshape(len(images), -1).astype(np.float64)
     squares = np.square(flat).sum(axis=1)
@@ -116,7 +116,7 @@ def _all_squared_errors(images: Images) -> NDArray[np.float64]:
     return between
 
 
-def _squared_errors(a: Images, b: Images) -> NDArray[np.float64]:
+def _squared_errors(a: Pixels, b: Pixels) -> NDArray[np.float64]:
     """Sum the squared differences of images, pair by pair: whole numbers, exact."""
     difference = (a.astype(np.float32) - b).reshape(len(a), -1)
     squares: NDArray[np.float64] = np.einsum("np,np->n", difference, difference, dtype=np.float64)

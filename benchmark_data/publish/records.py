@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices
-from benchmark_data.types import Extra, Images
+from benchmark_data.types import Extra, Pixels
 
 try:
     import deflate  # libdeflate: zlib's format at less than half of zlib's time
@@ -46,7 +46,7 @@ five times as long again for another 4 to 7 percent."""
 _COLOUR_TYPES = {1: 0, 3: 2, 4: 6}
 
 
-def png_filter(images: Images) -> int:
+def png_filter(images: Pixels) -> int:
     """Choose the PNG filter for images of one kind: the one that makes these few smaller.
 
     Args:
@@ -59,7 +59,7 @@ def png_filter(images: Images) -> int:
     return min((0, 1), key=lambda f: sum(map(len, pngs(images, f))))
 
 
-def pngs(images: Images, filter_type: int) -> list[bytes]:
+def pngs(images: Pixels, filter_type: int) -> list[bytes]:
     """Encode images as PNG, one byte per channel.
 
     Palettes and one-bit pixels would be smaller, but numpy readers of TFDS and Hugging Face (both use Pillow) would

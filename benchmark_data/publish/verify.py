@@ -21,7 +21,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 from benchmark_data.factors import Indices
 from benchmark_data.publish import card
 
-Kind: TypeAlias = Literal["tfds", "hf"]
+Library: TypeAlias = Literal["tfds", "hf"]
 Read: TypeAlias = tuple[list[NDArray[Any]], dict[str, NDArray[Any]]]
 """Decoded images, and the columns that are compared, by name."""
 
@@ -35,7 +35,7 @@ BATCH = 256
 class Copy(NamedTuple):
     """A copy of a dataset on disk."""
 
-    kind: Kind
+    kind: Library
     """Who made it."""
 
     folder: Path
@@ -59,7 +59,7 @@ class Finding(NamedTuple):
     """What is wrong, in a sentence; empty where nothing is."""
 
 
-def check_readable(kind: Kind) -> None:
+def check_readable(kind: Library) -> None:
     """Check that what reads copies of a kind is installed.
 
     Raises:
@@ -70,7 +70,7 @@ def check_readable(kind: Kind) -> None:
 
 def verify(
     dataset: Dataset,
-    copies: Sequence[tuple[Kind, Path]] = (),
+    copies: Sequence[tuple[Library, Path]] = (),
     *,
     full: bool = False,
     progress: Callable[[int], None] = lambda rows: None,
@@ -104,7 +104,7 @@ def verify(
     return findings
 
 
-def work(dataset: Dataset, copies: Sequence[tuple[Kind, Path]] = (), *, full: bool = False) -> int:
+def work(dataset: Dataset, copies: Sequence[tuple[Library, Path]] = (), *, full: bool = False) -> int:
     """Count the rows that `verify` reads, of the dataset and of its copies."""
     return (1 + len(copies)) * len(_rows(dataset, full))
 
@@ -291,7 +291,7 @@ def _picture(content: bytes, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
         return np.broadcast_to(np.uint8(0), (image.height, image.width, len(image.getbands())))
 
 
-_READERS: dict[Kind, Callable[[Dataset, Copy], _TFDS | _HF]] = {"tfds": _TFDS, "hf": _HF}
+_READERS: dict[Library, Callable[[Dataset, Copy], _TFDS | _HF]] = {"tfds": _TFDS, "hf": _HF}
 
 
 def _no_copy(dataset: Dataset, path: Path, remedy: str) -> InvalidInput:

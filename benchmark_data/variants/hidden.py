@@ -23,7 +23,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable, needs
 from benchmark_data.factors import Indices
 from benchmark_data.files import written_atomically
-from benchmark_data.types import Images
+from benchmark_data.types import Pixels
 
 __all__ = ["KINDS", "HiddenVariable", "principal_component", "write_hidden"]
 
@@ -80,7 +80,7 @@ class HiddenVariable:
         """Whether the file is there."""
         return self.path.is_file()
 
-    def values(self, images: Images, indices: Indices) -> Floats:
+    def values(self, images: Pixels, indices: Indices) -> Floats:
         """Return s.
 
         Args:

@@ -25,7 +25,7 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorTable, Indices
-from benchmark_data.types import Extra, Images, Source
+from benchmark_data.types import Extra, Pixels, Source
 
 __all__ = ["DOES_NOT_APPLY", "Paired", "Side", "both_ways", "divided", "sides"]
 
@@ -84,7 +84,7 @@ class Paired(Source):
         self.source.prepare(**options)
         self.target.prepare(**options)
 
-    def images(self, indices: Indices, labels: Indices) -> Images:
+    def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Take the images of either dataset."""
         images = np.empty((len(indices), *self.source.image_shape), np.uint8)
         for side, places, rows in self.located(indices):

@@ -42,7 +42,7 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorTable, Indices
-from benchmark_data.sources import Derived, Images
+from benchmark_data.sources import Derived, Pixels
 from benchmark_data.variants.hidden import KINDS, SEED, Floats, HiddenVariable
 
 __all__ = ["EPSILONS", "blend", "noise", "noisy", "pattern", "patterned", "perturbed", "squeezed"]
@@ -74,7 +74,7 @@ LEVELS = 64
 Bytes = NDArray[np.uint8]
 
 
-def blend(images: Images, pattern: Bytes, *, epsilon: float) -> Images:
+def blend(images: Pixels, pattern: Bytes, *, epsilon: float) -> Pixels:
     """Change images by at most epsilon in each direction, after making room for it.
 
     Args:
@@ -178,22 +178,22 @@ class _Perturbed(Derived):
 
 
 def _perturb(
-    images: Images, indices: Indices, labels: Indices, *, hidden: HiddenVariable, epsilon: float, rows_per_std: float
-) -> Images:
+    images: Pixels, indices: Indices, labels: Indices, *, hidden: HiddenVariable, epsilon: float, rows_per_std: float
+) -> Pixels:
     """Add the pattern of the hidden variable."""
     shown = pattern(hidden.values(images, indices), *images.shape[1:3], rows_per_std=rows_per_std)
     return blend(images, shown, epsilon=epsilon)
 
 
-def _add_noise(images: Images, indices: Indices, labels: Indices, *, epsilon: float) -> Images:
+def _add_noise(images: Pixels, indices: Indices, labels: Indices, *, epsilon: float) -> Pixels:
     """Add noise that means nothing."""
     return blend(images, noise(indices, *images.shape[1:3]), epsilon=epsilon)
 
 
-def _squeeze(images: Images, indices: Indices, labels: Indices, *, epsilon: float) -> Images:
+def _squeeze(images: Pixels, indices: Indices, labels: Indices, *, epsilon: float) -> Pixels:
     """Make the room and leave it empty."""
     table = np.rint((1 - 2 * epsilon) * np.arange(256) + 255 * epsilon).astype(np.uint8)
-    squeezed: Images = table[images]
+    squeezed: Pixels = table[images]
     return squeezed
 
 
@@ -272,7 +272,7 @@ def squeezed(base: Dataset) -> Family:
     return _controls(base, "squeezed", _squeeze, what, moves=False)
 
 
-def _controls(base: Dataset, suffix: str, change: Callable[..., Images], what: str, *, moves: bool = True) -> Family:
+def _controls(base: Dataset, suffix: str, change: Callable[..., Pixels], what: str, *, moves: bool = True) -> Family:
     """Change a dataset at each of `EPSILONS`; ``what`` is the description, with a place for the strength."""
     return Family(
         *(
@@ -345,7 +345,7 @@ def _with_s(base: Dataset) -> Indices:
     return np.concatenate([base.labels(rows), s], axis=1)
 
 
-def _show_s(images: Images, indices: Indices, labels: Indices, *, epsilon: float) -> Images:
+def _show_s(images: Pixels, indices: Indices, labels: Indices, *, epsilon: float) -> Pixels:
     """Add the pattern of the last factor."""
     return blend(images, pattern(_levels()[labels[:, -1]], *images.shape[1:3]), epsilon=epsilon)
 

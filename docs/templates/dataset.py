@@ -11,7 +11,7 @@ import numpy as np
 from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Images, Rendered
+from benchmark_data.sources import Pixels, Rendered
 
 SPACE = FactorSpace(  # the last factor varies fastest
     Factor("radius", (3, 5, 7, 9), "ordinal", unit="px"),
@@ -20,7 +20,7 @@ SPACE = FactorSpace(  # the last factor varies fastest
 )
 
 
-def render(labels: Indices) -> Images:
+def render(labels: Indices) -> Pixels:
     """Draw a batch: class ids int64 (n, 3) to uint8 images (n, 64, 64, 1), without state and without a loop."""
     radius, x, y = (v[:, None, None] for v in SPACE.values(labels).T)
     rows, columns = np.mgrid[:64, :64]

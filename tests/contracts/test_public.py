@@ -65,7 +65,7 @@ SOURCE = re.compile(r"\b(19|20)\d\d\b|\b\d{4}\.\d{5}\b|of this project, and not 
 COMPUTE = ("splits", "objectives", "untrained", "metrics", "comparisons", "analyses")
 """Rooms in which what papers define is computed."""
 
-ARRAYS = re.compile(r"ArrayLike|NDArray|\b(Images|Indices|Floats|Bytes|Codes|LabelledCodes|Matrix)\b")
+ARRAYS = re.compile(r"ArrayLike|NDArray|\b(Pixels|Indices|Floats|Bytes|Codes|LabelledCodes|Matrix)\b")
 
 
 def module(file):
@@ -203,7 +203,7 @@ def test_a_public_docstring_says_what_it_must(where, name):
 
 def test_missing_finds_what_is_missing():
     source = """
-def f(x: ArrayLike, y: int, z: float) -> Images:
+def f(x: ArrayLike, y: int, z: float) -> Pixels:
     '''Do it.
 
     Args:

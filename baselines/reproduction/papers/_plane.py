@@ -25,7 +25,7 @@ from baselines.run import Run
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Images, Rendered
+from benchmark_data.sources import Pixels, Rendered
 from leaderboard import figures
 from leaderboard.store import verdicts
 
@@ -50,12 +50,12 @@ BETWEEN = 22.5
 """Degrees: half of what lies between the axes of the large structure and those of the small one."""
 
 
-def render(labels: Indices) -> Images:
+def render(labels: Indices) -> Pixels:
     """Place points: class ids int64 (n, 4) to uint8 (n, 1, 2, 1)."""
     along, across, x, y = SPACE.values(labels).T
     place = np.stack([along - across, along + across], axis=1) * SPACING * math.sqrt(0.5)
     points = 128 + np.rint(place) + STEP * np.stack([x, y], axis=1)
-    placed: Images = points.astype(np.uint8).reshape(-1, 1, 2, 1)
+    placed: Pixels = points.astype(np.uint8).reshape(-1, 1, 2, 1)
     return placed
 
 
@@ -136,7 +136,7 @@ def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
     return Found(pd.concat(tables, ignore_index=True).round(4))
 
 
-def _principal_angle(images: Images) -> float:
+def _principal_angle(images: Pixels) -> float:
     """Return the angle of the first principal component to the x axis, in degrees."""
     points = scaled(images).reshape(len(images), 2).astype(np.float64)
     axis = np.linalg.eigh(np.cov(points.T))[1][:, -1]
