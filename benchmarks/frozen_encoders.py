@@ -81,7 +81,7 @@ def scored(encoder: Path, name: str, about: dict[str, str], task: str, into: Pat
             supervision="pretrained",
             hyperparameters={"codes": codes, "encoder": files.hash_of(encoder)[:16], "features": features.shape[1]},
             versions={"numpy": np.__version__},
-            about=about | {"title": f"{about['title']}, {codes}"},
+            about=about | {"title": f"{about['title']} ({codes})"},
         )
         write_arrays(folder / "codes.npz", {"indices": rows.indices, "codes": found})
         read = independent(found, count)
