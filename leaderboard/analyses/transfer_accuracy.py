@@ -30,7 +30,7 @@ from leaderboard.metrics import downstream
 if TYPE_CHECKING:
     from jaxtyping import Bool, Real
 
-__all__ = ["draw", "measure"]
+__all__ = ["averages", "draw", "measure"]
 
 CLASSIFIERS: tuple[downstream.Classifier, ...] = ("gbt", "logistic")
 """Gradient-boosted trees and logistic regression, see `leaderboard.metrics.downstream`."""
@@ -159,25 +159,55 @@ def measure(
     return table.assign(unseen=table["label"].map(unseen))
 
 
-def by_label(table: pd.DataFrame, *, classifier: str = "gbt") -> pd.DataFrame:
+def averages(table: pd.DataFrame) -> pd.DataFrame:
+    """Average accuracies over labels, and over seeds if the table has several: table 1 of the paper.
+
+    Args:
+        table: as from ``measure``; rows of several runs of one source differ in a column ``seed``, and those of
+            several targets by ``target``.
+
+    Returns:
+        A row per target, source and classifier in the order of the table: ``train`` and ``test``, and ``deviation``,
+        the standard deviation of ``test`` over seeds, 0 for a single one.
+
+    Raises:
+        InvalidInput: a column is missing.
+
+    Example:
+        >>> rows = [("a", "constant", "x", 0.5, 0.4), ("a", "constant", "y", 0.7, 0.8)]
+        >>> averages(pd.DataFrame(rows, columns=["source", "classifier", "label", "train", "test"])).round(2).values
+        array([['a', 'constant', 0.6, 0.6, 0.0]], dtype=object)
+    """
+    figures.check_columns(table, ["source", "classifier", "label", "train", "test"])
+    keys = [key for key in ("target", "source", "classifier") if key in table]
+    per_run = [*keys, "seed"] if "seed" in table else keys
+    runs = table.groupby(per_run, sort=False, dropna=False)[["train", "test"]].mean().reset_index()
+    grouped = runs.groupby(keys, sort=False)
+    return grouped[["train", "test"]].mean().assign(deviation=grouped["test"].std(ddof=0)).reset_index()
+
+
+def by_label(table: pd.DataFrame, *, classifier: str = "gbt", part: str = "test") -> pd.DataFrame:
     """Lay accuracies out as appendix A of the paper: a row per source, a column per label.
 
     Args:
         table: as from ``measure``, of one target; rows of several seeds are averaged.
         classifier: the one to show.
+        part: ``"test"`` or ``"train"``.
 
     Returns:
-        The accuracies on held-out rows, with the most frequent class last.
+        The accuracies, with the most frequent class last.
 
     Raises:
-        UnknownName: there is no such classifier in the table.
+        UnknownName: there is no such classifier in the table, or no such part.
     """
     figures.check_columns(table, ["source", "classifier", "label", "train", "test"])
+    if part not in ("train", "test"):
+        raise UnknownName("part", part, ["train", "test"])
     if classifier not in set(table["classifier"]):
         raise UnknownName("classifier", classifier, set(table["classifier"]))
     shown = table[table["classifier"].isin([classifier, "constant"])]
     labels, sources = shown["label"].unique(), shown["source"].unique()
-    wide = shown.pivot_table(index="source", columns="label", values="test", aggfunc="mean", observed=True)
+    wide = shown.pivot_table(index="source", columns="label", values=part, aggfunc="mean", observed=True)
     order = [source for source in sources if source != MAJORITY] + [s for s in sources if s == MAJORITY]
     return wide.loc[order, list(labels)].rename_axis(columns=None)
 

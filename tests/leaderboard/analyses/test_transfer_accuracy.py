@@ -1,6 +1,7 @@
 """Transfer: what can be read from whose codes, and what happens where classes are missing."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 
@@ -160,6 +161,18 @@ def test_hard_codes():
         transfer_accuracy.measure({"a": wide}, labels, NAMES, classifiers=["svm"])
 
 
+def test_table_1_averages_labels_then_seeds():
+    rows = [
+        ("solids", seed, "gbt", label, 1.0, accuracy)
+        for seed, label, accuracy in [(0, "a", 0.2), (0, "b", 0.4), (1, "a", 0.6), (1, "b", 0.8)]
+    ]
+    table = pd.DataFrame(rows, columns=["source", "seed", "classifier", "label", "train", "test"])
+    found = transfer_accuracy.averages(table)
+    assert found.test.tolist() == pytest.approx([0.5])
+    assert found.deviation.tolist() == pytest.approx([0.2])
+    assert transfer_accuracy.averages(table.assign(target="sprites2d")).target.tolist() == ["sprites2d"]
+
+
 def test_appendix_a_has_a_column_per_label(table):
     wide = transfer_accuracy.by_label(table)
     assert list(wide.columns) == NAMES
@@ -167,6 +180,8 @@ def test_appendix_a_has_a_column_per_label(table):
     assert wide.loc["source", "x"] == accuracy(table, "source", "gbt", "x")
     with pytest.raises(UnknownName, match="classifier: expected one of"):
         transfer_accuracy.by_label(table, classifier="svm")
+    with pytest.raises(UnknownName, match="part: expected one of test, train"):
+        transfer_accuracy.by_label(table, part="valid")
 
 
 def test_drawing_bars(tmp_path, table):
