@@ -24,8 +24,10 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import onnx
 import PIL.Image
 import safetensors.numpy
+from onnx import TensorProto, helper
 
 import benchmark_data
 from baselines import Run, run_folder
@@ -97,7 +99,11 @@ def sound(at):
     shutil.copytree(published / "v1/room3d", at / "board/v1/room3d")
     shutil.copytree(HERE / "fixtures/run_0.1.0", at / "run")
     [(at / name).mkdir() for name in ("metrics", "audit", "archives", "encoder")]
-    shutil.copy(next(published.glob("weights/**/encoder.onnx")), at / "encoder")
+    mean = helper.make_node("ReduceMean", ["numbers"], ["codes"], axes=[1, 2], keepdims=0)
+    cast = helper.make_node("Cast", ["images"], ["numbers"], to=TensorProto.FLOAT)
+    images = helper.make_tensor_value_info("images", TensorProto.UINT8, ["n", 64, 64, 3])
+    graph = helper.make_graph([cast, mean], "means", [images], [helper.make_tensor_value_info("codes", 1, ["n", 3])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), at / "encoder/encoder.onnx")
     np.savez_compressed(at / "metrics/a.npz", codes=codes, factors=toy.labels(rows), layers=np.array(["codes"]))
     safetensors.numpy.save_file(
         {"codes": codes, "factors": toy.labels(rows)}, at / "metrics/c.safetensors", {"layers": '["codes"]'}

@@ -21,7 +21,7 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import FactorSpace
-from benchmark_data.sources import Images
+from benchmark_data.sources import Pixels
 from benchmark_data.variants import perturbation
 from leaderboard import figures
 from leaderboard.analyses._pixels import flat, unit
@@ -351,7 +351,7 @@ def measure_hidden(
     tables = []
     for epsilon in epsilons:
 
-        def perturbed(of: Images, pattern: Images, epsilon: float = epsilon) -> Images:
+        def perturbed(of: Pixels, pattern: Pixels, epsilon: float = epsilon) -> Pixels:
             return of if epsilon == 0 else perturbation.blend(of, pattern, epsilon=epsilon)
 
         here = perturbed(images, still)
