@@ -212,7 +212,7 @@ It took {seconds:.0f} s.
   measure how closely pixel distance follows the factors
     offaxis data audit xysquares/spacing_8
   train something else
-    offaxis train run --dataset sprites2d --objective beta_vae --steps 2000
+    offaxis train run --dataset dsprites --objective beta_vae --steps 2000
   list objectives, architectures, losses
     offaxis train list
 

@@ -396,7 +396,8 @@ class Evaluation:
             ours, others = ([run.scores[score] for run in side if score in run.scores] for side in (rows, theirs))
             if not others:
                 continue
-            (found, note), verdict = _compared(ours, others), ""
+            found, note = _compared(ours, others)
+            verdict = ""
             chance = [run.scores[score] for run in untrained if score in run.scores]
             if chance and max(np.mean(ours), np.mean(others)) <= np.mean(chance) + CHANCE:
                 found, verdict = found._replace(p=None), "both at chance"
