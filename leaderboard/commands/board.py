@@ -68,11 +68,7 @@ def show(
     if json:
         out.print_json(data=[one for one in formats.records(ranking.tables(found)) if tier in ("", one["tier"])])
         return
-    exact = [result for result in found if task in (result.task, result.dataset)]
-    others = [result for result in found if result not in exact]
-    for part in filter(None, (exact, others)):
-        if tier in {"", *(name for result in part for name in result.tiers)}:
-            out.print(formats.terminal(part, tier))
+    out.print(formats.terminal(found, tier))
 
 
 @app.command()

@@ -101,7 +101,9 @@ def test_methods_at_chance_are_not_told_apart(random, tree, tmp_path):
 
 def test_saved_scores_are_read_as_the_boards_are(random, tree):
     (file,) = results_tree.files(tree)
-    assert [run.scores for run in results_tree.read(file).runs] == [row.scores for row in random.rows]
+    runs = results_tree.read(file).runs
+    assert [run.scores for run in runs] == [row.scores for row in random.rows]
+    assert [run.seed for run in runs] == [0, 1, 2, 3, 4]
 
 
 def test_chosen_metrics_have_no_place_on_the_board(tmp_path):

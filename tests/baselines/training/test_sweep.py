@@ -241,6 +241,21 @@ def test_a_worker_that_begins_while_a_sweep_is_stopped_gets_no_run(tmp_path, mon
     assert not (tmp_path / "begun").exists()
 
 
+def test_what_a_library_prints_is_no_answer_of_a_worker():
+    program = "import os; from baselines.training import worker; worker.work = lambda *task: os.write(1, b'noise'); "
+    with subprocess.Popen(
+        [sys.executable, "-c", program + "worker.main()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        running.stdin.write("[[], 1]\n")
+        running.stdin.flush()
+        assert running.stdout.readline() == "over\n"
+        assert running.communicate() == ("", "noise")
+
+
 def test_a_worker_ends_with_whoever_started_it():
     process = processes._start(1, set())
     assert process.poll() is None

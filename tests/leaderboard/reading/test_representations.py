@@ -243,7 +243,8 @@ def write_model(path, shape, *, dtype=TensorProto.FLOAT, outputs=("codes",)):
     nodes = [
         helper.make_node("Flatten", ["image"], ["flat"]),
         helper.make_node("Cast", ["flat"], ["numbers"], to=kind),
-        *(helper.make_node("MatMul", ["numbers", "weights"], [name]) for name in outputs),
+        helper.make_node("MatMul", ["numbers", "weights"], [outputs[0]]),
+        *(helper.make_node("Neg", [outputs[0]], [name]) for name in outputs[1:]),
     ]
     graph = helper.make_graph(
         nodes,
@@ -350,10 +351,13 @@ def test_standardised_pixels(toys, tmp_path):
 
 def test_onnx_models_that_do_not_fit(toys, tmp_path):
     dataset = toys["toy/small"]
-    write_model(tmp_path / "two.onnx", ["n", 8, 8, 3], outputs=("mu", "log_var"))
+    weights = write_model(tmp_path / "two.onnx", ["n", 8, 8, 3], outputs=("mu", "log_var"))
     with pytest.raises(InvalidInput, match="expected one, or one called codes or mean, received mu, log_var"):
         encoders.encode(tmp_path / "two.onnx", dataset, [0])
-    assert encoders.encode(tmp_path / "two.onnx", dataset, [0], output="mu").shape == (1, 2)
+    expected = dataset.images([0]).reshape(1, -1) / 255 @ weights
+    for output, sign in (("mu", 1), ("log_var", -1)):
+        found = encoders.encode(tmp_path / "two.onnx", dataset, [0], output=output)
+        np.testing.assert_allclose(found, sign * expected, rtol=1e-5)
     with pytest.raises(InvalidInput, match="expected one called mean, received mu, log_var"):
         encoders.encode(tmp_path / "two.onnx", dataset, [0], output="mean")
     write_model(tmp_path / "gray.onnx", ["n", 8, 8, 1])

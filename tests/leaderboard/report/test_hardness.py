@@ -100,8 +100,11 @@ def test_a_giveaway_of_another_version_counts_as_not_measured(tables, tmp_path):
     boards = tables({"beta_vae": {1: [0.1] * 4, 8: [0.1] * 4}})
     assert hardness.hardness(boards, known({1: 1.0, 8: 0.0}, version="0.9.0")) is None
     giveaways.write(tmp_path, known({1: 1.0}, version="0.9.0").values())
-    (problem,) = integrity._outdated(tmp_path)
-    assert "xysquares/spacing_1: expected version 1.0.0, received 0.9.0" in str(problem)
+    (tmp_path / "reported").mkdir()
+    (tmp_path / "reported" / "damaged2020.json").write_text("{", "utf-8")
+    found = "\n".join(map(str, integrity.check(tmp_path)))
+    assert "xysquares/spacing_1: expected version 1.0.0, received 0.9.0" in found
+    assert "damaged2020.json" in found
 
 
 def test_divided_datasets_are_left_out(tables, made_result):
