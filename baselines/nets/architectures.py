@@ -9,6 +9,7 @@ named.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -251,13 +252,15 @@ def parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         >>> parameters("conv", {})
         {}
     """
-    known = {
-        key: value.default
-        for key, value in inspect.signature(find(name)).parameters.items()
-        if value.kind.name == "KEYWORD_ONLY"
-    }
+    known = _defaults(find(name))
     for key in given:
         if key not in known:
             raise UnknownName(f"parameter of {name}", key, known)
     typed = {k: validation.typed(f"parameter of {name} {k!r}", value, type(known[k])) for k, value in given.items()}
     return {**known, **typed}
+
+
+@functools.cache
+def _defaults(architecture: Callable[..., Networks]) -> dict[str, Any]:
+    found = inspect.signature(architecture).parameters.items()
+    return {key: value.default for key, value in found if value.kind.name == "KEYWORD_ONLY"}

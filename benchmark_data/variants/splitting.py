@@ -149,6 +149,7 @@ class _SplitLabels(FactorTable):
         return False
 
 
+@functools.cache  # a study's thousands of configs ask
 def split_rules() -> tuple[str, ...]:
     """List the split rules, one for each file in ``benchmark_data/splits``.
 

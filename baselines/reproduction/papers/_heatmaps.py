@@ -143,8 +143,9 @@ def step_at(config: RunConfig, share: float) -> int:
     """
     if share == 0:
         return 0
-    kept = [step for step in range(1, config.steps + 1) if config.keeps(step)]
-    return min(kept, key=lambda step: abs(step - share * config.steps))
+    every = config.snapshots
+    kept = {config.steps, *(range(every, config.steps, every) if isinstance(every, int) else every)} - {0}
+    return min(sorted(kept), key=lambda step: abs(step - share * config.steps))
 
 
 def activations(

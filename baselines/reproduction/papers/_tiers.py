@@ -13,7 +13,7 @@ xyobject, whose place, size and colour vary, stands in for CelebA.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any, TypeVar
 
 from baselines.config import RunConfig
@@ -110,8 +110,12 @@ def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConf
         >>> [(run.dataset, run.seed) for run in board({"dsprites", "sprites2d"}, {"ae"})][:6:5]
         [('dsprites', 0), ('sprites2d', 0)]
     """
-    rendered = (dataclasses.replace(run, dataset=stand_in(run.dataset)) for run in desk.SWEEP)
-    own = (run for run in desk.SWEEP if run.dataset.startswith("dsprites"))
-    runs = (*own, *rendered, *desk_controls.CONV32)
-    chosen = (run for run in runs if run.dataset in datasets and run.objective in objectives)
-    return tuple(run for run in chosen if run.seed < SEEDS)
+
+    def wanted(runs: Iterable[RunConfig]) -> list[RunConfig]:
+        return [run for run in runs if run.objective in objectives and run.seed < SEEDS]
+
+    runs = wanted(desk.SWEEP)
+    own = [run for run in runs if run.dataset.startswith("dsprites") and run.dataset in datasets]
+    rendered = [dataclasses.replace(run, dataset=name) for run in runs if (name := stand_in(run.dataset)) in datasets]
+    controls = [run for run in wanted(desk_controls.CONV32) if run.dataset in datasets]
+    return (*own, *rendered, *controls)
