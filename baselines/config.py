@@ -49,7 +49,7 @@ _RANGES: tuple[tuple[str, str, Callable[[float], bool]], ...] = (
 class RunConfig:
     """A run: the same config gives the same weights, on one machine with the same number of threads.
 
-    Defaults are those of Bonheme and Grzes 2022, table 1.
+    Defaults are those of Bonheme and Grześ 2022, table 1.
 
     Attributes:
         dataset: a dataset's full name.

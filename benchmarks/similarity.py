@@ -1,6 +1,6 @@
 """How fast layers are compared, beside computing each pair by itself.
 
-Two sets of 16 layers with the widths of the papers' convolutional model (table 3 of Bonheme and Grzes, 2022: the input
+Two sets of 16 layers with the widths of the papers' convolutional model (table 3 of Bonheme and Grześ, 2022: the input
 and 15 layers), random activations, 5,000 samples. Computing a pair by itself costs what its two Gram matrices cost, so
 that pairs of a layer with its counterpart, one for each width, stand for all 256. What Procrustes costs depends on both
 widths, so that one pair of each two widths stands for all of them. ``--all-pairs`` times every pair. The singular

@@ -54,7 +54,7 @@ def glorot(rng: np.random.Generator) -> Callable[..., Any]:
 
 
 def conv(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> Networks:
-    """Build the convolutional architecture (Bonheme and Grzes 2022, table 3): 4 x 4 kernels, stride 2, ReLU.
+    """Build the convolutional architecture (Bonheme and Grześ 2022, table 3): 4 x 4 kernels, stride 2, ReLU.
 
     Args:
         image_shape: (H, W, C); H and W multiples of 16.
@@ -155,7 +155,7 @@ def _convolutional(
 
 
 def fc(image_shape: ImageShape, latents: int, rng: np.random.Generator, *, width: int = 1200) -> Networks:
-    """Build the fully connected architecture (Bonheme and Grzes 2022, table 4).
+    """Build the fully connected architecture (Bonheme and Grześ 2022, table 4).
 
     Args:
         image_shape: (H, W, C).

@@ -1,4 +1,4 @@
-"""Classifier: Bonheme and Grzes, "How do Variational Autoencoders Learn?", 2022, appendix H."""
+"""Classifier: Bonheme and Grześ, "How do Variational Autoencoders Learn?", 2022, appendix H."""
 
 from __future__ import annotations
 

@@ -61,8 +61,9 @@ def report(folder: Path) -> str:
     kept = significant(done.values())
     rows = [
         *("# Reproduction", ""),
-        "Every figure and table of four papers, with a verdict on its claim. The eight main claims are in",
-        "[README](../README.md#which-claims-of-the-papers-replicate), their discussion in [findings](findings.md).",
+        "The figures and tables of four papers, and questions that we added, with a verdict on each claim. The eight",
+        "main claims are in [README](../README.md#which-claims-of-the-papers-replicate), their discussion is in",
+        "[findings](findings.md).",
         "The page is made from the records in `docs/reproduction`; `offaxis study run ID` makes a record again.",
         *("", *counts(folder), ""),
         *("## How to read the tables", "", *LEGEND),
@@ -92,7 +93,8 @@ LEGEND = (
     "  is *replicated on a stand-in* or *not replicated on a stand-in*. *Not testable*: scores are below baseline.",
     "  *Illustration*: nothing is tested. **Bold**: p ≤ 0.05 after Holm over all claims ([statistics](statistics.md)).",
     "- **Effect.** The difference that decides the claim, positive in the claim's direction. A claim with several",
-    "  parts shows the part with the least support. *n* counts seeds.",
+    '  parts shows the part with the least support. *From the bound*: of a claim with a bound (such as "less than',
+    '  0.05"), how far the score is inside it, or, if negative, outside. *n* counts seeds.',
     "- **Control**: the claim measured from a control that we added. *Added*: a question that is not in the paper.",
     "  *Post hoc*: a question that was asked after results were seen.",
     "- **Share.** Training images of a run as a share of the paper's; *unknown* where the paper does not state them.",
@@ -113,7 +115,7 @@ def significant(done: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
 
 
 def main_results(folder: Path) -> list[str]:
-    """Return the table of main results, as README and the page show it: lines of Markdown.
+    """Return README's table of main results, and how many of its tests remain significant after Holm's correction.
 
     Args:
         folder: the folder of all entries.
@@ -122,13 +124,22 @@ def main_results(folder: Path) -> list[str]:
     known = catalogue.entries()
     held = {id_: record for id_ in shown() if (record := records.read(folder / id_))}
     kept = significant(held.values())
+    shown_tests: list[bool] = []
     for id_, control in MAIN:
         for one in held[id_]["judged"] if id_ in held else ():
             if one["control"] is control:
                 number = id_.partition("/")[0]
                 paper = f"[{PAPERS[number]}](https://arxiv.org/abs/{number})"
                 lines.append(_row(paper, *_cells(known[id_], held[id_], one, kept)))
-    return lines
+                shown_tests += [] if one["p"] is None else [(id_, one["claim"]) in kept]
+    tests = sum(one["p"] is not None for record in held.values() for one in record["judged"])
+    return [
+        *lines,
+        "",
+        f"Verdicts use unadjusted p-values. After Holm's correction over all {tests} tests in "
+        f"[reproduction](docs/reproduction.md), {sum(shown_tests) or 'none'} of the {len(shown_tests)} tests above "
+        f"and {len(kept) - sum(shown_tests)} others remain significant.",
+    ]
 
 
 def counts(folder: Path) -> list[str]:
@@ -140,17 +151,19 @@ def counts(folder: Path) -> list[str]:
     entries = shown()
     done = {id_: record for id_ in entries if (record := records.read(folder / id_))}
     kept = significant(done.values())
+    added = sum(entries[id_].added for id_ in done)
     lines = [
-        f"{len(done)} of {len(entries)} figures and tables were computed: {records.spent(done.values())}.",
+        f"{len(done)} of {len(entries)} entries were computed ({added} of them added by us): "
+        f"{records.spent(done.values())}.",
         "",
         *_table(("", "claims", "significant after Holm", "verdicts")),
     ]
-    for title, added in (("of the papers", False), ("controls and added questions", True)):
+    for title, ours in (("of the papers", False), ("controls and added questions", True)):
         judged = [
             (id_, one)
             for id_, record in done.items()
             for one in record["judged"]
-            if (one["control"] or entries[id_].added) is added
+            if (one["control"] or entries[id_].added) is ours
         ]
         told = collections.Counter(one["verdict"] for _, one in judged).most_common()
         decided = sum((id_, one["claim"]) in kept for id_, one in judged)

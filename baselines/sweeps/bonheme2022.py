@@ -1,4 +1,4 @@
-"""Bonheme and Grzes, "How do Variational Autoencoders Learn?" (2022, arXiv 2205.08399), appendix C, tables 1 to 5.
+"""Bonheme and Grześ, "How do Variational Autoencoders Learn?" (2022, arXiv 2205.08399), appendix C, tables 1 to 5.
 
     offaxis train sweep bonheme2022 --into runs/bonheme2022
 

@@ -1,4 +1,4 @@
-"""Layer similarities of Bonheme and Grzes (2022, 2023) at tier desk: their kinds of model on rendered data.
+"""Layer similarities of Bonheme and Grześ (2022, 2023) at tier desk: their kinds of model on rendered data.
 
     offaxis train sweep desk_similarity --into runs/desk --jobs 2 --threads 1
     offaxis study run 2205.08399 --tier desk --runs runs/desk

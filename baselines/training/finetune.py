@@ -1,6 +1,6 @@
 """Transfer training: start from a run, keep some of its layers as they are, and train the others on another dataset.
 
-Bonheme and Grzes, "How good are variational autoencoders at transfer learning?" (2023, arXiv 2304.10767), figures 6 and
+Bonheme and Grześ, "How good are variational autoencoders at transfer learning?" (2023, arXiv 2304.10767), figures 6 and
 9: of a VAE that was trained on the source, the heads of mean and variance and the first k layers of the decoder,
 counted from the inside or from the outside, start anew and are trained on the target; all the others are frozen.
 

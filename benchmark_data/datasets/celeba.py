@@ -120,7 +120,7 @@ def _lines(lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def padded(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
-    """Reduce photographs to 64 rows and fill up with black columns, as Bonheme and Grzes do.
+    """Reduce photographs to 64 rows and fill up with black columns, as Bonheme and Grześ do.
 
     Pillow's thumbnail to (64, 64) keeps the shape: 52 columns, by its bicubic filter. Its pad then adds 6 columns on
     either side.

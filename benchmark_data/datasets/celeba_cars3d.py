@@ -1,6 +1,6 @@
 """CelebA and Cars3D: a transfer pair, 64 x 64, in colour. See `benchmark_data.variants.pairs`.
 
-Faces are reduced and padded as by Bonheme and Grzes, cars by Lanczos's filter as in disentanglement_lib. CelebA's own
+Faces are reduced and padded as by Bonheme and Grześ, cars by Lanczos's filter as in disentanglement_lib. CelebA's own
 splits are not taken over; `celeba` has them, and ``extra("row", ...)`` leads there.
 """
 

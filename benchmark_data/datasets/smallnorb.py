@@ -231,7 +231,7 @@ def _dataset(
             "disentanglement_lib's set (here: merged) hides the toy's instance and joins both splits; disent's is one "
             "split of the left camera with instances renumbered from 0 to 4. Scores on them cannot be compared.",
             "Readers that take the bytes as signed, as disentanglement_lib's does, wrap bright pixels into dark ones.",
-            "The code of Bonheme and Grzes takes the shuffled files for sorted ones: its labels are wrong.",
+            "The code of Bonheme and Grześ takes the shuffled files for sorted ones: its labels are wrong.",
         ),
     )
 

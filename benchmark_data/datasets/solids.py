@@ -2,7 +2,7 @@
 
 The five shapes without marks of SYMSOL (Murphy, Esteves, Jampani, Ramalingam and Makadia, "Implicit-PDF: Non-Parametric
 Representation of Probability Distributions on the Rotation Manifold", ICML 2021) in the format and the number of
-Symsol_reduced (Bonheme and Grzes, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767):
+Symsol_reduced (Bonheme and Grześ, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767):
 64 x 64 grey images and one label. The images are drawn here and are nobody else's.
 
 Every solid is convex, so every visible face is drawn whole. The picture of a row of pixels is then a step function: it

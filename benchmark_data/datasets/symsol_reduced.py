@@ -1,6 +1,6 @@
 """Symsol_reduced: the five plain solids of SYMSOL, small, grey and without duplicates.
 
-Bonheme and Grzes, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767. ``published`` is
+Bonheme and Grześ, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767. ``published`` is
 their archive; which filter reduced the images, and what counted as a duplicate, is not known.
 """
 

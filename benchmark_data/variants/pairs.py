@@ -1,6 +1,6 @@
 """Transfer pairs: two datasets in one image format, to train an encoder on one and see what it is worth on the other.
 
-Bonheme and Grzes, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767. A pair is one
+Bonheme and Grześ, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767. A pair is one
 dataset whose rows are those of its source, then those of its target. One tenth of each side is for testing. Which tenth
 follows from the side's number of rows n alone: ``draws.permutation(0, n)`` puts them in order, the first ceil(n / 10)
 are the test split and the others the train split, each in that order: see `divided`.

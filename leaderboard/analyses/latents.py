@@ -1,7 +1,7 @@
 """Which latents are in use? Active, passive and mixed units, and posterior collapse against the polarised regime.
 
 A VAE shuts down latents that it does not need: their posterior stays at the prior, with mean 0 and variance 1. Some of
-them passive is the polarised regime (Rolinek et al., 2019); all of them is posterior collapse. Bonheme and Grzes, "How
+them passive is the polarised regime (Rolinek et al., 2019); all of them is posterior collapse. Bonheme and Grześ, "How
 do variational autoencoders learn?" (2022), figure 5 and appendix G, track both by CKA: passive latents are noise in the
 sampled representation and nearly nothing in the mean one, so that CKA(mean, sampled) and CKA(input, sampled) fall as
 their number grows. Neither number says by itself how many latents were needed: compare it with that of a run that
@@ -32,7 +32,7 @@ Regime = Literal["all in use", "polarised", "collapsed"]
 
 KINDS: tuple[Kind, ...] = ("active", "mixed", "passive")
 TOLERANCE = 0.1
-"""How far from 0 or 1 the mean posterior variance may lie, and the bound on its own variance (Bonheme and Grzes)."""
+"""How far from 0 or 1 the mean posterior variance may lie, and the bound on its own variance (Bonheme and Grześ)."""
 
 USED_BELOW = 0.8
 """A unit with less posterior variance than this is used (Zietlow et al.)."""

@@ -1,6 +1,6 @@
 """How similar is each encoder layer to the input, and does it depend on the seed?
 
-Figure 6 of Bonheme and Grzes, "How do variational autoencoders learn?" (2022): the similarity of the input with each
+Figure 6 of Bonheme and Grześ, "How do variational autoencoders learn?" (2022): the similarity of the input with each
 layer, as a line with a band over seeds, one panel for each regularisation strength. The paper finds hardly any variance
 over seeds, and the same similarities at very different strengths.
 """

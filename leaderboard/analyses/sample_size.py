@@ -1,6 +1,6 @@
 """How many samples do CKA and Procrustes need?
 
-Figure 1 of Bonheme and Grzes, "How do variational autoencoders learn?" (2022): two matrices of 50 independent normal
+Figure 1 of Bonheme and Grześ, "How do variational autoencoders learn?" (2022): two matrices of 50 independent normal
 features that share 80%, 50% or none of them, and their similarity as the number of samples grows. With enough samples
 both similarities approach the share; with few, both overestimate it, Procrustes far more.
 """

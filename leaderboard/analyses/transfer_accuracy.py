@@ -1,6 +1,6 @@
 """Will an encoder that was trained on one dataset serve on another? Accuracy of simple classifiers on its codes.
 
-Bonheme and Grzes, "How good are variational autoencoders at transfer learning?" (2023), section 4.3, table 1 and
+Bonheme and Grześ, "How good are variational autoencoders at transfer learning?" (2023), section 4.3, table 1 and
 appendix A: a classifier is fitted to each label of the target dataset, from the codes of an encoder that was trained on
 the source dataset, and again from those of one trained on the target. As in the authors' code: posterior means, no
 scaling, accuracy, one tenth of the rows held out, gradient-boosted trees and cross-validated logistic regression with

@@ -21,7 +21,7 @@ def check_pair(
         scaled: whether to scale; batches of one layer must keep their scale.
 
     Returns:
-        float64 copies whose columns have mean 0 and whose Frobenius norm is 1 (equation 10 of Bonheme and Grzes,
+        float64 copies whose columns have mean 0 and whose Frobenius norm is 1 (equation 10 of Bonheme and Grześ,
         2022); all zero where the input is constant. CKA is the same at any scale; this one keeps it from underflow.
 
     Raises:

@@ -1,6 +1,6 @@
 """Linear centred kernel alignment (CKA): how alike are two representations of the same samples?
 
-Kornblith et al., "Similarity of neural network representations revisited" (2019); section 2.2 of Bonheme and Grzes,
+Kornblith et al., "Similarity of neural network representations revisited" (2019); section 2.2 of Bonheme and Grześ,
 "How do variational autoencoders learn?" (2022). Biased, centred, no arccosine: 0 for orthogonal, 1 for equal up to
 rotation, reflection and isotropic scaling. ``debiased=True`` names the other estimator. The papers interpret the
 smaller of this and the Procrustes similarity.

@@ -118,7 +118,7 @@ def compare_runs(
     similarity: Similarity = "cka",
     memory: float = 1.0,
 ) -> pd.DataFrame:
-    """Average the heatmaps of several seeds: equation 6 of Bonheme and Grzes (2023).
+    """Average the heatmaps of several seeds: equation 6 of Bonheme and Grześ (2023).
 
     Args:
         pairs: for each seed the layers of either model. A generator that reads files keeps one pair in memory at a

@@ -1,6 +1,6 @@
 """Procrustes similarity: how much of one representation is left after the best rotation onto another?
 
-Equations 2 to 4 and appendix C of Bonheme and Grzes, "How do variational autoencoders learn?" (2022), after Ding et al.
+Equations 2 to 4 and appendix C of Bonheme and Grześ, "How do variational autoencoders learn?" (2022), after Ding et al.
 (2021): centred columns, unit Frobenius norm, one minus half the orthogonal Procrustes distance, which is the nuclear
 norm of Y'X. 0 for orthogonal, 1 for equal up to rotation, reflection and isotropic scaling. With few samples it
 overestimates the similarity of unrelated representations; the papers interpret the smaller of this and CKA.

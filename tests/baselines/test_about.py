@@ -36,7 +36,7 @@ def test_every_objective_can_be_read_of_and_cited(method):
 def test_authors_and_year():
     assert about("beta_vae")["authors"] == "Higgins et al., 2017"
     assert about("factor_vae")["authors"] == "Kim and Mnih, 2018"
-    assert about("classifier")["authors"] == "Bonheme and Grzes, 2022"
+    assert about("classifier")["authors"] == "Bonheme and Grześ, 2022"
     assert about("ae")["authors"] == ""
 
 

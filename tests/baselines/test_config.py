@@ -15,7 +15,7 @@ def config(**changes):
 
 
 def test_defaults_are_the_papers():
-    # Bonheme and Grzes 2022, table 1
+    # Bonheme and Grześ 2022, table 1
     c = config()
     assert (c.batch_size, c.latents, c.reconstruction, c.steps) == (64, 10, "bernoulli", 300_000)
     assert (c.learning_rate, c.beta_1, c.beta_2, c.epsilon) == (1e-4, 0.9, 0.999, 1e-8)

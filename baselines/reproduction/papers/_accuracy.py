@@ -1,4 +1,4 @@
-"""How well labels are read from the codes of an encoder: the tables of Bonheme and Grzes (2023)."""
+"""How well labels are read from the codes of an encoder: the tables of Bonheme and Grześ (2023)."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def judge_nearly_every_label(table: pd.DataFrame) -> Verdict:
     """Judge that each label is read from codes of the other encoder nearly as well as from the target's own."""
     found, numbers = _trees(table, "label")
     return judged(
-        "accuracy, within the bound",
+        "accuracy from the bound",
         [_nearly(*(_seeds(found, label, one) for one in (OTHER, OWN))) for label in _keys(found)],
         numbers,
     )

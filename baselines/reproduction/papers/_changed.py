@@ -180,7 +180,7 @@ def judge_noise(table: pd.DataFrame) -> Verdict:
     before, bound = mean[CONTROL] - SAME, floor - SAME
     found = verdicts.compare([before], [mean[CHANGED]], paired=True, floors=[bound]).turned()
     fall = verdicts.compare([mean[CONTROL]], [mean[CHANGED]], paired=True)
-    return judged("MIG, within the bound", [found], _fall(fall) | _numbers(_groups(table)), GATE)
+    return judged("MIG from the bound", [found], _fall(fall) | _numbers(_groups(table)), GATE)
 
 
 def _fall(found: verdicts.Comparison) -> dict[str, float]:
@@ -201,7 +201,7 @@ def _judge_stays(table: pd.DataFrame, begin: str) -> Verdict:
         parts.append(found)
         numbers[f"fall on {base} from {begin}"] = SAME - found.difference
         numbers[f"VAEs above the baseline on {base}, {begin}"] = found.reached
-    return judged("MIG, within the bound", parts, numbers | _numbers(groups), GATE)
+    return judged("MIG from the bound", parts, numbers | _numbers(groups), GATE)
 
 
 def judge_stays(table: pd.DataFrame) -> Verdict:
@@ -238,7 +238,7 @@ def _judge_best(table: pd.DataFrame, *, below: float = np.inf) -> Verdict:
     numbers = {f"fall of MIG on {base}, best β": float(original["mig"].mean() - by_scale[best])}
     numbers |= {f"MIG on {base}, {form}, β × {scale:g}": float(mig) for scale, mig in by_scale.items()}
     numbers |= {"MIG, original": float(original["mig"].mean()), "baseline": _scores.floor(original, "mig")}
-    return judged("MIG, within the bound", [_no_fall([(original, changed[changed["scale"] == best])])], numbers, GATE)
+    return judged("MIG from the bound", [_no_fall([(original, changed[changed["scale"] == best])])], numbers, GATE)
 
 
 def draw_regularised(found: Found, path: Path) -> None:

@@ -278,7 +278,7 @@ def encoders_alike(table: pd.DataFrame) -> Verdict:
     panels = [panel for panel in encoder.index if not panel.endswith((BEFORE, OTHERS))]
     note = "controls: before training, and of other seeds" if len(panels) < len(encoder) else ""
     return judged(
-        "similarity, above the bound",
+        "similarity from the bound",
         [against(encoder.loc[panel], ALIKE) for panel in panels],
         _numbers(encoder=encoder),
         note,

@@ -93,7 +93,7 @@ def judge_learned(table: pd.DataFrame) -> Verdict:
         means = gained.mean(axis=1).sort_index(level="rank")
         for factor, gain in zip(means.index.get_level_values("factor"), means, strict=True):
             numbers[f"{dataset}, mean gain of {factor}"] = float(gain)
-    return judged("rank correlation, above the bound", parts, numbers, TAKEN_OFF)
+    return judged("rank correlation from the bound", parts, numbers, TAKEN_OFF)
 
 
 DRAW = of_table(_scores.draw_lines, panel="dataset", x="step", y="share", group="factor", xscale="symlog")

@@ -1,4 +1,4 @@
-"""Layers over training that are no heatmap: figures 1, 5, 6 and 20 of Bonheme and Grzes (2022), and collapse."""
+"""Layers over training that are no heatmap: figures 1, 5, 6 and 20 of Bonheme and Grześ (2022), and collapse."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _alike(table: pd.DataFrame, metric: str) -> Verdict:
         parts += [verdicts.compare([first + SAME], [last]), verdicts.compare([last + SAME], [first])]
         numbers[f"{layer}, difference between strengths"] = float(first.mean() - last.mean())
     spread = end[learned].groupby(["group", "layer"])["similarity"].std(ddof=1).mean()
-    return judged("similarity, within the bound", parts, {"mean deviation over seeds": float(spread)} | numbers)
+    return judged("similarity from the bound", parts, {"mean deviation over seeds": float(spread)} | numbers)
 
 
 def judge_collapse(table: pd.DataFrame) -> Verdict:

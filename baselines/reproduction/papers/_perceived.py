@@ -212,7 +212,7 @@ def judge_levels(table: pd.DataFrame) -> Verdict:
     names = [f"rank correlation with the input, {factor}, {level}" for _, factor, level in learned.index]
     numbers = dict(zip(names, learned.mean(axis=1).tolist(), strict=True))
     return judged(
-        "rank correlation, above the bound",
+        "rank correlation from the bound",
         [_heatmaps.against(values, AGREES) for values in learned.to_numpy()],
         numbers,
     )

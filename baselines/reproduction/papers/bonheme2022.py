@@ -1,4 +1,4 @@
-"""Bonheme and Grzes, "How do Variational Autoencoders Learn?" (2022): which layers learn first, and what changes them.
+"""Bonheme and Grześ, "How do Variational Autoencoders Learn?" (2022): which layers learn first, and what changes them.
 
 Figure 1 needs no training. The study tier takes the runs of the sweep bonheme2022, and models with
 20 latents and classifiers like them; the desk tier those of the sweep desk_similarity, whose convolutions have half the

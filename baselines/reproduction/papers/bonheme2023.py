@@ -1,4 +1,4 @@
-"""Bonheme and Grzes, "How good are variational autoencoders at transfer learning?" (2023): will an encoder transfer?
+"""Bonheme and Grześ, "How good are variational autoencoders at transfer learning?" (2023): will an encoder transfer?
 
 Figures 1 to 4 check CKA against known facts, on the models of the authors' first paper (`bonheme2022`), whose runs they
 share. They and figures 10 to 20, in the appendix, show that paper's figures again (`FIRST_PAPER`), but for figures 3
@@ -141,7 +141,7 @@ def _correlations(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
 def judge_brightness(table: pd.DataFrame) -> Verdict:
     """Judge that brightness is shared: a correlation above `SHARED`."""
     found, numbers = _correlations(table)
-    return judged("rank correlation, above the bound", [_heatmaps.against(found.loc["brightness"], SHARED)], numbers)
+    return judged("rank correlation from the bound", [_heatmaps.against(found.loc["brightness"], SHARED)], numbers)
 
 
 def judge_places(table: pd.DataFrame) -> Verdict:

@@ -243,9 +243,9 @@ _LONGER = 3
 
 def _falls_in(where: str = "") -> dict[str, Any]:
     """Return claim and judge of table 1 and of its control, of some models."""
-    control = f"{where}MIG decreases from contrast-matched to perturbed data, on every dataset."
+    control = f"{where}MIG decreases from contrast-matched to perturbed data."
     return {
-        "claim": f"{where}MIG decreases from original to perturbed data, on every dataset.",
+        "claim": f"{where}MIG decreases from original to perturbed data.",
         "judge": _changed.judge_falls,
         "control": Control(control, _changed.judge_falls_from_control),
     }

@@ -74,7 +74,7 @@ def test_the_papers_numbers():
         chosen = [config for config in sweep.select(sweep.find(name), only) if config.objective == objective]
         return sorted({tuple(config.hyperparameters[key] for key in keys) for config in chosen})
 
-    # Bonheme and Grzes 2022, tables 2 and 5
+    # Bonheme and Grześ 2022, tables 2 and 5
     assert strengths("bonheme2022", "beta_vae", "beta", only=["architecture=conv"]) == [(1,), (2,), (4,), (6,), (8,)]
     assert strengths("bonheme2022", "dip_vae_ii", "lambda_od", "lambda_d", only=["architecture=conv"]) == [
         (w, w) for w in (1, 2, 5, 10, 20)

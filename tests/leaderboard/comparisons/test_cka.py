@@ -8,7 +8,7 @@ from leaderboard.comparisons import cka
 
 
 def direct(x, y):
-    """Section 2.2 of Bonheme and Grzes (2022), as it stands, in float64."""
+    """Section 2.2 of Bonheme and Grześ (2022), as it stands, in float64."""
     x, y = x.astype(np.float64), y.astype(np.float64)
     x, y = x - x.mean(0), y - y.mean(0)
     norm = np.linalg.norm

@@ -10,7 +10,7 @@ from leaderboard.comparisons._pair import centred
 
 
 def direct(x, y):
-    """Equations 4 and 10 of Bonheme and Grzes (2022), as they stand, in float64."""
+    """Equations 4 and 10 of Bonheme and Grześ (2022), as they stand, in float64."""
     x, y = x.astype(np.float64), y.astype(np.float64)
     x, y = x - x.mean(0), y - y.mean(0)
     x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)

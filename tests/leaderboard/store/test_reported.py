@@ -28,7 +28,7 @@ def test_numbers_are_those_of_the_papers(published):
     assert number(published, **zietlow, place="Table 1", dataset="dsprites_perturbed", method="β-VAE") == "0.07 ± 0.04"
     assert number(published, **zietlow, place="Table 1", dataset="shapes3d_perturbed", method="AE") == "0.05 ± 0.05"
     assert number(published, **zietlow, place="Table 2", dataset="shapes3d_noisy", method="β-VAE") == "0.66 ± 0.05"
-    # Bonheme and Grzes, table 1 and appendix A.
+    # Bonheme and Grześ, table 1 and appendix A.
     bonheme = {"key": "bonheme2023", "dataset": "celeba_cars3d"}
     mean, label = "accuracy, mean of labels", "accuracy, Wearing Lipstick"
     assert number(published, **bonheme, setting="from CelebA to Cars3D", score=mean) == "0.42"
