@@ -67,11 +67,15 @@ HEAVY = {"tensorflow", "tensorflow_datasets", "keras", "jax", "torch", "ray"}
 
 def pytest_addoption(parser):
     parser.addoption("--light", action="store_true", help="skip tests that need TensorFlow, jax, Ray, a browser, ...")
-    parser.addoption("--whole", action="store_true", help="test all objectives and architectures, not some")
+    parser.addoption(
+        "--whole", action="store_true", help="test all objectives, architectures and configs, and what takes a minute"
+    )
     parser.addoption("--prepared", action="store_true", help="let tests read the datasets in your own cache")
 
 
 def pytest_configure(config):
+    if config.getoption("--whole"):
+        os.environ["OFFAXIS_TEST_WHOLE"] = "1"  # for what is chosen when a file is collected
     if HOME not in os.environ:
         kept = os.environ.get("OFFAXIS_CACHE") or platformdirs.user_cache_dir("offaxis")
         home = Path(tempfile.mkdtemp(prefix="offaxis-tests-"))

@@ -2,7 +2,7 @@
 
 What needs pixels runs on the datasets that can give them at once: the rendered ones, and any archive that happens to be
 prepared on this machine (`Dataset.prepared`). Of a family that is made of another dataset one config stands for all
-where pixels are read or a dataset is sent; `OFFAXIS_EVERY_CONFIG=1` tests each.
+where pixels are read or a dataset is sent; with ``--whole`` each is tested.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ TRIED = {
     for name, dataset in READY.items()
     if isinstance(dataset.source, Rendered)
     or dataset is benchmark_data.load(dataset.name)
-    or os.environ.get("OFFAXIS_EVERY_CONFIG")
+    or os.environ.get("OFFAXIS_TEST_WHOLE")
 }
 SENT = TRIED | {name: dataset for name, dataset in NOT_READY.items() if dataset is benchmark_data.load(dataset.name)}
 

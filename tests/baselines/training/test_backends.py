@@ -21,6 +21,8 @@ from baselines import objectives
 from baselines.nets import architectures
 from baselines.run_folder import Snapshots
 
+QUICK = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}  # compiling takes longer than running
+
 ALIKE = 1e-5
 """How far a gradient may be from TensorFlow's, over the length of the whole gradient. Found: at most 2e-6."""
 
@@ -47,7 +49,7 @@ def call(name, folder, settings, cases):
     script = Path(__file__).with_name("backends.py")
     done = subprocess.run(
         [sys.executable, script, folder, json.dumps([settings, cases])],
-        env={**os.environ, "KERAS_BACKEND": name, "JAX_PLATFORMS": "cpu", "KERAS_TORCH_DEVICE": "cpu"},
+        env={**os.environ, "KERAS_BACKEND": name, "JAX_PLATFORMS": "cpu", "KERAS_TORCH_DEVICE": "cpu", **QUICK},
         capture_output=True,
         text=True,
         check=False,
