@@ -1,9 +1,9 @@
-"""Score the finished runs of the pilot: MIG on its task, and where reconstruction and KL divergence ended.
+"""Score the finished runs of a pilot: MIG on its task, explained variance, and where the terms of the loss ended.
 
-Run: python benchmarks/desk_pilot.py RUNS --to benchmarks/desk_pilot.csv
+Run: python benchmarks/pilot.py RUNS --to benchmarks/desk_pilot.csv
 
-RUNS is the folder of ``offaxis train sweep desk_pilot``. Rows that the file holds and RUNS does not are kept, so that a
-pilot may be trained on several machines.
+RUNS is the folder of a sweep such as ``offaxis train sweep desk_pilot``. Rows that the file holds and RUNS does not are
+kept, so that a pilot may be trained on several machines.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ def row(folder: Path) -> dict[str, object]:
         "seed": config.seed,
         "steps": config.steps,
         "mig": round(mig.score(codes, task.labels()[:train])["mig"], 4),
-        "reconstruction": round(last["reconstruction"], 2),
+        "reconstruction": float(f"{last['reconstruction']:.6g}"),
         "kl": round(last.get("kl", 0.0), 2),
+        "explained": round(run.explained(), 4),
     }
 
 
