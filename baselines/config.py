@@ -194,6 +194,20 @@ class RunConfig:
             return True
         return step % self.snapshots == 0 if isinstance(self.snapshots, int) else step in self.snapshots
 
+    def kept_steps(self) -> tuple[int, ...]:
+        """List the steps whose state is kept for good.
+
+        Returns:
+            The steps in order: 0, the snapshots and the last.
+
+        Example:
+            >>> RunConfig(dataset="sprites2d", objective="ae", steps=100, snapshots=40).kept_steps()
+            (0, 40, 80, 100)
+        """
+        every = self.snapshots
+        between = range(every, self.steps, every) if isinstance(every, int) else every
+        return tuple(sorted({0, *between, self.steps}))
+
     def as_json(self) -> dict[str, Any]:
         """Return the fields as JSON's types."""
         return dataclasses.asdict(self)

@@ -33,12 +33,8 @@ from leaderboard.report import formats, hardness, ranking
 from leaderboard.store import giveaways, results_tree, verdicts
 
 DOCS = Path(__file__).parent
-SEEDS = DOCS.parent / "benchmarks" / "tutorial_seeds.csv"
 RESULTS = DOCS.parent / "leaderboard" / "published"
 PRECISION = RESULTS / "precision"
-EXPLAINED = DOCS.parent / "benchmarks" / "explained.csv"
-FROZEN = DOCS.parent / "benchmarks" / "frozen_encoders.csv"
-PIXEL_LOSS = DOCS.parent / "benchmarks" / "pixel_loss.csv"
 LEAST_SEEDS = 5
 LEAST_DATASETS = 5
 """With fewer, the interval of a correlation leaves nearly everything open."""
@@ -123,8 +119,7 @@ def table_over_seeds(tutorial: str, columns: Mapping[str, str], of: Sequence[str
     Returns:
         A table, or a sentence where fewer than five seeds were measured.
     """
-    with SEEDS.open(encoding="utf-8", newline="") as stream:
-        rows = [line for line in csv.DictReader(stream) if line["tutorial"] == tutorial]
+    rows = [line for line in record_of("tutorial_seeds.csv") if line["tutorial"] == tutorial]
     seeds = {line["seed"] for line in rows}
     if len(seeds) < LEAST_SEEDS:
         command = f"`python benchmarks/tutorial_seeds.py --tutorials {tutorial}`"
@@ -136,10 +131,16 @@ def table_over_seeds(tutorial: str, columns: Mapping[str, str], of: Sequence[str
     for name in of:
         found = (values[quantity, name] for quantity in columns)
         lines.append(row(f"`{name}`", *(f"{min(each):.2f} to {max(each):.2f}" for each in found)))
-    return [*lines, "", f"Lowest to highest of {len(seeds)} seeds ([record](../../benchmarks/{SEEDS.name}))."]
+    return [*lines, "", f"Lowest to highest of {len(seeds)} seeds ([record](../../benchmarks/tutorial_seeds.csv))."]
 
 
 @functools.cache
+def record_of(name: str) -> list[dict[str, str]]:
+    """Return the lines of a record in benchmarks/."""
+    with (DOCS.parent / "benchmarks" / name).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
 def demo_range(method: str, dataset: str, form: str = ".3f", column: str = "mig") -> str:
     """Write how far a method ranges over the seeds of the demo's record."""
     lines = (line for line in record_of("demo_seeds.csv") if (line["method"], line["dataset"]) == (method, dataset))
@@ -169,12 +170,6 @@ def table_of_the_demo() -> list[str]:
         f"{near} seeds at spacing 1 and {far} at spacing 8 ([record](benchmarks/demo_seeds.csv)), {seconds} s of "
         f"processor time each on an {' and '.join(machines)}.",
     ]
-
-
-def record_of(name: str) -> list[dict[str, str]]:
-    """Return the lines of a record in benchmarks/."""
-    with (DOCS.parent / "benchmarks" / name).open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 def text_on_longer_training() -> list[str]:
@@ -241,10 +236,9 @@ def table_of_means(columns: Mapping[str, str], *, explained: str = "") -> list[s
         A table; cells hold the mean, its 95% interval and, where it is not five, the number of seeds.
     """
     shares: dict[str, list[float]] = {}
-    with EXPLAINED.open(encoding="utf-8", newline="") as stream:
-        for line in csv.DictReader(stream):
-            if line["dataset"] == explained:
-                shares.setdefault(line["objective"], []).append(float(line["explained"]))
+    for line in record_of("explained.csv"):
+        if line["dataset"] == explained:
+            shares.setdefault(line["objective"], []).append(float(line["explained"]))
     found = {board.dataset: {row.result.method: row for row in board.rows} for board in desk_boards()}
     first, *_, last = (found.get(name, {}) for name in columns)
     titles = [*columns.values(), *(["explained variance, spacing 8"] if explained else [])]
@@ -300,10 +294,9 @@ PRECISION_SCORES = {
 def pixel_loss_record() -> dict[tuple[str, str, str], list[float]]:
     """Read both scores of runs with and without a pixel loss: (task, method, score) -> one value for each seed."""
     found: dict[tuple[str, str, str], list[float]] = {}
-    with PIXEL_LOSS.open(encoding="utf-8", newline="") as stream:
-        for line in csv.DictReader(stream):
-            for score in ("mig", "r_squared"):
-                found.setdefault((line["task"], line["method"], score), []).append(float(line[score]))
+    for line in record_of("pixel_loss.csv"):
+        for score in ("mig", "r_squared"):
+            found.setdefault((line["task"], line["method"], score), []).append(float(line[score]))
     return found
 
 
@@ -361,12 +354,11 @@ def table_of_frozen_encoders() -> list[str]:
     """Write linear R² and MIG of frozen encoders, with the range over seeds where there are several."""
     found: dict[tuple[str, str], dict[str, list[tuple[float, float]]]] = {}
     latents: dict[tuple[str, str], dict[str, None]] = {}
-    with FROZEN.open(encoding="utf-8", newline="") as stream:
-        for line in csv.DictReader(stream):
-            place = (line["encoder"], line["codes"])
-            latents.setdefault(place, {})[line["latents"]] = None
-            values = found.setdefault(place, {}).setdefault(line["task"], [])
-            values.append((float(line["r_squared"]), float(line["mig"])))
+    for line in record_of("frozen_encoders.csv"):
+        place = (line["encoder"], line["codes"])
+        latents.setdefault(place, {})[line["latents"]] = None
+        values = found.setdefault(place, {}).setdefault(line["task"], [])
+        values.append((float(line["r_squared"]), float(line["mig"])))
     tasks = sorted({task for of in found.values() for task in of})
     titles = [f"{score}, `{task}`" for task in tasks for score in ("R²", "MIG")]
     lines = [row("encoder", "codes", "latents", *titles), row("---", "---", "---:", *["---:"] * len(titles))]

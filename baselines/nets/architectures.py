@@ -252,7 +252,7 @@ def parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         >>> parameters("conv", {})
         {}
     """
-    known = _defaults(find(name))
+    known = _keyword_defaults(find(name))
     for key in given:
         if key not in known:
             raise UnknownName(f"parameter of {name}", key, known)
@@ -261,6 +261,6 @@ def parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @functools.cache
-def _defaults(architecture: Callable[..., Networks]) -> dict[str, Any]:
+def _keyword_defaults(architecture: Callable[..., Networks]) -> dict[str, Any]:
     found = inspect.signature(architecture).parameters.items()
     return {key: value.default for key, value in found if value.kind.name == "KEYWORD_ONLY"}

@@ -120,25 +120,25 @@ def main_results(folder: Path) -> list[str]:
     Args:
         folder: the folder of all entries.
     """
-    lines = _table(("paper", *HEAD))
     known = catalogue.entries()
     held = {id_: record for id_ in shown() if (record := records.read(folder / id_))}
     kept = significant(held.values())
-    shown_tests: list[bool] = []
-    for id_, control in MAIN:
-        for one in held[id_]["judged"] if id_ in held else ():
-            if one["control"] is control:
-                number = id_.partition("/")[0]
-                paper = f"[{PAPERS[number]}](https://arxiv.org/abs/{number})"
-                lines.append(_row(paper, *_cells(known[id_], held[id_], one, kept)))
-                shown_tests += [] if one["p"] is None else [(id_, one["claim"]) in kept]
+    main = [
+        (id_, one) for id_, control in MAIN if id_ in held for one in held[id_]["judged"] if one["control"] is control
+    ]
+    lines = _table(("paper", *HEAD))
+    for id_, one in main:
+        number = id_.partition("/")[0]
+        paper = f"[{PAPERS[number]}](https://arxiv.org/abs/{number})"
+        lines.append(_row(paper, *_cells(known[id_], held[id_], one, kept)))
+    above = [(id_, one["claim"]) in kept for id_, one in main if one["p"] is not None]
     tests = sum(one["p"] is not None for record in held.values() for one in record["judged"])
     return [
         *lines,
         "",
-        f"Verdicts use unadjusted p-values. After Holm's correction over all {tests} tests in "
-        f"[reproduction](docs/reproduction.md), {sum(shown_tests) or 'none'} of the {len(shown_tests)} tests above "
-        f"and {len(kept) - sum(shown_tests)} others remain significant.",
+        f"Verdicts use unadjusted p-values. Of the {len(above)} tests above {sum(above) or 'none'} remain significant "
+        f"after Holm's correction over all {tests} tests in [reproduction](docs/reproduction.md), where "
+        f"{len(kept) - sum(above)} others do.",
     ]
 
 

@@ -143,9 +143,7 @@ def step_at(config: RunConfig, share: float) -> int:
     """
     if share == 0:
         return 0
-    every = config.snapshots
-    kept: set[int] = {config.steps, *(range(every, config.steps, every) if isinstance(every, int) else every)} - {0}
-    return min(sorted(kept), key=lambda step: abs(step - share * config.steps))
+    return min(config.kept_steps()[1:], key=lambda step: abs(step - share * config.steps))
 
 
 def activations(

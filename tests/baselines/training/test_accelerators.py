@@ -84,7 +84,9 @@ def test_a_run_compiles_its_step_once_and_a_step_sends_what_was_drawn(found):
     compiled = found["compiled"]
     assert compiled["run"] == 1
     assert compiled["both"] == 2  # one more group, of another batch
-    assert "Disallowed" in compiled["refused"], "an array from the host goes unnoticed"
+    # from jax 0.12 on the call ends at another transfer, which it makes only where an array is not there yet
+    refused = r"Disallowed (host-to-device|device-to-host) transfer"
+    assert re.search(refused, compiled["refused"]), "an array from the host goes unnoticed"
     # 4 images a batch: rows of int32, noise of 3 float32, and the step; nothing else, for each of 5 models and a copy
     assert compiled["bytes"] == {"rows": 4 * 4, "noise": 4 * 3 * 4, "step": 4}
     assert compiled["sent"] == {name: 6 * size for name, size in compiled["bytes"].items()}
