@@ -50,8 +50,8 @@ def show(
 ) -> None:
     """Print the tables of a results tree.
 
-    With --task, the task of exactly that name comes first, the variants and splits
-    of its dataset after it.
+    With --task, the task of exactly that name comes first,
+    the variants and splits of its dataset after it.
     """
     from leaderboard.report import formats, ranking
     from leaderboard.store import results_tree

@@ -4,6 +4,7 @@ import collections
 
 import pytest
 
+from leaderboard import protocol
 from leaderboard.commands import board
 from leaderboard.report import integrity, ranking
 from leaderboard.report.site import plots
@@ -33,6 +34,14 @@ def test_every_published_task_has_its_references(published):
         methods[result.task].add(result.method)
     for task, here in methods.items():
         assert {"ground_truth", "pca", "random_encoder"} <= here, task
+
+
+def test_methods_trained_here_have_all_seeds_of_a_rank_at_tier_desk(published):
+    for result in published:
+        seeds = {run.seed for run in result.of("desk")}
+        untrained = result.runs[0].supervision in ("reference", "pretrained")
+        if seeds and result.trained_here("desk") and not untrained:
+            assert len(seeds) >= protocol.SEEDS, f"{result.method} on {result.task}"
 
 
 def test_no_two_lines_of_a_plot_look_alike(published):
