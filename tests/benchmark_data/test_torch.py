@@ -160,10 +160,10 @@ def test_the_example_of_the_readme_runs(torch):
     assert len([line for line in example.splitlines() if line.strip()]) <= 5
     names: dict = {}
     exec(example, names)
-    assert names["images"].shape == (64, 3, 64, 64)
-    assert names["images"].dtype == torch.float32
-    dataset = benchmark_data.load(names["data"].dataset.id)
-    assert names["labels"].shape == (64, len(dataset.space.factors))
+    images, labels = next(iter(names["batches"]))
+    assert (images.dtype, tuple(images.shape)) == (torch.float32, (64, 3, 64, 64))
+    assert tuple(labels.shape) == (64, 6) and len(names["data"].dataset.space.factors) == 6
+    assert "images (64, 3, 64, 64), labels (64, 6)" in example
 
 
 def test_a_negative_epoch_is_named(provider):
