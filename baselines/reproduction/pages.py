@@ -136,8 +136,8 @@ def main_results(folder: Path) -> list[str]:
     return [
         *lines,
         "",
-        f"Verdicts use unadjusted p-values. Of the {len(above)} tests above {sum(above) or 'none'} remain significant "
-        f"after Holm's correction over all {tests} tests in [reproduction](docs/reproduction.md), where "
+        f"Verdicts use unadjusted p-values. After Holm's correction over all {tests} tests in "
+        f"[reproduction](docs/reproduction.md), {sum(above) or 'none'} of the {len(above)} above remain significant; "
         f"{len(kept) - sum(above)} others do.",
     ]
 
