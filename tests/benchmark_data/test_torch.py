@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import benchmark_data
 from benchmark_data import reading
 from benchmark_data.errors import InvalidInput, UnknownName
 
@@ -162,7 +161,8 @@ def test_the_example_of_the_readme_runs(torch):
     exec(example, names)
     images, labels = next(iter(names["batches"]))
     assert (images.dtype, tuple(images.shape)) == (torch.float32, (64, 3, 64, 64))
-    assert tuple(labels.shape) == (64, 6) and len(names["data"].dataset.space.factors) == 6
+    assert tuple(labels.shape) == (64, 6)
+    assert len(names["data"].dataset.space.factors) == 6
     assert "images (64, 3, 64, 64), labels (64, 6)" in example
 
 
