@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import http.server
@@ -251,12 +252,16 @@ def tiny_family():
 
 @pytest.fixture
 def disk_full():
-    """Let no file grow beyond some bytes, as on a full disk; the operating system refuses the rest."""
+    """A context in which no file grows beyond some bytes, as on a full disk; the operating system refuses the rest."""
     resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
-    def limit(size):
+    @contextlib.contextmanager
+    def full(size):
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+        try:
+            yield
+        finally:  # before pytest writes its own report, which may go to a file
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
-    yield limit
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    return full

@@ -358,8 +358,8 @@ def test_publish_to_a_place_that_cannot_be_written(tiny_grid, tmp_path, disk_ful
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidInput, match="place that can be written, received FileExistsError"):
         hf.publish(tiny_grid, tmp_path / "file")
-    disk_full(300)
-    with pytest.raises(InvalidInput, match=r"parquet: expected a place that can be written, received OSError"):
+    refused = pytest.raises(InvalidInput, match=r"parquet: expected a place that can be written, received OSError")
+    with refused, disk_full(300):
         hf.publish(tiny_grid, tmp_path / "folder")
     assert not [path for path in (tmp_path / "folder").rglob("*") if path.is_file()]
 

@@ -181,8 +181,8 @@ def builders_folder(data_dir, name):
 @pytest.mark.parametrize("file_format", ["array_record", "tfrecord"])
 def test_full_disk(file_format, builders, tmp_path, disk_full):
     builder = builders["tiny_grid"](data_dir=tmp_path, file_format=file_format)
-    disk_full(1000)
-    with pytest.raises(InvalidInput, match=r"place that can be written, received OSError: .*File too large"):
+    refused = pytest.raises(InvalidInput, match=r"place that can be written, received OSError: .*File too large")
+    with refused, disk_full(1000):
         builder.download_and_prepare()
     assert not builders_folder(tmp_path, "tiny_grid").exists()
     assert not list(tmp_path.rglob("*incomplete*"))
