@@ -3,16 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# They start clusters of two nodes and kill one, which takes both cores: tested by themselves.
-CLUSTERS := tests/benchmark_data/test_ray.py tests/baselines/training/test_sweep_ray.py
-
 # A file's tests share what they set up. Files come in order, so that the many short ones at the end fill every core.
 SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
 
 # Programs that tests start share what one of them has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo check test lint pages board docs setup clean
+.PHONY: demo check test whole lint pages board docs setup clean
 
 setup: $(VENV)/.installed
 
@@ -37,8 +34,11 @@ check: lint
 	$(BIN)/pytest --light --numprocesses 2 $(SIDE_BY_SIDE)
 
 test: lint
-	$(BIN)/pytest --numprocesses auto $(SIDE_BY_SIDE) $(CLUSTERS:%=--ignore=%)
-	$(BIN)/pytest $(CLUSTERS)
+	$(BIN)/pytest --numprocesses auto $(SIDE_BY_SIDE)
+
+# What `make test` leaves out because it takes long, such as clusters of two machines: half an hour.
+whole: setup
+	$(BIN)/pytest --whole
 
 # What pages list, from the files that they list.
 pages: setup

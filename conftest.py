@@ -86,6 +86,13 @@ def pytest_configure(config):
         os.environ["OFFAXIS_CACHE"] = kept if config.getoption("--prepared") else str(home / "offaxis")
 
 
+def pytest_collection_modifyitems(config, items):
+    """Leave what is marked ``whole`` to ``--whole``, which a weekly workflow runs."""
+    for item in items:
+        if item.get_closest_marker("whole") and not config.getoption("--whole"):
+            item.add_marker(pytest.mark.skip(reason="takes long: pytest --whole"))
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection(session):
     """Begin with what is collected: pytest-xdist starts its workers, and these ask the system what it is, before.

@@ -124,6 +124,7 @@ def test_the_references_of_the_record_come_out(name, dataset):
     assert mig.score(codes, data.labels(rows))["mig"] == pytest.approx(recorded, abs=2e-3)
 
 
+@pytest.mark.whole
 def test_a_seed_that_is_trained_anew_lies_far_above_spacing_8(tmp_path):
     """The demo's first run at spacing 1, after half of its steps, against the record of spacing 8 after all of them."""
     (config,) = demo.configs(demo.DATASETS[0], demo.STEPS // 2, seeds=[0])

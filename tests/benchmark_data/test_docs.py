@@ -60,6 +60,7 @@ def test_the_page_has_every_form_of_the_perturbation_and_its_default():
     assert f"`{benchmark_data.load('sprites2d_perturbed').config}` is the default" in text
 
 
+@pytest.mark.whole
 def test_the_tables_of_the_perturbation_are_those_that_the_benchmark_prints(monkeypatch):
     """Where s begins to lead on sprites2d, for both editions: half a minute of a core."""
     spec = importlib.util.spec_from_file_location("perturbing", PAGE.parents[1] / "benchmarks" / "perturbation.py")

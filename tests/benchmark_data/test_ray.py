@@ -18,6 +18,8 @@ from benchmark_data.publish.verify import verify
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'offaxis[cluster]'")
 
+pytestmark = pytest.mark.whole  # clusters of two nodes, one of which is killed: they take both cores
+
 
 @pytest.fixture
 def small_shards(monkeypatch):

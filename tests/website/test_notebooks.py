@@ -32,38 +32,43 @@ def here(source):
     return "\n".join(called)
 
 
-@pytest.fixture
-def notebook(website):
+def notebook(page, website):
     """Make a notebook of a Markdown file, with few training steps. They are taken in the notebook's own process."""
     nbformat = pytest.importorskip("nbformat")
-
-    def make(page):
-        made = nbformat.reads(website("notebooks").text(page), 4)
-        nbformat.validate(made)
-        for cell in made.cells:
-            if cell.cell_type == "code":
-                cell.source = here(re.sub(r"(?i)\b(steps(?: = |=| ))\d[\d_]*", rf"\g<1>{STEPS}", cell.source))
-        return made
-
-    return make
+    made = nbformat.reads(website("notebooks").text(page), 4)
+    nbformat.validate(made)
+    for cell in made.cells:
+        if cell.cell_type == "code":
+            cell.source = here(re.sub(r"(?i)\b(steps(?: = |=| ))\d[\d_]*", rf"\g<1>{STEPS}", cell.source))
+    return made
 
 
-@pytest.fixture
-def execute(tmp_path, monkeypatch):
-    """Run a notebook in an empty folder, with this environment's commands."""
+@pytest.fixture(scope="module")
+def execute(tmp_path_factory):
+    """Run a notebook in an empty folder, with this environment's commands.
+
+    All notebooks run in one kernel, which loads TensorFlow once; each begins without the names of those before.
+    """
     nbclient = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
-    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
-    monkeypatch.setenv("PYTHONWARNINGS", "ignore")
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    empty = nbformat.v4.new_notebook()
+    client = nbclient.NotebookClient(empty, kernel_name="python3", startup_timeout=600)
 
     def run(made):
-        where = {"metadata": {"path": str(tmp_path)}}
-        client = nbclient.NotebookClient(made, kernel_name="python3", startup_timeout=600, resources=where)
-        client.execute()
-        return tmp_path
+        folder = tmp_path_factory.mktemp("notebook")
+        made.cells.insert(0, nbformat.v4.new_code_cell(f"%reset -f\nimport os\nos.chdir({str(folder)!r})"))
+        client.nb = made
+        client.execute(cleanup_kc=False)
+        return folder
 
-    return run
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
+        patch.setenv("PYTHONWARNINGS", "ignore")
+        patch.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))
+        yield run
+        client.nb = empty
+        client.execute()  # and ends the kernel
 
 
 @every_tutorial
@@ -79,8 +84,8 @@ def test_a_notebook_has_the_words_and_the_code_of_its_page(page, website):
 
 
 @every_tutorial
-def test_a_notebook_runs_from_top_to_bottom(page, notebook, execute):
-    made = notebook(page)
+def test_a_notebook_runs_from_top_to_bottom(page, website, execute):
+    made = notebook(page, website)
     folder = execute(made)
     shown = re.findall(rf"\]\(images/{page.stem}/([^)]+)\)", page.read_text("utf-8"))
     assert len(shown) <= 4

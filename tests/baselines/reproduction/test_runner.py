@@ -117,13 +117,13 @@ def test_a_figure_with_training_from_nothing(made):
     assert (folder / FIRST / "figure.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path, request):
+@pytest.mark.whole
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
     """SIGKILL after the first run's first snapshot: the rest is trained, and every number is the same.
 
     All train in a worker each: with as many threads, on which the last bits depend.
     """
-    if not hasattr(signal, "SIGKILL") or not request.config.getoption("--whole"):
-        pytest.skip("needs SIGKILL and --whole: test_sweep.py and test_resume.py kill workers and runs")
     entry = heatmaps_of([dataclasses.replace(config, steps=300, snapshots=[20]) for config in configs])
     whole, half = tmp_path / "whole", tmp_path / "half"
 

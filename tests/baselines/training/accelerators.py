@@ -258,6 +258,6 @@ def copied():
 
 
 if __name__ == "__main__":
-    ROOT, SETTINGS, NAMES = Path(sys.argv[1]), *map(json.loads, sys.argv[2:])
-    for part in (divided, diverging, moved, lowered, compiled, copied):
-        print(json.dumps({part.__name__: part()}), flush=True)
+    ROOT, SETTINGS, NAMES, PARTS = Path(sys.argv[1]), *map(json.loads, sys.argv[2:])
+    for part in PARTS:
+        print(json.dumps({part: globals()[part]()}), flush=True)

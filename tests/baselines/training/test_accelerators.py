@@ -21,12 +21,19 @@ kernels than two are. Found on CPUs: 2.7e-6 and 1.2e-5 with AVX2, less than 1e-6
 
 
 @pytest.fixture(scope="module")
-def found(tiny, some_objectives, tmp_path_factory):
+def found(tiny, some_objectives, tmp_path_factory, request):
+    parts = ["lowered", "compiled", "copied"]
+    parts += ["divided", "diverging", "moved"] if request.config.getoption("--whole") else []
     settings = tiny(learning_rate=1e-3).as_json()
     simulated = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
     script = Path(__file__).with_name("accelerators.py")
     done = subprocess.run(
-        [sys.executable, script, tmp_path_factory.mktemp("devices"), *map(json.dumps, (settings, some_objectives))],
+        [
+            sys.executable,
+            script,
+            tmp_path_factory.mktemp("devices"),
+            *map(json.dumps, (settings, some_objectives, parts)),
+        ],
         env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", **simulated},
         capture_output=True,
         text=True,
@@ -47,6 +54,7 @@ def check(alike, as_on_one):
         assert history <= HISTORY
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("count", "used"), [(1, 1), (4, 3), (8, 5)])
 def test_models_that_are_divided_end_as_on_one_device(found, count, used):
     """Five models: on four devices two, two and one with a copy of itself; on eight one each."""
@@ -55,11 +63,13 @@ def test_models_that_are_divided_end_as_on_one_device(found, count, used):
     check(*differences)
 
 
+@pytest.mark.whole
 def test_a_model_that_diverges_touches_no_other_on_its_device_or_elsewhere(found):
     assert found["diverging"]["stopped"] == [False, True, False, False, False]
     assert found["diverging"]["equal"] == [True] * 4  # to those beside a model that did not diverge, bit by bit
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("count", [1, 8])
 def test_what_was_stopped_on_four_devices_goes_on_exactly_on_others(found, count):
     exact, *differences = found["moved"][str(count)]
@@ -92,6 +102,7 @@ def test_a_run_compiles_its_step_once_and_a_step_sends_what_was_drawn(found):
     assert compiled["sent"] == {name: 6 * size for name, size in compiled["bytes"].items()}
 
 
+@pytest.mark.whole
 def test_the_benchmark_of_a_device_that_sleeps_runs():
     script = Path(__file__).parents[3] / "benchmarks" / "feeding.py"
     command = [sys.executable, script, "--quick", "--models", "2", "--seconds", "0.001", "--time", "0.2"]

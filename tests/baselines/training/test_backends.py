@@ -29,7 +29,6 @@ ALIKE = 1e-5
 OTHERS = ("jax", "torch")
 
 SOME = {
-    "beta_vae": {},
     "factor_vae": {"objective": "factor_vae", "hyperparameters": {"units": 8}},
     "qlae": {"objective": "qlae"},
     "lejepa": {"objective": "lejepa"},

@@ -56,7 +56,7 @@ def lines(file):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.whole)])
 def test_a_signal_leaves_a_snapshot_and_the_command_that_goes_on(tmp_path, number):
     folder = tmp_path / "a run"
     with subprocess.Popen(

@@ -336,6 +336,7 @@ def test_a_run_of_another_default_is_not_done(tiny, tmp_path, monkeypatch):
     assert not is_trained(folder, config)
 
 
+@pytest.mark.whole
 def test_runs_trained_together_on_jax(tiny, trained, tmp_path, monkeypatch):
     """Within rounding what TensorFlow makes of each alone; frozen layers stay to the last bit."""
     monkeypatch.setenv("KERAS_BACKEND", "jax")

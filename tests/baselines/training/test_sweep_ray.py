@@ -16,6 +16,8 @@ from benchmark_data import parallel
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'offaxis[cluster]'")
 
+pytestmark = pytest.mark.whole  # clusters of two nodes, one of which is killed: they take both cores
+
 PARTS = ("weights", "optimiser")
 
 

@@ -96,7 +96,8 @@ def test_convolutions_are_those_of_keras(found):
         assert max(differences) < 1e-5, name
 
 
-def test_the_benchmark_for_a_gpu_runs_without_one_and_goes_on_where_it_was_cut_off(tmp_path, request):
+@pytest.mark.whole
+def test_the_benchmark_for_a_gpu_runs_without_one_and_goes_on_where_it_was_cut_off(tmp_path):
     script = Path(__file__).parents[3] / "benchmarks" / "gpu_training.py"
     results = tmp_path / "results.json"
     command = [sys.executable, script, "--quick", "--seconds", "0.1", "--models", "2", "--results", results]
@@ -118,8 +119,6 @@ def test_the_benchmark_for_a_gpu_runs_without_one_and_goes_on_where_it_was_cut_o
         assert per_model == pytest.approx(rate / 2, rel=0.1, abs=1)
     assert "--quick: tiny networks" in done.stdout
 
-    if not request.config.getoption("--whole"):
-        return
     measured = json.loads(results.read_text())
     assert {"matmul 0 -", "ours 2 float32", "ours 2 bfloat16"} <= set(measured)
     held = {key: row for key, row in measured.items() if key != "ours 2 bfloat16"}
