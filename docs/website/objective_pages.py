@@ -58,13 +58,13 @@ def page(name: str) -> str:
             [
                 (
                     "command line",
-                    markup.code(f"offaxis train run --dataset sprites2d --objective {name}{setting}", "sh"),
+                    markup.code(f"offaxis train run --dataset dsprites --objective {name}{setting}", "sh"),
                 ),
                 (
                     "Python",
                     markup.code(
                         "import baselines\n\n"
-                        f'config = baselines.RunConfig(dataset="sprites2d", objective="{name}"'
+                        f'config = baselines.RunConfig(dataset="dsprites", objective="{name}"'
                         f"{hyperparameters}, steps=20_000)\n"
                         "run = baselines.train(config)"
                     ),
