@@ -465,16 +465,6 @@ MEANS = {
         },
         "",
     ),
-    "sprites": (
-        {
-            "sprites2d": "original",
-            "sprites2d_squeezed/eps10": "contrast-matched",
-            "sprites2d_noisy/eps10": "noisy",
-            "sprites2d_perturbed/pca32_eps10": "perturbed (PCA)",
-            "sprites2d_perturbed/conv32_eps10": "perturbed (VAE)",
-        },
-        "",
-    ),
 }
 """Part of findings.md -> its columns, and the dataset whose explained variance is shown."""
 
