@@ -36,7 +36,7 @@ PUBLISHED = Path(__file__).parent / "published"
 """The published results. They lie in a checkout of the source, and not in wheels."""
 
 CHANCE = 0.01
-"""Two methods of which neither scores so much above an untrained encoder are not compared: both are at chance."""
+"""Two methods of which neither scores so much above an untrained encoder are not compared."""
 
 
 def evaluate(
@@ -400,7 +400,7 @@ class Evaluation:
             verdict = ""
             chance = [run.scores[score] for run in untrained if score in run.scores]
             if chance and max(np.mean(ours), np.mean(others)) <= np.mean(chance) + CHANCE:
-                found, verdict = found._replace(p=None), "both at chance"
+                found, verdict = found._replace(p=None), "neither above untrained"
                 note = f"no test: neither is {CHANCE:g} above an untrained encoder ({np.mean(chance):.3f})"
             yield line | {
                 "score": score,
@@ -421,7 +421,7 @@ def _compared(ours: list[float], others: list[float]) -> tuple[verdicts.Comparis
         size = max(len(ours), len(others))
         first, second = (side * size if len(side) == 1 else side for side in (ours, others))
         found = verdicts.compare([first], [second], paired=True)
-        note = "one encoder, compared as it is" if len(ours) == 1 else ""
+        note = "a single encoder: is its score that of the published seeds?" if len(ours) == 1 else ""
         if size < intervals.SEEDS:
             return found._replace(p=None), f"no verdict, which takes {intervals.SEEDS} seeds of one of the two"
         return found, note

@@ -40,6 +40,14 @@ def published(datasets: Iterable[str] | None = None) -> list[Result]:
     return [results_tree.read(file) for name in dict.fromkeys(datasets) for file in listed.get(name, ())]
 
 
+def beside(found: Sequence[Result]) -> list[Result]:
+    """Read the published results of the tasks of some results, but for methods that these have themselves."""
+    own = {(result.task, result.method) for result in found}
+    tasks = {result.task for result in found}
+    board = published(result.dataset for result in found)
+    return [result for result in board if result.task in tasks and (result.task, result.method) not in own]
+
+
 Results = Annotated[
     Path,
     typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results", callback=there),

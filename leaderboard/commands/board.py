@@ -13,7 +13,7 @@ from benchmark_data.console import err, out, say
 from benchmark_data.errors import DamagedFile, UnknownName
 from benchmark_data.files import check_ending, write_text
 from leaderboard.commands import scores, similarity
-from leaderboard.commands.arguments import PUBLISHED, OneTask, Results, report, there
+from leaderboard.commands.arguments import PUBLISHED, OneTask, Results, beside, report, there
 
 app = console.command_line("The leaderboard: score codes, submit methods, look at results, build the board.")
 
@@ -48,7 +48,7 @@ def show(
     tier: Annotated[str, typer.Option(help="Only this tier, such as smoke.", show_default="all, desk first")] = "",
     json: console.Json = False,
 ) -> None:
-    """Print the tables of a results tree.
+    """Print the tables of a results tree. Of your own tree, the published rows of its tasks are shown, too.
 
     With --task, the task of exactly that name comes first,
     the variants and splits of its dataset after it.
@@ -65,10 +65,14 @@ def show(
     tiers = {name for result in found for name in result.tiers}
     if tier and tier not in tiers:
         raise UnknownName("tier with results", tier, tiers)
+    shown = [tier] if tier else sorted(tiers, key=ranking.tier_order)
+    if root != PUBLISHED:
+        found += beside(found)
     if json:
-        out.print_json(data=[one for one in formats.records(ranking.tables(found)) if tier in ("", one["tier"])])
+        out.print_json(data=[one for one in formats.records(ranking.tables(found)) if one["tier"] in shown])
         return
-    out.print(formats.terminal(found, tier))
+    for name in shown:
+        out.print(formats.terminal(found, name))
 
 
 @app.command()

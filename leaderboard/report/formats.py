@@ -251,7 +251,9 @@ def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
                     str(row.seeds),
                     style="italic" if category == "reference" else "",
                 )
-        ranks = f" Ranked by {board.ranked_by.title} within a group." if board.ranked_by else ""
+        ranks = ""
+        if board.ranked_by:
+            ranks = f" Ranked by {board.ranked_by.title} within a group; in parentheses the ranks that remain possible."
         title = rich.text.Text(f"{board.task}, tier {board.tier}", style="table.title")
         said = rich.text.Text("\n".join([board.caption + ranks, *board.notes]), style="table.caption")
         parts += [title, said, shown, ""]

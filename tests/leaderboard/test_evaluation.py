@@ -95,7 +95,7 @@ def test_methods_at_chance_are_not_told_apart(random, tree, tmp_path):
     text = file.read_text("utf-8").replace('"method": "sums"', '"method": "random_encoder"')
     file.with_name("random_encoder.json").write_text(text.replace('"unsupervised"', '"reference"'), "utf-8")
     lines = random.compare("sums", published=published)
-    assert set(lines["verdict"]) == {"both at chance"}
+    assert set(lines["verdict"]) == {"neither above untrained"}
     assert lines["note"].str.contains("neither is 0.01 above an untrained encoder").all()
 
 

@@ -267,6 +267,17 @@ def test_show_of_a_task_reads_that_task_alone(board, tree):
     assert board("show", tree)[0] == 2
 
 
+def test_show_of_an_own_tree_has_the_published_rows_of_its_tasks(board, made_result, tmp_path, monkeypatch):
+    own, published = tmp_path / "own", tmp_path / "published"
+    results_tree.write(own, [made_result("toy/small", "mine", 0.5, 0.6)])
+    others = [("toy/small", "theirs", 0.1), ("toy/small", "mine", 0.9), ("toy/other", "elsewhere", 0.2)]
+    results_tree.write(published, [made_result(task, method, mig, mig) for task, method, mig in others])
+    monkeypatch.setattr(arguments, "PUBLISHED", published)
+    rows = [row for row in json.loads(board("show", own, "--json")[1]) if row["score"] == "mig"]
+    assert [(row["method"], row["mean"]) for row in rows] == [("mine", pytest.approx(0.55)), ("theirs", 0.1)]
+    assert "theirs" in board("show", own)[1]
+
+
 def test_show_as_json(board, tree):
     code, out, _ = board("show", tree, "--json")
     assert code == 0
