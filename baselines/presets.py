@@ -1,4 +1,4 @@
-"""The small model that the sweep ``board``, the tutorials and the studies' smoke tier train: a minute on a laptop.
+"""The small model that the tutorials train: a minute on a laptop.
 
 It is no setting of the papers, and its scores rank nothing; it is there to see datasets differ.
 """

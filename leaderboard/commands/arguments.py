@@ -63,7 +63,8 @@ Replace = Annotated[bool, typer.Option("--replace", help="Replace stored runs of
 Tier = Annotated[
     str,
     typer.Option(
-        metavar="TIER", help="Of run folders: smoke, desk (ranked), study or held_out. A submission has its own tier."
+        metavar="TIER",
+        help="Of run folders: desk (ranked), smoke, study or held_out. A submission has its own tier.",
     ),
 ]
 

@@ -29,7 +29,7 @@ def score(
         list[Path],
         typer.Argument(metavar="PATH...", help="Run folders, submissions, codes, ONNX encoders."),
     ],
-    tier: Tier = "smoke",
+    tier: Tier = "desk",
     into: Into = None,
     method: Annotated[str, typer.Option(metavar="NAME", help="Score run folders under this name.")] = "",
     reproduced: Annotated[bool, typer.Option("--reproduced", help="State that the runs were trained here.")] = False,
@@ -78,7 +78,7 @@ def verify(
     paths: Annotated[
         list[Path], typer.Argument(metavar="DIR...", help="Submissions, run folders and exports, with encoders.")
     ],
-    tier: Tier = "smoke",
+    tier: Tier = "desk",
     into: Into = None,
     replace: Replace = False,
     seed: Annotated[

@@ -421,7 +421,7 @@ def verified(candidate: Candidate, run: Scored, seed: str) -> tuple[Scored, str]
 def results_of(
     folders: Iterable[str | os.PathLike[str]],
     *,
-    tier: str = "smoke",
+    tier: str = "desk",
     method: str = "",
     status: Status = "recomputed",
     fresh: str = "",

@@ -82,8 +82,10 @@ def moved():
 def one_tier(monkeypatch):
     """One tier, so that boards are small: a metric of one score, and one of several with all that they are made of."""
     trees = protocol.Measurement("dci", test=protocol.TEST, arguments={"mode": "fast", "seed": 0})
-    tier = protocol.Tier("smoke", "For tests.", (protocol.Measurement("mig"), trees))
-    monkeypatch.setattr(protocol, "TIERS", {"smoke": tier})
+    tiers = {
+        name: protocol.Tier(name, "For tests.", (protocol.Measurement("mig"), trees)) for name in ("desk", "smoke")
+    }
+    monkeypatch.setattr(protocol, "TIERS", tiers)
 
 
 @pytest.fixture

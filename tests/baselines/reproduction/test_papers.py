@@ -873,7 +873,7 @@ SCALE = ("hyperparameters", "reconstruction", "reduction", "reconstruction_weigh
 
 def board_scales():
     """What the board's runs have of `SCALE`, by objective."""
-    runs = {run.digest: run for name in ("board", "desk", "desk_controls") for run in sweep.find(name)}
+    runs = {run.digest: run for name in ("desk", "desk_controls") for run in sweep.find(name)}
     return {json.dumps([run.objective, [getattr(run, key) for key in SCALE]]) for run in runs.values()}
 
 

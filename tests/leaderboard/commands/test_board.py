@@ -176,7 +176,7 @@ def test_check_says_which_score_moved(board, tree, tmp_path, moved):
         results_tree.write(tree, [results.result(result.task, result.method, runs)])
     code, out, _ = board("check", tree, "--against", before)
     assert code == 1
-    assert "mig, tier smoke, seed 0: expected" in out
+    assert "mig, tier desk, seed 0: expected" in out
 
 
 def test_what_was_scored_before_an_error_is_kept(board, run_folder, tmp_path, monkeypatch):

@@ -172,14 +172,14 @@ def methods(browser):
     """The methods of the first task's table, as they are shown, group by group."""
     return browser.run(
         """[...document.querySelectorAll(
-            '#t-toy\\\\.spacing_1-smoke tbody:not([hidden]) tr:not(.group):not([hidden]) th')]
+            '#t-toy\\\\.spacing_1-desk tbody:not([hidden]) tr:not(.group):not([hidden]) th')]
         .map((head) => head.querySelector('a').getAttribute('href').replace(/.*\\/|\\.html/g, ''))"""
     )
 
 
 def click(browser, text):
     browser.run(
-        f"""[...document.querySelectorAll('#t-toy\\\\.spacing_1-smoke thead button')]
+        f"""[...document.querySelectorAll('#t-toy\\\\.spacing_1-desk thead button')]
         .find((button) => button.textContent === '{text}').click()"""
     )
 
@@ -187,7 +187,7 @@ def click(browser, text):
 def test_sorting(site, browser):
     browser.open(site / "index.html")
     assert methods(browser) == ["beta_vae", "hostile", "ada_gvae", "pca"]
-    sort = "document.querySelector('#t-toy\\\\.spacing_1-smoke th[aria-sort]')"
+    sort = "document.querySelector('#t-toy\\\\.spacing_1-desk th[aria-sort]')"
     click(browser, "Seeds")
     assert browser.run(f"{sort}.textContent + {sort}.getAttribute('aria-sort')") == "Seedsdescending"
     click(browser, "Seeds")
@@ -195,7 +195,7 @@ def test_sorting(site, browser):
     assert methods(browser) == ["hostile", "beta_vae", "ada_gvae", "pca"]
     click(browser, "MIG")
     shown = browser.run(
-        """[...document.querySelectorAll('#t-toy\\\\.spacing_1-smoke tbody[data-category=unsupervised] tr:not(.group)')]
+        """[...document.querySelectorAll('#t-toy\\\\.spacing_1-desk tbody[data-category=unsupervised] tr:not(.group)')]
         .map((row) => Number(row.querySelector('td.score').dataset.value))"""
     )
     assert shown == sorted(shown, reverse=True)
@@ -205,7 +205,7 @@ def test_sorting(site, browser):
 
 def test_filtering(site, browser):
     browser.open(site / "index.html")
-    controls = "document.querySelector('[data-for=\"t-toy.spacing_1-smoke\"]')"
+    controls = "document.querySelector('[data-for=\"t-toy.spacing_1-desk\"]')"
     assert not browser.run(f"{controls}.hidden")
     browser.run(
         f"""{{ const box = {controls}.querySelector('input'); box.value = 'Β-vae'.toLowerCase();
@@ -229,11 +229,11 @@ def test_filtering(site, browser):
 
 def test_the_keyboard_reaches_and_works_the_headings(site, browser):
     browser.open(site / "index.html")
-    browser.run("document.querySelector('#t-toy\\\\.spacing_1-smoke thead button').focus()")
+    browser.run("document.querySelector('#t-toy\\\\.spacing_1-desk thead button').focus()")
     key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
     browser.call("Input.dispatchKeyEvent", type="keyDown", **key)
     browser.call("Input.dispatchKeyEvent", type="keyUp", **key)
-    assert browser.run("document.querySelector('#t-toy\\\\.spacing_1-smoke th[aria-sort]').textContent") == "Method"
+    assert browser.run("document.querySelector('#t-toy\\\\.spacing_1-desk th[aria-sort]').textContent") == "Method"
 
 
 @pytest.fixture

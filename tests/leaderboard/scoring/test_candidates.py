@@ -35,7 +35,7 @@ def test_scores_are_those_of_the_metrics_on_the_protocols_rows(run_folder):
 def test_everything_that_decides_a_score_is_recorded(run_folder):
     (result,) = candidates.results_of([run_folder()], status="reproduced")
     run = result.runs[0]
-    assert (run.tier, run.status, run.latents, run.dataset_version) == ("smoke", "reproduced", 3, "1.0.0")
+    assert (run.tier, run.status, run.latents, run.dataset_version) == ("desk", "reproduced", 3, "1.0.0")
     assert run.rows_digest == protocol.task("toy/small").digest
     assert run.samples["mig"].train == 40
     assert (run.samples["dci"].train, run.samples["dci"].test) == (40, 20)

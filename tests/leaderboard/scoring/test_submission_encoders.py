@@ -43,12 +43,12 @@ def handed_in(toys, make_toy, monkeypatch, tmp_path):
     """A submission of a task with two seeds, which has encoders and no codes."""
     monkeypatch.setattr(protocol, "TRAIN", 1200)
     monkeypatch.setattr(protocol, "TEST", 600)
-    tier = protocol.Tier("smoke", "For tests.", (protocol.Measurement("mig"),))
-    monkeypatch.setattr(protocol, "TIERS", {"smoke": tier})
+    tier = protocol.Tier("desk", "For tests.", (protocol.Measurement("mig"),))
+    monkeypatch.setattr(protocol, "TIERS", {"desk": tier})
     toys[TASK] = make_toy(sizes=(8, 8, 8, 8))
     protocol.task.cache_clear()
     candidates.dataset_digest.cache_clear()
-    file = submission.init(tmp_path / "work" / "mine", "my_vae", [TASK], tier="smoke", seeds=2)
+    file = submission.init(tmp_path / "work" / "mine", "my_vae", [TASK], tier="desk", seeds=2)
     content = json.loads(file.read_text("utf-8"))
     content["about"] |= {"title": "My VAE", "authors": "A. Author", "license": "MIT"}
     content["supervision"] = "unsupervised"
@@ -79,7 +79,7 @@ def test_from_encoders_to_verified_rows(handed_in, made_result, tmp_path, monkey
     assert "beta_vae" in said.stdout  # the published row stands in the same table
     assert "fresh rows drawn by drawn later" in said.stdout
     (result,) = results_tree.read_all(tmp_path / "results")
-    assert result.trust("smoke") == "verified"
+    assert result.trust("desk") == "verified"
     assert {run.verification.seed for run in result.runs} == {"drawn later"}
 
 
@@ -103,7 +103,7 @@ def test_codes_of_another_encoder_are_scored_and_marked(handed_in):
     (result,) = submission.score(handed_in, fresh="x")
     assert [run.trust for run in result.runs] == ["verified", "recomputed"]
     assert [run.marks for run in result.runs] == [(), ("encoder_disagrees",)]
-    assert result.trust("smoke") == "recomputed"
+    assert result.trust("desk") == "recomputed"
 
 
 def test_a_hostile_encoder_is_told_with_all_other_problems(handed_in):

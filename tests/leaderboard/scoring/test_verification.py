@@ -19,7 +19,7 @@ from leaderboard.store import results, results_tree
 
 SIZES = (8, 8, 8, 8)
 MIXING = np.array([[1.0, 0.2, 0.0, 0.0], [0.1, 1.0, 0.0, 0.3], [0.0, 0.0, 1.0, 0.9], [0.0, 0.2, 0.8, 1.0]], np.float32)
-TIER = protocol.Tier("smoke", "For tests.", (protocol.Measurement("mig"),))
+TIER = protocol.Tier("desk", "For tests.", (protocol.Measurement("mig"),))
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def task(toys, make_toy, monkeypatch):
     """1,800 of 4,096 rows."""
     monkeypatch.setattr(protocol, "TRAIN", 1200)
     monkeypatch.setattr(protocol, "TEST", 600)
-    monkeypatch.setattr(protocol, "TIERS", {"smoke": TIER})
+    monkeypatch.setattr(protocol, "TIERS", {"desk": TIER})
     toys["toy/small"] = make_toy(sizes=SIZES)
     protocol.task.cache_clear()
     candidates.dataset_digest.cache_clear()
@@ -189,23 +189,23 @@ def test_an_honest_run_is_refused_as_rarely_as_is_said():
 def test_a_run_folder_with_an_encoder_is_verified_when_it_is_scored(task, run_folder, tmp_path):
     folder = run_folder(codes=codes(task))
     (folder / "encoder.onnx").write_bytes(encoder(tmp_path).read_bytes())
-    (group,) = candidates.grouped([candidates.load(folder)], "smoke")
+    (group,) = candidates.grouped([candidates.load(folder)], "desk")
     found, notes = candidates.score_group(group, "x")
-    assert (found.trust("smoke"), notes, found.runs[0].marks) == ("verified", [], ())
+    assert (found.trust("desk"), notes, found.runs[0].marks) == ("verified", [], ())
     (alone,) = candidates.results_of([folder])
-    assert (alone.trust("smoke"), alone.runs[0].scores) == ("recomputed", found.runs[0].scores)
+    assert (alone.trust("desk"), alone.runs[0].scores) == ("recomputed", found.runs[0].scores)
 
 
 def test_a_run_whose_encoder_disagrees_is_marked(task, run_folder, tmp_path):
     folder = run_folder(codes=codes(task))
     (folder / "encoder.onnx").write_bytes(encoder(tmp_path, mixing=MIXING[::-1].copy()).read_bytes())
-    (group,) = candidates.grouped([candidates.load(folder)], "smoke")
+    (group,) = candidates.grouped([candidates.load(folder)], "desk")
     found, notes = candidates.score_group(group, "x")
-    assert (found.trust("smoke"), found.runs[0].marks) == ("recomputed", ("encoder_disagrees",))
+    assert (found.trust("desk"), found.runs[0].marks) == ("recomputed", ("encoder_disagrees",))
     assert "the submitted codes" in notes[0]
     (folder / "encoder.onnx").write_bytes(b"not a model")
     found, notes = candidates.score_group(group, "x")
-    assert (found.trust("smoke"), found.runs[0].marks) == ("recomputed", ())
+    assert (found.trust("desk"), found.runs[0].marks) == ("recomputed", ())
     assert "expected a model in ONNX" in notes[0]
 
 
@@ -214,7 +214,7 @@ def test_a_verification_joins_the_scores_that_are_there(task, run_folder, tmp_pa
     before = results_tree.write(tmp_path / "results", candidates.results_of([folder]))[0].read_bytes()
     (folder / "encoder.onnx").write_bytes(encoder(tmp_path).read_bytes())
     (file,) = results_tree.write(tmp_path / "results", candidates.results_of([folder], fresh="x"))
-    assert results_tree.read(file).trust("smoke") == "verified"
+    assert results_tree.read(file).trust("desk") == "verified"
     kept = file.read_bytes()
     results_tree.write(tmp_path / "results", candidates.results_of([folder], fresh="another"))
     assert file.read_bytes() == kept

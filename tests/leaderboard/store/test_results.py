@@ -51,7 +51,7 @@ def test_seeds_are_merged_into_what_is_there(tree, run_folder):
     after = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae"))
     assert [run.seed for run in after.runs] == [0, 1, 7]
     assert after.runs[:2] == before.runs
-    assert after.summary["smoke"]["mig"].seeds == 3
+    assert after.summary["desk"]["mig"].seeds == 3
 
 
 def test_evaluating_twice_changes_no_byte(tree, run_folder):
@@ -408,7 +408,7 @@ def test_a_score_that_moved_or_vanished_since_an_earlier_copy(tree, tmp_path, mo
         results_tree.write(tree, [results.result(result.task, result.method, runs, about=result.about)])
     problems = [str(problem) for problem in integrity.moved(tree, copy)]
     assert len(problems) == 3
-    assert "mig, tier smoke, seed 0: expected" in problems[0]
+    assert "mig, tier desk, seed 0: expected" in problems[0]
     assert "seed 1: expected a run that was published, received nothing" in problems[1]
     assert integrity.moved(copy, copy) == []
 
