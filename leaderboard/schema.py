@@ -9,6 +9,7 @@ import codecs
 import difflib
 import re
 import reprlib
+import sys
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -70,7 +71,8 @@ def _prints_only(bibtex: str) -> str:
 Bibtex = Annotated[Text, pydantic.AfterValidator(_prints_only)]
 """BibTeX that prints a reference and does nothing else."""
 Link = Annotated[str, Field(max_length=500, pattern=r"^(https?://[^\s\"'<>\\]+)?$")]
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$"), pydantic.AfterValidator(sys.intern)]
+"""Interned: runs of one dataset share their digests, and a board holds thousands of runs."""
 Scalar: TypeAlias = bool | int | float | Line | None
 Settings = Annotated[dict[Line, Scalar | list[Scalar]], Field(max_length=200)]
 Versions = Annotated[dict[Line, Line], Field(max_length=200)]
