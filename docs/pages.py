@@ -193,7 +193,7 @@ def text_on_longer_training() -> list[str]:
         "**Is the model undertrained?** More steps do not help at spacing 8 (one seed each): after "
         f"{int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and Ada-GVAE (fc 64) have a MIG of at most "
         f"{highest:.3f} ([record](benchmarks/longer.csv)). The β-VAE of Michlo et al. (their convolution and loss, 5% "
-        f"of their images, one seed), with {len(paper['8'])} untuned β at each spacing, has {' and '.join(scores)} "
+        f"of their images, one seed, {len(paper['8'])} untuned β per spacing) has a MIG of {' and '.join(scores)} "
         "([pilot](benchmarks/michlo2023_pilot.csv)).",
     ]
 

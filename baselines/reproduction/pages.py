@@ -137,8 +137,8 @@ def main_results(folder: Path) -> list[str]:
         *lines,
         "",
         f"Verdicts use unadjusted p-values. After Holm's correction over all {tests} tests in "
-        f"[reproduction](docs/reproduction.md), {sum(above) or 'none'} of the {len(above)} above remain significant; "
-        f"{len(kept) - sum(above)} others do.",
+        f"[reproduction](docs/reproduction.md), {sum(above) or 'none'} of the {len(above)} tests above remain "
+        f"significant; {len(kept) - sum(above)} others do.",
     ]
 
 

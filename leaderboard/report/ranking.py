@@ -162,7 +162,7 @@ class Table:
         for row in self.rows:
             if row.note and row.category != "reference":
                 why.setdefault(row.note, []).append(row.result.title)
-        said = [f"Not ranked: {_named(titles)} ({note}). {_remedy(note)}" for note, titles in why.items()]
+        said = [f"Not ranked ({note}): {_named(titles)}. {_remedy(note)}" for note, titles in why.items()]
         if self.dataset == "xysquares/spacing_1" and any(row.result.method == "pca" for row in self.rows):
             said.append(PCA)
         others = [f"{_named(titles)} ({tier})" for tier, titles in self.elsewhere.items()]
@@ -224,7 +224,8 @@ def samples(tier: str, rows: Sequence[Row]) -> str:
     order = [key.partition(".")[0] for key in protocol.COLUMNS]
     for row in rows:
         for metric, sample in sorted(row.runs[0].samples.items(), key=lambda item: _place(item[0], order)):
-            counts = (f"{sample.train:,}" if sample.train else "", f"{sample.test:,} held-out" if sample.test else "")
+            learnt = f"{sample.train:,}{' training' if sample.test else ''}" if sample.train else ""
+            counts = (learnt, f"{sample.test:,} held-out" if sample.test else "")
             sizes.setdefault(f"on {' and '.join(filter(None, counts))} rows", []).append(
                 protocol.COLUMNS[metric].title if metric in protocol.COLUMNS else metric.upper()
             )

@@ -381,7 +381,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig9",
         paper="MIG and DCI rise as the spacing falls",
-        claim="MIG and DCI of β-VAE and Ada-GVAE increase as the spacing decreases (no step reverses significantly).",
+        claim="MIG and DCI of β-VAE and Ada-GVAE increase as the spacing decreases (no significant reversal).",
         desk=_scored(_DESK_LADDER),
         reduced=_scored(michlo2023_reduced.SPACED),
         study=_scored(OVERLAP),

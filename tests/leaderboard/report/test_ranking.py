@@ -161,8 +161,8 @@ def test_markdown():
     # Student's interval: 0.15 and 3.182 times 0.0577 / 2.
     lines = formats.markdown(board).splitlines()
     assert lines[4:7:2] == [
-        r"Not ranked: n \(1 of 5 seeds\). A rank takes 5 seeds: train and score more.",
-        r"Not ranked: m \(4 of 5 seeds\). A rank takes 5 seeds: train and score more.",
+        r"Not ranked \(1 of 5 seeds\): n. A rank takes 5 seeds: train and score more.",
+        r"Not ranked \(4 of 5 seeds\): m. A rank takes 5 seeds: train and score more.",
     ]
     assert lines[8:] == [
         "| Rank | Method | MIG | Seeds |",
@@ -241,7 +241,7 @@ def test_terminal_shows_a_table_for_each_task(capsys):
     assert "xysquares/spacing_8@v1, tier smoke" in shown
     assert "[red]β[/red]" in shown
     assert "0.058–0.242" in shown
-    assert "Not ranked: [red]β[/red] (4 of 5 seeds). A rank takes 5 seeds" in " ".join(shown.split())
+    assert "Not ranked (4 of 5 seeds): [red]β[/red]. A rank takes 5 seeds" in " ".join(shown.split())
     assert "Unsupervised" in shown
 
 
@@ -270,7 +270,7 @@ def test_terminal_keeps_names_beside_four_intervals_and_says_why_a_row_has_no_ra
     assert all(title in shown for title in results_of)
     assert shown.count("(1–2)") == 2
     assert "Seeds\n" in shown
-    assert "Not ranked: My own ICA (recomputed from codes, not verified). Put its encoder" in " ".join(shown.split())
+    assert "Not ranked (recomputed from codes, not verified): My own ICA. Put its encoder" in " ".join(shown.split())
 
 
 def write(root, *found):
@@ -354,9 +354,9 @@ def test_a_table_says_who_is_not_in_it_and_what_to_do():
     found = [method("m", *[0.1] * 5), flagged, held, result(task, "other", [run(0.2, tier="desk")])]
     desk, smoke = ranking.tables(found)
     assert smoke.notes == [
-        "Not ranked: perfect (marked: encoder_disagrees). Put its encoder in ONNX next to the codes: `offaxis board "
+        "Not ranked (marked: encoder_disagrees): perfect. Put its encoder in ONNX next to the codes: `offaxis board "
         "verify` runs it on fresh rows and clears it.",
-        "Not ranked: held (in quarantine: saw the labels). Those who keep the board can lift it.",
+        "Not ranked (in quarantine: saw the labels): held. Those who keep the board can lift it.",
         "Scored in other tiers only: other (desk). A row here takes runs of tier smoke.",
     ]
     assert desk.notes[-1].startswith("Scored in other tiers only: m, perfect, held (smoke).")
