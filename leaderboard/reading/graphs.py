@@ -210,9 +210,20 @@ def inspect(content: bytes, what: str = "encoder.onnx", output: str = "") -> Sig
         raise DamagedFile(f"{what}: expected a model in ONNX, received {type(error).__name__}.") from error
     if not nodes:
         raise DamagedFile(f"{what}: expected a model in ONNX with operators, received none.")
+    if any(isinstance(name, bytes) for name in _names(model.graph)):  # protobuf hands over what is no UTF-8 as bytes
+        raise DamagedFile(f"{what}: expected a model in ONNX, received names that are not UTF-8.")
     for problem in _problems(onnx, model.graph, what):
         raise problem
     return _signature(onnx, model.graph, what, output)
+
+
+def _names(graph: Any) -> Iterator[str | bytes]:
+    """Yield all names of a graph that are looked at."""
+    for node in graph.node:
+        yield from (node.op_type, node.domain, node.name, *node.input, *node.output)
+        yield from (tensor.name for attribute in node.attribute for tensor in (attribute.t, *attribute.tensors))
+    for named in (graph.initializer, graph.input, graph.output):
+        yield from (each.name for each in named)
 
 
 def _problems(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:

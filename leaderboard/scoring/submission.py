@@ -65,7 +65,8 @@ class Entry(OfData):
     seeds: tuple[OfSeed, ...] = Field(min_length=1, max_length=1_000)
 
 
-Tasks = Annotated[dict[Annotated[str, Field(pattern=schema.DATASET + "$")], Entry], Field(min_length=1, max_length=200)]
+Task = Annotated[schema.Line, Field(pattern=schema.DATASET + "$")]
+Tasks = Annotated[dict[Task, Entry], Field(min_length=1, max_length=200)]
 
 
 class Submission(OfMethod):

@@ -125,6 +125,16 @@ def test_what_a_graph_may_not_hold_is_refused_by_name(name):
         graphs.inspect(HOSTILE[name])
 
 
+@pytest.mark.parametrize("name", [b"Relu", b"images", b"codes", b"middle", b"scale"])
+def test_names_that_are_no_text(name):
+    """Of an operator, the graph's input, its output, a value between and a constant."""
+    nodes = [("Mul", ["images", "scale"], ["middle"]), ("Relu", ["middle"], ["codes"])]
+    content = model(nodes, tensors=[constant("scale", 1.0)])
+    assert content.count(name)
+    with pytest.raises(DamagedFile, match=r"received names that are not UTF-8\."):
+        graphs.inspect(content.replace(name, b"\xff" + name[1:]))
+
+
 @pytest.mark.parametrize("content", [b"", b"not a model", b"\x08\x08" + b"\xff" * 100, b"\x80\x04K\x01."])
 def test_what_is_no_model(content):
     with pytest.raises(DamagedFile, match="expected a model in ONNX"):

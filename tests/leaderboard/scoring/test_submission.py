@@ -606,6 +606,7 @@ TASK_NAMES = [
     "nothing",
     "toy/small@v2",
     "tоy/small",
+    "toy/" + 300 * "x",
 ]
 
 CASES = {
