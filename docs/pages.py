@@ -193,7 +193,7 @@ def text_on_longer_training() -> list[str]:
         "**Is the model undertrained?** More steps do not help at spacing 8 (one seed each): after "
         f"{int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and Ada-GVAE (fc 64) have a MIG of at most "
         f"{highest:.3f} ([record](benchmarks/longer.csv)). The β-VAE of Michlo et al. (their convolution and loss, 5% "
-        f"of their images, one seed, {len(paper['8'])} untuned β per spacing) has a MIG of {' and '.join(scores)} "
+        f"of their images, one seed, {len(paper['8'])} β per spacing) has a MIG of {' and '.join(scores)} "
         "([pilot](benchmarks/michlo2023_pilot.csv)).",
     ]
 
@@ -282,6 +282,36 @@ def table_of_precision() -> list[str]:
         interval = f"{compared.difference:+.3f} ({compared.low:+.3f} to {compared.high:+.3f})"
         lines.append(row(title, str(len(seeds)), *means, interval, f"{compared.p:.2f}"))
     return lines
+
+
+def table_of_backends() -> list[str]:
+    """Write images per second of the backends, plain PyTorch and disent: medians over the rounds of one run."""
+    rates: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for line in record_of("training.csv"):
+        of = rates.setdefault((line["layers"], line["threads"]), {})
+        of.setdefault(line["contender"], []).append(float(line["images_per_second"]))
+    lines = [row("layers", "threads", *BACKENDS.values()), row("---", *["---:"] * (1 + len(BACKENDS)))]
+    for (layers, threads), of in rates.items():
+        plain = of["pytorch"]
+        cells = []
+        for name in BACKENDS:
+            if name not in of or (name == "disent" and layers != "conv"):  # it has no other layers
+                cells.append("–")
+                continue
+            ratio = statistics.median(a / b for a, b in zip(of[name], plain, strict=True))
+            cells.append(f"{statistics.median(of[name]):,.0f}" + (f" ({ratio:.2f})" if name != "pytorch" else ""))
+        lines.append(row(f"`{layers}`", threads, *cells))
+    return lines
+
+
+BACKENDS = {
+    "offaxis": "Offaxis, TensorFlow",
+    "torch": "Offaxis, PyTorch",
+    "jax": "Offaxis, jax",
+    "pytorch": "plain PyTorch",
+    "disent": "disent, its own conv64",
+}
+"""Contender of benchmarks/training.py -> the title of its column."""
 
 
 PRECISION_SCORES = {
@@ -478,7 +508,7 @@ PAGES = {
     "leaderboard.md": {"desk": ranked_tables},
     "datasets.md": {"datasets": table_of_datasets, "files": table_of_files},
     "metrics.md": {"metrics": table_of_metrics},
-    "performance.md": {"precision": table_of_precision},
+    "performance.md": {"backends": table_of_backends, "precision": table_of_precision},
     "pixel_loss.md": {
         "spacing": functools.partial(table_of_pixel_loss, {f"xysquares/spacing_{n}": str(n) for n in (1, 2, 4, 8)}),
         "dsprites": functools.partial(table_of_pixel_loss, {"dsprites": "dSprites"}),
