@@ -142,7 +142,7 @@ def test_a_warning_of_ours_is_one_line():
     ],
 )
 def test_what_is_printed_is_one_line_as_it_is(print_it, line, capsys):
-    text = "a word " * 30
+    text = " ".join(30 * ["a word"])
     exit_ = print_it(f"[red] {text}")
     out, err = capsys.readouterr()
     assert (out if print_it is console.say else err) == line.format(text) + "\n"
