@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 import pytest
@@ -32,6 +33,12 @@ def test_names_are_the_files_without_importing_them(package):
 def test_a_new_file_is_found(package, tmp_path):
     (tmp_path / package / "gamma.py").write_text("NAME = 'gamma'\n")
     assert discovery.find(package, "gamma", kind="thing").NAME == "gamma"
+
+
+def test_a_helper_is_not_found_although_it_is_loaded(package):
+    importlib.import_module(f"{package}._helper")
+    with pytest.raises(UnknownName, match="received '_helper'"):
+        discovery.find(package, "_helper", kind="thing")
 
 
 def test_find(package):

@@ -138,6 +138,16 @@ print(len(source), source[5]["image"].sum(), source[5]["label_angle"], "benchmar
     assert run.stdout.split() == ["12", str(tiny_grid.images([5]).sum()), "1", "False"]
 
 
+def test_the_size_of_a_split_is_that_of_its_records(builders, tmp_path):
+    import tensorflow as tf
+
+    builder = builders["tiny_grid"](data_dir=tmp_path, file_format="tfrecord")
+    builder.download_and_prepare()
+    files = [str(path) for path in Path(builder.data_dir).glob("*.tfrecord*")]
+    records = tf.data.TFRecordDataset(files).as_numpy_iterator()
+    assert builder.info.splits["train"].num_bytes == sum(map(len, records)) > 0
+
+
 @pytest.mark.parametrize("file_format", ["tfrecord", "parquet"])
 def test_other_file_formats(file_format, builders, tmp_path, tiny_grid):
     builder = builders["tiny_grid"](data_dir=tmp_path, file_format=file_format)

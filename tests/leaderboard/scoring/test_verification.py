@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
-from leaderboard.scoring import candidates, verification
+from leaderboard.scoring import candidates, measure, verification
 from leaderboard.store import results, results_tree
 
 SIZES = (8, 8, 8, 8)
@@ -32,6 +32,20 @@ def task(toys, make_toy, monkeypatch):
     protocol.task.cache_clear()
     candidates.dataset_digest.cache_clear()
     return protocol.task("toy/small")
+
+
+def test_a_block_is_scored_with_the_share_of_rows_that_a_metric_has_of_the_task(task, monkeypatch):
+    """200 of 1,200 rows and 60 of 600 held out: a sixth and a tenth."""
+    given = []
+
+    def scored(codes, factors, measurements, train):
+        given.append(([(each.train, each.test) for each in measurements], train))
+        return measure.Measured({}, {})
+
+    monkeypatch.setattr(measure, "score_codes", scored)
+    tier = protocol.Tier("desk", "For tests.", (protocol.Measurement("dci", train=600, test=300),))
+    verification._scores(np.zeros((260, 2)), np.zeros((260, 4), np.int64), task, tier, 200, 60)
+    assert given == [([(100, 30)], 200)]
 
 
 def weights(mixing=MIXING):
