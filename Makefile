@@ -36,7 +36,7 @@ check: lint
 test: lint
 	$(BIN)/pytest --numprocesses auto $(SIDE_BY_SIDE)
 
-# What `make test` leaves out because it takes long, such as clusters of two machines: half an hour.
+# With what `make test` leaves out because it takes long, such as clusters of two machines.
 whole: setup
 	$(BIN)/pytest --whole
 

@@ -180,15 +180,11 @@ def text_on_longer_training() -> list[str]:
             paper.setdefault(line["dataset"].rpartition("_")[2], []).append(line)
     longer = record_of("longer.csv")
 
-    def between(lines: Sequence[Mapping[str, str]], column: str, form: str) -> str:
-        low, high = (format(which(float(line[column]) for line in lines), form) for which in (min, max))
-        return low if low == high else f"{low} to {high}"
+    def of(at: str, column: str, form: str) -> str:
+        return demo.between([float(line[column]) for line in paper[at]], form)
 
     highest = max(float(line["mig"]) for line in longer)
-    scores = [
-        f"{between(paper[at], 'mig', '.3f')} at spacing {at} ({between(paper[at], 'explained', '.0%')} explained)"
-        for at in ("8", "1")
-    ]
+    scores = [f"{of(at, 'mig', '.3f')} at spacing {at} ({of(at, 'explained', '.0%')} explained)" for at in ("8", "1")]
     return [
         "**Is the model undertrained?** More steps do not help at spacing 8 (one seed each): after "
         f"{int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and Ada-GVAE (fc 64) have a MIG of at most "
@@ -292,16 +288,15 @@ def table_of_backends() -> list[str]:
         of.setdefault(line["contender"], []).append(float(line["images_per_second"]))
     lines = [row("layers", "threads", *BACKENDS.values()), row("---", *["---:"] * (1 + len(BACKENDS)))]
     for (layers, threads), of in rates.items():
-        plain = of["pytorch"]
-        cells = []
-        for name in BACKENDS:
-            if name not in of or (name == "disent" and layers != "conv"):  # it has no other layers
-                cells.append("–")
-                continue
-            ratio = statistics.median(a / b for a, b in zip(of[name], plain, strict=True))
-            cells.append(f"{statistics.median(of[name]):,.0f}" + (f" ({ratio:.2f})" if name != "pytorch" else ""))
+        cells = (rate_and_ratio(of[name], of["pytorch"]) if name in of else "–" for name in BACKENDS)
         lines.append(row(f"`{layers}`", threads, *cells))
     return lines
+
+
+def rate_and_ratio(values: Sequence[float], plain: Sequence[float]) -> str:
+    """Write the median over the rounds, and the median ratio to other values of the same rounds."""
+    ratio = statistics.median(a / b for a, b in zip(values, plain, strict=True))
+    return f"{statistics.median(values):,.0f} ({ratio:.2f})"
 
 
 BACKENDS = {

@@ -421,7 +421,7 @@ def _compared(ours: list[float], others: list[float]) -> tuple[verdicts.Comparis
         size = max(len(ours), len(others))
         first, second = (side * size if len(side) == 1 else side for side in (ours, others))
         found = verdicts.compare([first], [second], paired=True)
-        note = "a single encoder: is its score that of the published seeds?" if len(ours) == 1 else ""
+        note = "a single encoder: the published seeds are compared with its score" if len(ours) == 1 else ""
         if size < intervals.SEEDS:
             return found._replace(p=None), f"no verdict, which takes {intervals.SEEDS} seeds of one of the two"
         return found, note

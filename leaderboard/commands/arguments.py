@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,12 +40,21 @@ def published(datasets: Iterable[str] | None = None) -> list[Result]:
     return [results_tree.read(file) for name in dict.fromkeys(datasets) for file in listed.get(name, ())]
 
 
-def beside(found: Sequence[Result]) -> list[Result]:
+def published_with(found: Sequence[Result]) -> list[Result]:
     """Read the published results of the tasks of some results, but for methods that these have themselves."""
     own = {(result.task, result.method) for result in found}
     tasks = {result.task for result in found}
     board = published(result.dataset for result in found)
     return [result for result in board if result.task in tasks and (result.task, result.method) not in own]
+
+
+def by_tier(found: Sequence[Result], others: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:
+    """Yield each tier of some results, desk first, with these and other results of the tasks that they have in it."""
+    from leaderboard.report import ranking
+
+    for tier in sorted({tier for result in found for tier in result.tiers}, key=ranking.tier_order):
+        tasks = {result.task for result in found if tier in result.tiers}
+        yield tier, [result for result in (*found, *others) if result.task in tasks]
 
 
 Results = Annotated[

@@ -13,7 +13,7 @@ from benchmark_data.console import err, out, say
 from benchmark_data.errors import DamagedFile, UnknownName
 from benchmark_data.files import check_ending, write_text
 from leaderboard.commands import scores, similarity
-from leaderboard.commands.arguments import PUBLISHED, OneTask, Results, beside, report, there
+from leaderboard.commands.arguments import PUBLISHED, OneTask, Results, by_tier, published_with, report, there
 
 app = console.command_line("The leaderboard: score codes, submit methods, look at results, build the board.")
 
@@ -45,7 +45,7 @@ app.command()(scores.verify)
 def show(
     root: Results = PUBLISHED,
     task: OneTask = "",
-    tier: Annotated[str, typer.Option(help="Only this tier, such as smoke.", show_default="all, desk first")] = "",
+    tier: Annotated[str, typer.Option(help="Only this tier, such as desk.", show_default="all, desk first")] = "",
     json: console.Json = False,
 ) -> None:
     """Print the tables of a results tree. Of your own tree, the published rows of its tasks are shown, too.
@@ -65,14 +65,14 @@ def show(
     tiers = {name for result in found for name in result.tiers}
     if tier and tier not in tiers:
         raise UnknownName("tier with results", tier, tiers)
-    shown = [tier] if tier else sorted(tiers, key=ranking.tier_order)
-    if root != PUBLISHED:
-        found += beside(found)
+    others = [] if root.resolve() == PUBLISHED.resolve() else published_with(found)
+    shown = [(name, of) for name, of in by_tier(found, others) if tier in ("", name)]
     if json:
-        out.print_json(data=[one for one in formats.records(ranking.tables(found)) if one["tier"] in shown])
+        records = (one for name, of in shown for one in formats.records(ranking.tables(of)) if one["tier"] == name)
+        out.print_json(data=[*records])
         return
-    for name in shown:
-        out.print(formats.terminal(found, name))
+    for name, of in shown:
+        out.print(formats.terminal(of, name))
 
 
 @app.command()

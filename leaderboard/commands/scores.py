@@ -15,7 +15,7 @@ from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import out, say
 from benchmark_data.errors import InvalidInput
 from leaderboard.commands import metrics
-from leaderboard.commands.arguments import Into, Replace, Tier, beside, published, report
+from leaderboard.commands.arguments import Into, Replace, Tier, by_tier, published, published_with, report
 
 if TYPE_CHECKING:
     from leaderboard.scoring.candidates import Candidate
@@ -246,11 +246,9 @@ def _printed(found: Sequence[Result], doubts: Iterable[str], into: Path | None) 
     if not found:
         say("nothing new")
         return
-    board = beside(found)
-    for tier in sorted({tier for result in found for tier in result.tiers}):
-        own = [result for result in found if tier in result.tiers]
-        tasks = {result.task for result in own}
-        out.print(formats.terminal([*own, *(result for result in board if result.task in tasks)], tier))
+    board = published_with(found)
+    for tier, of in by_tier(found, board):
+        out.print(formats.terminal(of, tier))
     for sentence in (*doubts, *remarks.outliers(found, board)):
         console.warn(sentence)
     if into is not None:

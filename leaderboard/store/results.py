@@ -291,7 +291,7 @@ class Result(Model):
                             f"{first!r}, as of seed {runs[0].seed}",
                             repr(given),
                             "Seeds of one method differ in nothing else; give the other setting another method name, "
-                            "as with `evaluate --method`.",
+                            "as with `offaxis board score --method`.",
                         )
                 if run.scores.keys() != runs[0].scores.keys():
                     raise wrong_field(

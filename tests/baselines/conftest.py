@@ -57,6 +57,9 @@ def in_this_process(monkeypatch):
 
 @pytest.fixture(scope="session")
 def some_objectives(request):
-    """Objectives, one of each kind, for tests that compile programs for each of them; with ``--whole`` all."""
-    kinds = ["factor_vae", "ada_gvae", "lejepa", "classifier"]
-    return list(objectives.names()) if request.config.getoption("--whole") else kinds
+    """Some objectives, for tests that compile programs for each of them; with ``--whole`` all.
+
+    One with a network of its own, one on pairs, one without a decoder and one on labels.
+    """
+    some = ["factor_vae", "ada_gvae", "lejepa", "classifier"]
+    return list(objectives.names()) if request.config.getoption("--whole") else some

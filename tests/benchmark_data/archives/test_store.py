@@ -251,8 +251,8 @@ def test_too_small_a_disk_is_told_before_anything_is_fetched(small, monkeypatch,
 
 
 def test_a_disk_that_runs_full_leaves_nothing(small, disk_full, tmp_path):
-    refused = pytest.raises(InvalidInput, match=r"a place that can be written, received OSError: File too large")
-    with refused, disk_full(1_000_000):
+    message = r"expected a place that can be written, received OSError: File too large"
+    with pytest.raises(InvalidInput, match=message), disk_full(1_000_000):
         small.prepare(manual_dir=tmp_path / "own")
     assert not small.prepared
     assert [path.name for path in small.source.folder.parent.iterdir()] == [".1.0.0.lock"]

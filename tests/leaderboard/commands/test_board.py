@@ -277,6 +277,14 @@ def test_show_of_an_own_tree_has_the_published_rows_of_its_tasks(board, made_res
     assert [(row["method"], row["mean"]) for row in rows] == [("mine", pytest.approx(0.55)), ("theirs", 0.1)]
     assert "theirs" in board("show", own)[1]
 
+    results_tree.write(own, [made_result("toy/other", "mine", 0.5, tier="desk")])
+    said = board("show", own)[1]
+    assert [line for line in said.splitlines() if "@v1, tier" in line] == [
+        "toy/other@v1, tier desk",
+        "toy/small@v1, tier smoke",
+    ], "a table in which nothing is one's own"
+    assert "Scored in other tiers only: elsewhere (smoke)" in said
+
 
 def test_show_as_json(board, tree):
     code, out, _ = board("show", tree, "--json")
