@@ -18,17 +18,14 @@ from rich.console import Console
 from rich.table import Table
 
 import benchmark_data
-from benchmark_data.variants import perturbation
 from leaderboard.analyses import expansiveness
 
 EPSILONS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2)
 
 
-def measure(base: benchmark_data.Dataset, images: int, rows_per_std: float) -> pd.DataFrame:
+def measure(base: benchmark_data.Dataset, images: int) -> pd.DataFrame:
     """Measure every factor, also those without an order, at every strength."""
-    return expansiveness.measure_hidden(
-        base, epsilons=EPSILONS, factors=base.space.names, samples=images, rows_per_std=rows_per_std
-    )
+    return expansiveness.measure_hidden(base, epsilons=EPSILONS, factors=base.space.names, samples=images)
 
 
 def main() -> None:
@@ -36,14 +33,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bases", nargs="*", default=["sprites2d", "room3d"])
     parser.add_argument("--images", type=int, default=1000)
-    parser.add_argument("--rows-per-std", type=float, default=perturbation.ROWS_PER_STD)
     parser.add_argument("--figure", type=Path, help="draw the last base's figure")
     arguments = parser.parse_args()
     for name in arguments.bases:
-        measured = measure(benchmark_data.load(name), arguments.images, arguments.rows_per_std)
+        measured = measure(benchmark_data.load(name), arguments.images)
         for quantity, meaning in list(expansiveness.QUANTITIES.items())[:2]:
             wide = measured[measured.quantity == quantity].pivot(index="epsilon", columns="factor", values="value")
-            table = Table(title=f"{name}: {meaning}, {arguments.rows_per_std:g} rows for a standard deviation of s")
+            table = Table(title=f"{name}: {meaning}")
             for heading in ("epsilon", *wide.columns):
                 table.add_column(heading, justify="right")
             for epsilon, row in wide.iterrows():

@@ -68,7 +68,7 @@ def transferred(names: Mapping[str, Any]) -> Values:
 
 MEASURED: dict[str, tuple[int, Callable[[Mapping[str, Any]], Values]]] = {
     "which_layers_learn_first": (2, layers_over_time),
-    "where_does_a_perturbation_hide": (3, information),
+    "where_does_a_perturbation_hide": (4, information),
     "will_my_encoder_transfer": (2, transferred),
 }
 """Tutorial -> the number of its Python blocks that are run, and what is read from the names that they leave."""

@@ -136,7 +136,7 @@ def test_the_wheel_is_light_and_holds_no_results(wheel):
     assert "leaderboard/report/site/templates/index.html" in names
     assert [name for name in names if name.startswith(("leaderboard/published", "tests", "docs"))] == []
     latents = sorted(Path(name).stem for name in names if name.startswith("benchmark_data/variants/artifacts/"))
-    kinds = ("conv_vae", "pca", "vae")
+    kinds = ("conv_vae", "pca")
     assert latents == ["dsprites_pca", *(f"{base}_{kind}" for base in ("room3d", "sprites2d") for kind in kinds)]
 
 
@@ -162,7 +162,7 @@ def test_the_wheel_and_what_it_requires_are_light(wheel):
         (["offaxis", "data", "show", "xyobject", "--out", "sheet.png"], "sheet.png: "),
         (["offaxis", "data", "verify", "xyobject"], " ok"),
         (["offaxis", "data", "prepare", "xyobject"], "75,000 images, ready"),
-        (["offaxis", "data", "info", "sprites2d_perturbed/vae_eps10"], "on disk|rendered"),
+        (["offaxis", "data", "info", "sprites2d_perturbed/conv32_eps10"], "on disk|rendered"),
         (["offaxis", "doctor"], "extra metrics"),
         (["offaxis", "board", "tasks", "xyobject"], "xyobject/plain@v1"),
         (["offaxis", "board", "--help"], "score"),

@@ -89,7 +89,7 @@ def family(dataset: str) -> str:
     """Return the dataset's family without what is done to it, which may be a key of `SETTINGS`.
 
     Example:
-        >>> family("room3d_perturbed/vae_eps10"), family("xysquares/spacing_1")
+        >>> family("room3d_perturbed/pca32_eps10"), family("xysquares/spacing_1")
         ('room3d', 'xysquares')
     """
     return dataset.partition("/")[0].partition("_")[0]

@@ -29,7 +29,6 @@ __all__ = ["KINDS", "HiddenVariable", "principal_component", "write_hidden"]
 
 KINDS = {
     "pca": "the first principal component of the base's pixels",
-    "vae": "the latent with the least noise of the beta-VAE with the lowest MIG among several trained on the base",
     "conv_vae": (
         "the latent with the least noise of the convolutional beta-VAE or beta-TCVAE with the lowest MIG among ten or "
         "more trained on the base, whose mean MIG is 0.15 or more"
@@ -190,7 +189,7 @@ def write_hidden(
 
     Example:
         >>> import tempfile, benchmark_data
-        >>> hidden = HiddenVariable(benchmark_data.load("xysquares"), "vae")
+        >>> hidden = HiddenVariable(benchmark_data.load("xysquares"), "conv_vae")
         >>> s = hidden.base.labels(range(len(hidden.base)))[:, 0] / 4 - 1
         >>> path = Path(tempfile.mkdtemp()) / "s.npz"
         >>> write_hidden(hidden, {"table": s}, provenance={"method": "by hand"}, path=path) == path

@@ -17,12 +17,10 @@ a mixture of the image and an image of the pattern: nothing clips. The price is 
 the room and leaves it empty.
 
 The scalar is either the first principal component of the base dataset's pixels (``pca``) or a latent of a beta-VAE or
-beta-TCVAE that was trained on it (``conv_vae``; equation 6). It is standardised, and ``rows_per_std`` says by how many
+beta-TCVAE that was trained on it (``conv_vae``; equation 6). It is standardised, and `ROWS_PER_STD` says by how many
 rows of pixels the pattern moves when s moves by one standard deviation. With 32 rows s leads locally first: at an
 epsilon of 0.1 it leads locally on sprites2d and on room3d, and globally on sprites2d (`benchmarks/perturbation.py`
-prints both; docs/datasets.md has its tables). The first edition, of 8 rows, is kept at an epsilon of 0.1 for the
-published tasks of sprites2d and room3d: there s leads globally before it leads locally, and its ``vae`` is a fully
-connected model's.
+prints both; docs/datasets.md has its table).
 
 To see at which strength models begin to encode s, ``patterned`` has s as a further factor that is independent of the
 others (section 5.2 of the paper).
@@ -53,17 +51,6 @@ DEFAULT = 0.1
 
 ROWS_PER_STD = 32.0
 """Rows by which the pattern moves with one standard deviation of s."""
-
-FIRST_ROWS_PER_STD = 8.0
-"""The same in the first edition."""
-
-FIRST_EDITION = ("sprites2d", "room3d")
-"""Bases of the first edition, which published tasks rest on."""
-
-LEADS_GLOBALLY = (
-    "The first edition: on sprites2d the hidden variable leads globally before it leads locally, against the design of "
-    f"the paper. Prefer the configurations whose names hold {ROWS_PER_STD:g}."
-)
 
 PATTERNED = (0.025, 0.05, 0.075, 0.1, 0.15)
 """Strengths at which s is a factor of its own: on both sides of where it begins to lead locally."""
@@ -101,18 +88,17 @@ def blend(images: Pixels, pattern: Bytes, *, epsilon: float) -> Pixels:
     return table[pattern, images]
 
 
-def pattern(s: ArrayLike, height: int, width: int, *, rows_per_std: float = ROWS_PER_STD) -> Bytes:
+def pattern(s: ArrayLike, height: int, width: int) -> Bytes:
     """Return the pattern that goes with each value of the hidden variable (equation 8).
 
     Args:
         s: standardised values, finite, shape (n,).
         height: of the images.
         width: of the images.
-        rows_per_std: rows by which the pattern moves when s moves by 1.
 
     Returns:
         f(s) as bytes, 0 for -1 and 255 for 1, uint8, shape (n, height, width, 1): row i, column j shows row
-        round(rows_per_std s / c_j) + i of a fixed random pattern, where c_j is 1, 2, 3 or 4.
+        round(32 s / c_j) + i of a fixed random pattern, where c_j is 1, 2, 3 or 4.
 
     Raises:
         InvalidInput: s is not finite, or so large that no pattern was ever meant for it.
@@ -122,7 +108,7 @@ def pattern(s: ArrayLike, height: int, width: int, *, rows_per_std: float = ROWS
         >>> bool((once == again).all()), round(float((once != far).mean()), 1)
         (True, 0.5)
     """
-    rows = np.asarray(s, np.float64) * rows_per_std
+    rows = np.asarray(s, np.float64) * ROWS_PER_STD
     if not (np.abs(rows) < 10_000).all():
         raise InvalidInput(f"s: expected standardised values, received values up to {np.abs(s).max():g}.")
     factors = 1 + (draws.bits(SEED, [0], width)[0] % np.uint64(4)).astype(np.int64)
@@ -177,12 +163,9 @@ class _Perturbed(Derived):
         self.hidden.prepare()
 
 
-def _perturb(
-    images: Pixels, indices: Indices, labels: Indices, *, hidden: HiddenVariable, epsilon: float, rows_per_std: float
-) -> Pixels:
+def _perturb(images: Pixels, indices: Indices, labels: Indices, *, hidden: HiddenVariable, epsilon: float) -> Pixels:
     """Add the pattern of the hidden variable."""
-    shown = pattern(hidden.values(images, indices), *images.shape[1:3], rows_per_std=rows_per_std)
-    return blend(images, shown, epsilon=epsilon)
+    return blend(images, pattern(hidden.values(images, indices), *images.shape[1:3]), epsilon=epsilon)
 
 
 def _add_noise(images: Pixels, indices: Indices, labels: Indices, *, epsilon: float) -> Pixels:
@@ -204,39 +187,34 @@ def perturbed(base: Dataset) -> Family:
         base: the dataset.
 
     Returns:
-        ``<base>_perturbed`` with configs ``pca32_eps05``, ... ``conv32_eps20`` at `EPSILONS`, in percent, and
-        where `FIRST_EDITION` lists the base ``pca_eps10`` and ``vae_eps10``. Rows, factors and format are the base's.
+        ``<base>_perturbed`` with configs ``pca32_eps05``, ... ``conv32_eps20`` at `EPSILONS`, in percent. Rows, factors
+        and format are the base's.
     """
-    forms = [_form(base, kind, epsilon, ROWS_PER_STD) for kind in ("pca", "conv_vae") for epsilon in EPSILONS]
-    if base.name in FIRST_EDITION:
-        forms += [_form(base, kind, DEFAULT, FIRST_ROWS_PER_STD, LEADS_GLOBALLY) for kind in ("pca", "vae")]
-    return Family(*forms, default=_config("pca", ROWS_PER_STD, DEFAULT))
+    forms = [_form(base, kind, epsilon) for kind in KINDS for epsilon in EPSILONS]
+    return Family(*forms, default=_config("pca", DEFAULT))
 
 
-def _form(base: Dataset, kind: str, epsilon: float, rows_per_std: float, *defects: str) -> Dataset:
+def _form(base: Dataset, kind: str, epsilon: float) -> Dataset:
     """Make one perturbed form."""
     hidden = HiddenVariable(base, kind)
-    change = functools.partial(_perturb, hidden=hidden, epsilon=epsilon, rows_per_std=rows_per_std)
-    form = _derived(
+    return _derived(
         base,
         suffix="perturbed",
-        config=_config(kind, rows_per_std, epsilon),
+        config=_config(kind, epsilon),
         epsilon=epsilon,
-        parameters={"hidden": kind, "epsilon": epsilon, "rows_per_std": rows_per_std},
-        source=_Perturbed(base, change, hidden),
+        parameters={"hidden": kind, "epsilon": epsilon},
+        source=_Perturbed(base, functools.partial(_perturb, hidden=hidden, epsilon=epsilon), hidden),
         what=(
             f"with a faint pattern of strength {epsilon:g} that moves up and down with a hidden variable of the image: "
-            f"{KINDS[kind]}. The pattern moves by {rows_per_std:g} rows for one standard deviation. The factors are "
+            f"{KINDS[kind]}. The pattern moves by {ROWS_PER_STD:g} rows for one standard deviation. The factors are "
             "untouched, but what moves pixels most, locally, is no longer one of them."
         ),
     )
-    return dataclasses.replace(form, defects=(*base.defects, *defects))
 
 
-def _config(kind: str, rows_per_std: float, epsilon: float) -> str:
-    """Return a form's name: ``pca32_eps10`` or ``conv32_eps10``, in the first edition ``pca_eps10``."""
-    form = kind if rows_per_std == FIRST_ROWS_PER_STD else f"{kind.removesuffix('_vae')}{rows_per_std:g}"
-    return f"{form}_eps{round(100 * epsilon):02d}"
+def _config(kind: str, epsilon: float) -> str:
+    """Return a form's name, such as ``pca32_eps10`` or ``conv32_eps10``."""
+    return f"{kind.removesuffix('_vae')}{ROWS_PER_STD:g}_eps{round(100 * epsilon):02d}"
 
 
 def noisy(base: Dataset) -> Family:

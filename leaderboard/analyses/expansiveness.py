@@ -299,7 +299,6 @@ def measure_hidden(
     epsilons: Sequence[float] = EPSILONS,
     factors: Sequence[str] | None = None,
     samples: int = 500,
-    rows_per_std: float = perturbation.ROWS_PER_STD,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Measure figure 4 (a) and (b) on a dataset: perturb it with a hidden variable that is independent of everything.
@@ -313,7 +312,6 @@ def measure_hidden(
         factors: those whose local expansiveness is measured, by default all that have an order and more than two
             values. The explained variance is measured for all that have two or more.
         samples: random images.
-        rows_per_std: by how many rows of pixels the pattern moves when s moves by 1.
         seed: of the counter-based generator.
 
     Returns:
@@ -345,9 +343,7 @@ def measure_hidden(
     moved = {name: neighbours(base, rows, name) for name in shown}
     step = min(size for _, size in moved.values())
     height, width = images.shape[1:3]
-    still, up, down = (
-        perturbation.pattern(hidden + move, height, width, rows_per_std=rows_per_std) for move in (0.0, step, -step)
-    )
+    still, up, down = (perturbation.pattern(hidden + move, height, width) for move in (0.0, step, -step))
     tables = []
     for epsilon in epsilons:
 

@@ -163,7 +163,7 @@ def family(dataset: str) -> str:
         The name of the dataset that it was made of, or its own.
 
     Example:
-        >>> family("sprites2d_perturbed/pca_eps10"), family("xysquares/spacing_1")
+        >>> family("sprites2d_perturbed/pca32_eps10"), family("xysquares/spacing_1")
         ('sprites2d', 'xysquares')
     """
     found = families.dataset(dataset)

@@ -144,11 +144,6 @@ def test_hidden_in_a_dataset():
     assert found["expansiveness", 0.05, "s"] == pytest.approx(0.1 * np.sqrt(12288 / 2) / step, rel=0.1)
     assert found["global_variance", 0.05, "s"] == pytest.approx(12288 * 0.05**2, rel=0.15)
     assert table.equals(expansiveness.measure_hidden(base, **arguments))
-    slower = expansiveness.measure_hidden(base, rows_per_std=1, **arguments).set_index(
-        ["quantity", "epsilon", "factor"]
-    )
-    assert slower.value["expansiveness", 0.05, "s"] < 0.9 * found["expansiveness", 0.05, "s"]
-    assert slower.value["global_variance", 0.05, "s"] < found["global_variance", 0.05, "s"]  # it covers less of a turn
     with pytest.raises(InvalidInput, match="samples: expected at least 2, received 1"):
         expansiveness.measure_hidden(base, samples=1)
     with pytest.raises(InvalidInput, match="factors of xysquares/spacing_1: expected at least one with an order"):
