@@ -91,8 +91,9 @@ def span(place: rank_intervals.Place | None) -> str:
 
 NOTE = (
     f"Mean over seeds and its 95% interval (Student's t, from {intervals.SEEDS} seeds on). Methods "
-    f"with at least {protocol.SEEDS} seeds are ranked within their group by the score of the first column; in "
-    "parentheses the ranks that remain possible (Welch's test, Holm over all pairs of the group)."
+    f"with at least {protocol.SEEDS} seeds are ranked within their group by the score of the first column, references "
+    "excepted; in parentheses the ranks that the significant differences leave possible (Welch's test, Holm over all "
+    "pairs of the group)."
 )
 
 
@@ -106,8 +107,8 @@ def escaped(text: str) -> str:
         The same as Markdown source.
 
     Example:
-        >>> print(escaped("a|b <i> @you sprites2d@v1"))
-        a\|b &lt;i&gt; &#64;you sprites2d@v1
+        >>> print(escaped("a|b <i> @you dsprites@v1"))
+        a\|b &lt;i&gt; &#64;you dsprites@v1
     """
     safe = re.sub(r"([\\`*_{}\[\]()#+!|~$-])", r"\\\1", " ".join(text.split()))
     safe = safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

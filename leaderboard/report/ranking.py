@@ -24,7 +24,7 @@ CATEGORIES = {
     "unsupervised": "Unsupervised",
     "weakly_supervised": "Weakly supervised",
     "supervised": "Supervised",
-    "pretrained": "Pretrained on other images",
+    "pretrained": "Pretrained networks, and the same with random weights",
     "reference": "References",
 }
 """Categories as they are printed, in the order of the groups of a table. Ranks are given within a category."""
@@ -167,7 +167,10 @@ class Table:
             said.append(PCA)
         others = [f"{_named(titles)} ({tier})" for tier, titles in self.elsewhere.items()]
         if others:
-            said.append(f"Scored in other tiers only: {'; '.join(others)}. A row here takes runs of tier {self.tier}.")
+            said.append(
+                f"Scored in other tiers only: {'; '.join(others)}. To be ranked here, a method needs runs of tier "
+                f"{self.tier}."
+            )
         return said
 
 
@@ -257,8 +260,8 @@ def task_order(task: str) -> tuple[object, ...]:
     """Return a key that sorts tasks: XYSquares, of which the main claim is, before all others.
 
     Example:
-        >>> sorted(["sprites2d@v1", "xysquares/spacing_8@v1", "room3d@v1"], key=task_order)
-        ['xysquares/spacing_8@v1', 'room3d@v1', 'sprites2d@v1']
+        >>> sorted(["dsprites@v1", "xysquares/spacing_8@v1", "room3d@v1"], key=task_order)
+        ['xysquares/spacing_8@v1', 'dsprites@v1', 'room3d@v1']
     """
     return not task.startswith("xysquares/"), protocol.natural(task)
 

@@ -357,7 +357,7 @@ def test_a_table_says_who_is_not_in_it_and_what_to_do():
         "Not ranked (marked: encoder_disagrees): perfect. Put its encoder in ONNX next to the codes: `offaxis board "
         "verify` runs it on fresh rows and clears it.",
         "Not ranked (in quarantine: saw the labels): held. Those who keep the board can lift it.",
-        "Scored in other tiers only: other (desk). A row here takes runs of tier smoke.",
+        "Scored in other tiers only: other (desk). To be ranked here, a method needs runs of tier smoke.",
     ]
     assert desk.notes[-1].startswith("Scored in other tiers only: m, perfect, held (smoke).")
     for note in smoke.notes:
@@ -424,7 +424,7 @@ def test_standings_across_tasks():
 
 
 def test_a_task_that_few_methods_have_does_not_take_the_place_of_the_others():
-    one, two, rare = "xysquares/spacing_1@v1", "xysquares/spacing_8@v1", "sprites2d@v1"
+    one, two, rare = "xysquares/spacing_1@v1", "xysquares/spacing_8@v1", "dsprites@v1"
     found = [method(name, *[0.5] * 5, task=task) for name in "abc" for task in (one, two)]
     found += [method(name, *[0.9] * 5, task=rare) for name in "ad"]
     found += [method("d", *[0.9] * 5, task=one)]
@@ -432,11 +432,11 @@ def test_a_task_that_few_methods_have_does_not_take_the_place_of_the_others():
     assert [board.dataset for board in overall.shared(boards)] == [
         "xysquares/spacing_1",
         "xysquares/spacing_8",
-        "sprites2d",
+        "dsprites",
     ], "two of four is half of them"
     boards = ranking.tables([*found, *(method("e", *[0.5] * 5, task=task) for task in (one, two))])
     board = overall.overall(boards)
-    assert (board.tasks, board.others) == (("xysquares/spacing_1", "xysquares/spacing_8"), ("sprites2d",))
+    assert (board.tasks, board.others) == (("xysquares/spacing_1", "xysquares/spacing_8"), ("dsprites",))
     assert [standing.method for standing in board.standings] == ["a", "b", "c", "e"]
     assert {standing.mean for standing in board.standings} == {0.5}, "the rare task is in no mean"
     assert board.left_out == ("d",)
@@ -456,7 +456,7 @@ def test_submissions_on_a_few_tasks_change_no_mean_of_others():
 
 
 def test_without_ranks_all_tasks_are_averaged_over():
-    boards = ranking.tables([method("a", 0.5, task="xysquares/spacing_1@v1"), method("b", 0.5, task="sprites2d@v1")])
+    boards = ranking.tables([method("a", 0.5, task="xysquares/spacing_1@v1"), method("b", 0.5, task="dsprites@v1")])
     assert overall.shared(boards) == tuple(boards)
 
 
@@ -512,10 +512,10 @@ def test_who_is_ranked_is_one_switch(tmp_path, monkeypatch):
         "handed_in": {"status": "recomputed"},
     }
     found = [
-        result("sprites2d@v1", method, [run(0.5, seed, **fields) for seed in range(5)])
+        result("dsprites@v1", method, [run(0.5, seed, **fields) for seed in range(5)])
         for method, fields in made.items()
     ]
-    assert {row.result.method: row.trust for row in ranking.table("sprites2d@v1", "smoke", found).rows} == {
+    assert {row.result.method: row.trust for row in ranking.table("dsprites@v1", "smoke", found).rows} == {
         "handed_in": "recomputed",
         "ours": "recomputed",
         "verified": "verified",
@@ -530,7 +530,7 @@ def test_who_is_ranked_is_one_switch(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert ranking.RANKED == "trusted"
     partly = [run(0.5, 0, verification=verification), *(run(0.5, seed) for seed in range(1, 5))]
-    assert result("sprites2d@v1", "partly", partly).trust("smoke") == "recomputed"
+    assert result("dsprites@v1", "partly", partly).trust("smoke") == "recomputed"
     shown = build.build(write(tmp_path / "results", *found), tmp_path / "site").read_text("utf-8")
     assert "verified: its encoder was run here" in shown
 
