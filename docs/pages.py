@@ -157,18 +157,18 @@ def table_of_the_demo() -> list[str]:
     titles = {
         "ground_truth": "MIG of the factors themselves",
         "pca": "MIG of PCA",
-        "random_encoder": "MIG of an untrained encoder",
+        "random_encoder": "MIG of an untrained encoder (one seed)",
     }
     explained = "pixel variance that the β-TCVAE explains"
     return [
-        row("lowest to highest seed", "squares overlap (`spacing_1`)", "every move changes as much (`spacing_8`)"),
+        row("lowest to highest seed", "squares overlap (`spacing_1`)", "all moves change equally much (`spacing_8`)"),
         row(*["---"] * 3),
         row("**MIG of the β-TCVAE**", *(f"**{demo_range(model, dataset)}**" for dataset in demo.DATASETS)),
         *(row(titles[name], *(demo_range(name, dataset) for dataset in demo.DATASETS)) for name in titles),
         row(explained, *(demo_range(model, dataset, "z.0%", "explained") for dataset in demo.DATASETS)),
         "",
-        f"{near} seeds at spacing 1 and {far} at spacing 8 ([record](benchmarks/demo_seeds.csv)), {seconds} s of "
-        f"processor time each on an {' and '.join(machines)}.",
+        f"{near} seeds at spacing 1 and {far} at spacing 8 ([record](benchmarks/demo_seeds.csv)); a run takes "
+        f"{seconds} s of processor time on an {' and '.join(machines)}.",
     ]
 
 
@@ -184,10 +184,13 @@ def text_on_longer_training() -> list[str]:
         return demo.between([float(line[column]) for line in paper[at]], form)
 
     highest = max(float(line["mig"]) for line in longer)
-    scores = [f"{of(at, 'mig', '.3f')} at spacing {at} ({of(at, 'explained', '.0%')} explained)" for at in ("8", "1")]
+    scores = [
+        f"{of(at, 'mig', '.3f')} at spacing {at} ({of(at, 'explained', '.0%')} of variance explained)"
+        for at in ("8", "1")
+    ]
     return [
         "**Is the model undertrained?** More steps do not help at spacing 8 (one seed each): after "
-        f"{int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and Ada-GVAE (fc 64) have a MIG of at most "
+        f"{int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and Ada-GVAE (64 units) have a MIG of at most "
         f"{highest:.3f} ([record](benchmarks/longer.csv)). The β-VAE of Michlo et al. (their convolution and loss, 5% "
         f"of their images, one seed, {len(paper['8'])} β per spacing) has a MIG of {' and '.join(scores)} "
         "([pilot](benchmarks/michlo2023_pilot.csv)).",
@@ -432,7 +435,7 @@ def table_of_giveaways() -> list[str]:
 SHARED = range(5)
 FAMILIES = {
     "xysquares": "spacings of XYSquares",
-    "sprites2d": "sprites2d and its forms",
+    "dsprites": "dSprites and its forms",
     "room3d": "room3d and its forms",
 }
 ALIKE = ("ada_gvae", "ada_ml_vae")

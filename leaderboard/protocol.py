@@ -8,7 +8,7 @@ first eight bytes (big-endian) of SHA-256 of ``offaxis:<task id>``. So anyone ca
 and ``digest`` says whether they did. disentanglement_lib draws 10,000 and 5,000 samples with replacement (Locatello et
 al. 2019, "Challenging Common Assumptions", appendix); here the counts are the same and the rows are fixed.
 
-Of a dataset that a rule divides (`benchmark_data.variants.splitting`), such as ``sprites2d/composition``, the train
+Of a dataset that a rule divides (`benchmark_data.variants.splitting`), such as ``dsprites/composition``, the train
 rows come from the rule's rows to train on and the test rows from those to test on: either part is shuffled under the
 seed of ``offaxis:<task id>:train`` or ``:test``. The tier ``held_out`` is for these tasks.
 """
@@ -47,14 +47,10 @@ TEST = 5_000
 HELD_OUT = (
     *(
         joined(dataset, rule)
-        for dataset in ("sprites2d", "room3d", "xysquares/spacing_1", "dsprites", "shapes3d", "mpi3d/real")
+        for dataset in ("dsprites", "room3d", "xysquares/spacing_1", "shapes3d", "mpi3d/real")
         for rule in ("random", "composition", "interpolation", "extrapolation")
     ),
-    *(
-        joined(dataset, rule)
-        for dataset in ("sprites2d", "dsprites")
-        for rule in ("holdout", "correlated.posx-posy-0.1")
-    ),
+    *(joined("dsprites", rule) for rule in ("holdout", "correlated.posx-posy-0.1")),
 )
 """The divided datasets that are tasks: the rules of Schott et al. (arXiv 2107.08221) and their random reference; a
 correlated sample of Träuble et al. (2021), with ``holdout``, which has the same rows to test on, as its reference."""
@@ -265,7 +261,7 @@ def task(name: str) -> Task:
     """Return a task by name.
 
     Args:
-        name: a dataset's name, with or without the version: ``"sprites2d"`` or ``"sprites2d@v1"``.
+        name: a dataset's name, with or without the version: ``"dsprites"`` or ``"dsprites@v1"``.
 
     Returns:
         The task.

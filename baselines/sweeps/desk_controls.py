@@ -14,7 +14,7 @@ on the board.
 - ``CONV32``: the pattern follows a latent of a VAE (``conv32``), as in Zietlow et al. 2021, in place of a principal
   component of the pixels: nine objectives on sprites2d, five seeds, and β-TCVAE on room3d, ten seeds. docs/datasets.md
   says how the latents were made. The wheel lacks them; a checkout has them.
-- ``LATENTS``: β-TCVAE on sprites2d with 3, 10 and 20 latents; the desk has 5.
+- ``LATENTS``: β-TCVAE on dSprites with 3, 10 and 20 latents; the desk has 5.
 - ``PRECISION``: β-TCVAE on sprites2d in float32 and bfloat16, ten seeds, which begin with the same weights and see the
   same rows and noise, so that seeds are paired.
 
@@ -42,7 +42,7 @@ CONV32 = (
     *(desk.run("room3d_perturbed/conv32_eps10", "beta_tc_vae", seed) for seed in range(10)),
 )
 
-LATENTS = tuple(desk.run("sprites2d", "beta_tc_vae", seed, latents=n) for n in (3, 10, 20) for seed in range(5))
+LATENTS = tuple(desk.run("dsprites", "beta_tc_vae", seed, latents=n) for n in (3, 10, 20) for seed in range(5))
 
 PRECISION = tuple(
     desk.run("sprites2d", "beta_tc_vae", seed, precision=precision)

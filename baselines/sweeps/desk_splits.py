@@ -1,4 +1,4 @@
-"""Does the desk's β-VAE generalise, and does HFS help on correlated data? sprites2d divided by six rules.
+"""Does the desk's β-VAE generalise, and does HFS help on correlated data? dSprites divided by six rules.
 
     offaxis train sweep desk_splits --into runs/desk_splits --jobs 2 --threads 1
     find runs/desk_splits -name codes.npz -printf '%h ' |
@@ -6,7 +6,7 @@
 
 ``offaxis train export`` of the runs, before they are evaluated, has their scores verified on fresh rows as well.
 
-24 runs of the β-VAE, four seeds of each rule, with the settings of `baselines.sweeps.desk` on sprites2d: a small
+24 runs of the β-VAE, four seeds of each rule, with the settings of `baselines.sweeps.desk` on dSprites: a small
 convolution, 1,000 steps of 64 images. HFS, which is made for correlated samples (Roth et al., ICLR 2023), has eight, on
 the correlated sample and on the rule that it is compared with, at the strengths of `baselines.sweeps.desk_since2020`.
 
@@ -44,9 +44,9 @@ CORRELATED = ("holdout", "correlated.posx-posy-0.1")
 """The rules that HFS is trained by."""
 
 SWEEP = (
-    *(desk.run("sprites2d", "beta_vae", seed, split=rule, train_share=1.0) for rule in RULES for seed in SEEDS),
+    *(desk.run("dsprites", "beta_vae", seed, split=rule, train_share=1.0) for rule in RULES for seed in SEEDS),
     *(
-        desk.run("sprites2d", "hfs", seed, split=rule, train_share=1.0, **desk_since2020.changes("sprites2d", "hfs"))
+        desk.run("dsprites", "hfs", seed, split=rule, train_share=1.0, **desk_since2020.changes("dsprites", "hfs"))
         for rule in CORRELATED
         for seed in SEEDS
     ),

@@ -30,7 +30,7 @@ class Curve(NamedTuple):
     """Scores of runs that differ in seed and number of latents alone.
 
     Attributes:
-        task: such as ``sprites2d@v1``.
+        task: such as ``dsprites@v1``.
         tier: of the protocol.
         title: of the method.
         scores: number of latents -> the MIG of each seed.

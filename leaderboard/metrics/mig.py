@@ -6,7 +6,7 @@ of Locatello et al. (2019): 20 equal-width bins per latent, plug-in mutual infor
 Range [0, 1]; ideal 1; chance near 0, though the plug-in estimator's bias lifts all latents alike. Permuting or flipping
 latents changes nothing; a copy of an informative latent brings the score of its factor to 0. A factor that has more
 values than there are bins cannot reach 1: with 20 bins one of 40 values has at most log 20 / log 40 = 0.81, so that the
-factors themselves score 0.90 on sprites2d, whose orientation has 40 values and whose positions have 32.
+factors themselves score 0.90 on dSprites, whose orientation has 40 values and whose positions have 32.
 """
 
 from __future__ import annotations

@@ -226,7 +226,7 @@ def codes(
 
     Args:
         path: a run folder, a file as for ``arrays``, or an ONNX encoder.
-        dataset: the dataset that the codes were made from, or its full name, such as ``"sprites2d"``. A run folder
+        dataset: the dataset that the codes were made from, or its full name, such as ``"dsprites"``. A run folder
             knows its own. Without one, and for a run on the user's own images, factors are those in the file, if any.
             Of a dataset that has no task, such as the user's own images, rows are taken in random order.
         array: the name of the array of codes. By default ``codes``, else ``mean``, else the only array that could be.

@@ -276,7 +276,7 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
     if not isinstance(task.load().source, Divided):
         raise InvalidInput(
             f"tier held_out of {task.dataset}: expected a dataset that a split rule divides, such as "
-            "sprites2d/composition, received one whose held-out rows are drawn from all. Score in another tier, or "
+            "dsprites/composition, received one whose held-out rows are drawn from all. Score in another tier, or "
             "train on the part train of a split: offaxis data info NAME --splits."
         )
     part = hyperparameters.get("split", "" if "train_share" in hyperparameters else "train")

@@ -16,8 +16,8 @@ def encode(images):
 
 
 def test_scores_are_those_of_the_metrics_on_the_tasks_first_rows():
-    scores = Monitor("sprites2d", samples=(300, 150), batch_size=64)(encode)
-    dataset, task = benchmark_data.load("sprites2d"), protocol.task("sprites2d")
+    scores = Monitor("dsprites", samples=(300, 150), batch_size=64)(encode)
+    dataset, task = benchmark_data.load("dsprites"), protocol.task("dsprites")
     (codes, factors), (codes_test, factors_test) = (
         (encode(dataset.images(rows)), dataset.labels(rows)) for rows in (task.train[:300], task.test[:150])
     )
@@ -29,19 +29,19 @@ def test_scores_are_those_of_the_metrics_on_the_tasks_first_rows():
 
 
 def test_units_of_several_numbers_are_reduced():
-    scores = Monitor("sprites2d", metrics=["mig"], samples=(300, 150))(lambda images: images[:, 20:40, 20:30, 0])
+    scores = Monitor("dsprites", metrics=["mig"], samples=(300, 150))(lambda images: images[:, 20:40, 20:30, 0])
     assert set(scores) == {"mig"}
 
 
 @pytest.mark.parametrize("samples", [(0, 100), (20_000, 100), (100, 6_000)])
 def test_more_rows_than_there_are_are_refused(samples):
     with pytest.raises(InvalidInput, match="samples"):
-        Monitor("sprites2d", samples=samples)
+        Monitor("dsprites", samples=samples)
 
 
 def test_unknown_names_are_refused():
     with pytest.raises(UnknownName, match="metric"):
-        Monitor("sprites2d", metrics=["migg"])
+        Monitor("dsprites", metrics=["migg"])
     with pytest.raises(UnknownName):
         Monitor("sprites3d")
 

@@ -18,7 +18,7 @@ def latents(website):
 
 def with_latents(number, seeds, **hyperparameters):
     """A published result whose runs have other numbers of latents, seeds and made-up scores."""
-    kept = results_tree.read(results_tree.path(PUBLISHED, "sprites2d@v1", "beta_vae"))
+    kept = results_tree.read(results_tree.path(PUBLISHED, "dsprites@v1", "beta_vae"))
     runs = tuple(
         kept.runs[0].model_copy(
             update={
@@ -35,7 +35,7 @@ def with_latents(number, seeds, **hyperparameters):
 
 def test_runs_that_differ_in_the_number_of_latents_alone_make_a_curve(latents):
     (curve,) = latents.curves([with_latents(5, 5), with_latents(10, 6)])
-    assert (curve.task, curve.title) == ("sprites2d@v1", "β-VAE")
+    assert (curve.task, curve.title) == ("dsprites@v1", "β-VAE")
     assert {number: len(scores) for number, scores in curve.scores.items()} == {5: 5, 10: 6}
     text = latents.shown(curve, 0)
     assert "| 5 | 5 | 0.050 to 0.054 | 0.052 |" in text

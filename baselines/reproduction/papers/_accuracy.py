@@ -123,7 +123,7 @@ def judge_averages(table: pd.DataFrame) -> Verdict:
         own, other = (_seeds(found, target, encoder) for encoder in (OWN, OTHER))
         parts.append(verdicts.compare([own], [other]) if target == targets[-1] else _nearly(other, own))
         parts.append(_heatmaps.against(other, float(_seeds(found, target, transfer_accuracy.MAJORITY).mean())))
-    return judged("accuracy", parts, numbers)
+    return judged("accuracy from the bound", parts, numbers)
 
 
 def judge_nearly_every_label(table: pd.DataFrame) -> Verdict:

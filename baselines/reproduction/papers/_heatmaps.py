@@ -79,14 +79,17 @@ SAMPLES = {"desk": 2_000, "study": 5_000}
 
 def plans(panels: Sequence[Panel]) -> dict[str, Any]:
     """Return the plans of all tiers, as arguments of `baselines.reproduction.entries.Entry`."""
-    return {tier: _plan(_timed([_at(tier, panel) for panel in panels]), samples) for tier, samples in SAMPLES.items()}
+    own = {run.dataset for panel in panels for side in (panel.x, panel.y) for run in side.runs} == {"dsprites"}
+    return {tier: _plan(_timed([_at(tier, panel, own) for panel in panels]), n) for tier, n in SAMPLES.items()}
 
 
-def _at(tier: str, panel: Panel) -> Panel:
-    """Return a tier's form of a panel."""
+def _at(tier: str, panel: Panel, own: bool) -> Panel:
+    """Return a tier's form of a panel, on its own dataset or on stand-ins."""
     if tier == "study":
         return panel
-    x, y = (side._replace(runs=_tiers.of(tier, side.runs)) for side in (panel.x, panel.y))
+    x, y = (side._replace(runs=_tiers.of(tier, side.runs, own=own)) for side in (panel.x, panel.y))
+    if own:
+        return panel._replace(x=x, y=y)
     return panel._replace(title=_named(panel.title), model=_named(panel.model), x=x, y=y)
 
 
@@ -137,7 +140,7 @@ def step_at(config: RunConfig, share: float) -> int:
     """Return the kept step that is nearest to a share of the training; for a share of 0 the state before it.
 
     Example:
-        >>> config = RunConfig(dataset="sprites2d", objective="beta_vae", steps=100, snapshots=30)
+        >>> config = RunConfig(dataset="dsprites", objective="beta_vae", steps=100, snapshots=30)
         >>> step_at(config, 0), step_at(config, 0.01), step_at(config, 0.5), step_at(config, 1)
         (0, 30, 60, 100)
     """

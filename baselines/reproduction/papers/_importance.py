@@ -154,7 +154,7 @@ def plan(tier: str, *, first: int = 0, **changes: Any) -> Plan:
             seed=first + seed,
             **own,
         )
-        for dataset, latents in (("sprites2d", 5), ("room3d", 6))[: 2 if tier == "study" else 1]
+        for dataset, latents in (("dsprites", 5), ("room3d", 6))[: 2 if tier == "study" else 1]
         for seed in range(_tiers.SEEDS)
     )
     settings = {"runs": runs, "traversals": 200, "samples": 5_000}

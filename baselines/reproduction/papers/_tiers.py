@@ -6,8 +6,9 @@ Where an entry needs no more than the board has, its runs are the board's own (`
 ``desk`` has five seeds. What compares layers takes the papers' kinds of architecture for 1,000 steps (`similarity`, the
 sweep ``desk_similarity``); other models are fully connected, 128 wide, and see 3,000 steps of 64 images (`plain`).
 
-Datasets are rendered stand-ins (`STAND_INS`), but for XYSquares, which is the paper's own. Nothing rendered has faces:
-xyobject, whose place, size and colour vary, stands in for CelebA.
+Datasets are rendered stand-ins (`STAND_INS`), but for XYSquares, which is the paper's own, and for dSprites where an
+entry looks at nothing else. Nothing rendered has faces: xyobject, whose place, size and colour vary, stands in for
+CelebA.
 """
 
 from __future__ import annotations
@@ -72,28 +73,25 @@ def plain(published: RunConfig, **changes: Any) -> RunConfig:
     return form(published, **own | PLAIN | changes)
 
 
-def similarity(published: RunConfig) -> RunConfig:
-    """Return the desk tier's form of a run whose layers are compared."""
-    return desk_similarity.of(published, stand_in(published.dataset))
-
-
-def of(tier: str, seeds: Sequence[R]) -> tuple[R, ...]:
+def of(tier: str, seeds: Sequence[R], *, own: bool = False) -> tuple[R, ...]:
     """Return a tier's form of a model's runs, or of transfers from them.
 
     Args:
         tier: the tier.
         seeds: the study's, one per seed.
+        own: keep their dataset, which must be one that is drawn here, at every tier.
     """
     if tier == "study":
         return tuple(seeds)
-    return tuple(_form(each) for each in seeds[:SEEDS])
+    return tuple(_form(each, own) for each in seeds[:SEEDS])
 
 
-def _form(full: Any) -> Any:
+def _form(full: Any, own: bool) -> Any:
+    dataset = full.dataset if own else stand_in(full.dataset)
     if not isinstance(full, Transfer):
-        return similarity(full)
+        return desk_similarity.of(full, dataset)
     changes = {"steps": desk_similarity.STEPS, "snapshots": ()}
-    return dataclasses.replace(full, source=_form(full.source), dataset=stand_in(full.dataset), changes=changes)
+    return dataclasses.replace(full, source=_form(full.source, own), dataset=dataset, changes=changes)
 
 
 def dataset(tier: str, published: str) -> str:

@@ -10,7 +10,7 @@ The paper does not say which classifier its tables have; the claims here are jud
 authors' code has by default, and logistic regression stands beside them. They learn from the first rows of the
 leaderboard's task and are tested on its held-out rows: 10,000 and 5,000.
 
-Below study tier sprites2d and solids, room3d and xyobject are the pairs; xyobject has no faces, but an object whose
+Below study tier dSprites and solids, room3d and xyobject are the pairs; xyobject has no faces, but an object whose
 place, size and colour vary.
 """
 
@@ -87,7 +87,7 @@ def judge_generic(table: pd.DataFrame) -> Verdict:
         for panel in encoder.index
         for network, means in (("encoder", encoder), ("decoder", decoder))
     }
-    return judged("CKA", parts, numbers)
+    return judged("CKA from the bound", parts, numbers)
 
 
 def _properties(images: NDArray[np.float32]) -> dict[str, NDArray[np.float64]]:

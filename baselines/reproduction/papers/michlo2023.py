@@ -9,8 +9,8 @@ At study tier the runs are those of the sweeps michlo2023_benchmark, michlo2023_
 first has one seed of 16 settings, so that figure 6 has too few seeds for a verdict there.
 
 The importance of factors is in the extended paper (arXiv 2202.13341v2), which says how to compute it; whether models
-learn factors in that order is asked here, by `fig3_importance`, of small β-VAEs with snapshots on rendered data: on
-sprites2d, and at study tier on room3d, too.
+learn factors in that order is asked here, by `fig3_importance`, of small β-VAEs with snapshots on
+dSprites, and at study tier on room3d, too.
 """
 
 from __future__ import annotations
@@ -103,9 +103,9 @@ def judge_scores_by_spacing(table: pd.DataFrame) -> Verdict:
     explained, note = _explained(table, "spacing")
     numbers |= explained
     if "opposed" in (answer for answer, _ in verdicts.judge(steps)):
-        return judged("score", steps, numbers, "a step goes the other way")
+        return judged("MIG or DCI", steps, numbers, "a step goes the other way")
     gate = "gate: PCA, and MIG 0.1, at the least spacing"
-    return judged("score", ends, numbers, "; ".join(filter(None, (gate, note))))
+    return judged("MIG or DCI", ends, numbers, "; ".join(filter(None, (gate, note))))
 
 
 def draw_densities(found: Found, path: Path) -> None:
@@ -147,7 +147,7 @@ def judge_densities(table: pd.DataFrame) -> Verdict:
                     bound = _scores.floor(groups[name], score)
                     numbers[f"{score}, {objective}, {name}, floor"] = bound
                     parts += [verdicts.compare([found], [squares], floors=[bound]) for squares in hard]
-    return judged("score", parts, numbers, "gate: PCA, and MIG 0.1, on the other dataset")
+    return judged("MIG or DCI", parts, numbers, "gate: PCA, and MIG 0.1, on the other dataset")
 
 
 def judge_blur(table: pd.DataFrame) -> Verdict:
@@ -164,7 +164,7 @@ def judge_blur(table: pd.DataFrame) -> Verdict:
         numbers[f"{objective}, {score}, box blur"] = float(blurred.mean())
         parts.append(verdicts.compare([blurred], [plain]))
     explained, note = _explained(table, "reconstruction")
-    return judged("score", parts, numbers | explained, note)
+    return judged("MIG or DCI", parts, numbers | explained, note)
 
 
 def latents(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
@@ -276,7 +276,7 @@ def _ends(runs: Iterable[RunConfig], **options: Any) -> Plan:
 
 _SPACED = dict.fromkeys(_perceived.SPACINGS, ("x_R",))
 _PUBLISHED = ("cars3d/64_bilinear", "shapes3d", "smallnorb/left_64_bilinear", "dsprites")
-_RENDERED = ("sprites2d", "room3d")
+_RENDERED = ("dsprites", "room3d")
 _SQUARES = Plan(datasets=("xysquares/spacing_8",), settings={"datasets": ("xysquares/spacing_8",), "columns": 8})
 
 ENTRIES = (
@@ -381,7 +381,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig9",
         paper="MIG and DCI rise as the spacing falls",
-        claim="MIG and DCI of β-VAE and Ada-GVAE increase as the spacing decreases (no significant reversal).",
+        claim="MIG and DCI of β-VAE and Ada-GVAE increase as the spacing decreases, with no significant reversal.",
         desk=_scored(_DESK_LADDER),
         reduced=_scored(michlo2023_reduced.SPACED),
         study=_scored(OVERLAP),

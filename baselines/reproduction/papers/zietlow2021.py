@@ -11,8 +11,8 @@ baseline on rooms, with the paper's ten seeds. `table1_longer` and `table2_longe
 the steps. `table1_pairs` and `table2_pairs` ask what a pattern and what noise take beyond the squeeze, of the two
 objectives that have something to lose there, with twenty seeds that nobody had seen when they were chosen.
 
-Panel (c) of figure 4 is on ``patterned`` data, where s is one more independent factor. There is none of dSprites: at
-study tier its stand-in, which has its grid, is trained on with the paper's budget. Figure 1 (b) is `_plane`.
+Panel (c) of figure 4 is on ``patterned`` data, where s is one more independent factor. At study
+tier, too, it is that of sprites2d, with the paper's budget. Figure 1 (b) is `_plane`.
 """
 
 from __future__ import annotations
@@ -337,7 +337,7 @@ _ENTRIES = (
         id=f"{PAPER}/fig3",
         paper="the difference is small",
         claim="The hidden pattern stays within its stated amplitude.",
-        desk=_hidden.pictures_plan("pca32_eps10", "sprites2d", "room3d"),
+        desk=_hidden.pictures_plan("pca32_eps10", "dsprites", "room3d"),
         study=_hidden.pictures_plan("conv32_eps10", "dsprites", "shapes3d"),
         compute=_hidden.pictures,
         draw=_images.draw,
@@ -347,7 +347,7 @@ _ENTRIES = (
         id=f"{PAPER}/fig4",
         paper="s leads locally from ε ≈ 0.1 on, long before it leads globally",
         claim="The hidden variable leads in local expansiveness at a smaller ε than in explained global variance.",
-        desk=_hidden.strengths_plan("sprites2d", 1_000),
+        desk=_hidden.strengths_plan("dsprites", 1_000),
         study=_hidden.strengths_plan("dsprites", 2_000),
         compute=_hidden.hidden,
         draw=of_table(expansiveness.draw),

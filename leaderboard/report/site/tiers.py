@@ -106,7 +106,7 @@ class TierPage:
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The families of its datasets, such as ``sprites2d`` with its perturbed and noisy forms."""
+        """The families of its datasets, such as ``dsprites`` with its perturbed and noisy forms."""
         return tuple(dict.fromkeys(family(table.dataset) for table in self.tables))
 
 
@@ -163,8 +163,8 @@ def family(dataset: str) -> str:
         The name of the dataset that it was made of, or its own.
 
     Example:
-        >>> family("sprites2d_perturbed/pca32_eps10"), family("xysquares/spacing_1")
-        ('sprites2d', 'xysquares')
+        >>> family("dsprites_perturbed/pca32_eps10"), family("xysquares/spacing_1")
+        ('dsprites', 'xysquares')
     """
     found = families.dataset(dataset)
     name = dataset.partition("/")[0]

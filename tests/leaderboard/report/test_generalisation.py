@@ -20,12 +20,12 @@ VARIANCES = [np.var(range(size)) for size in (3, 6, 40, 32, 32)]
 
 @pytest.fixture
 def divided(made_result):
-    """Make results of a method on sprites2d divided by rules, with four seeds."""
+    """Make results of a method on dsprites divided by rules, with four seeds."""
 
     def make(**errors):
         found = []
         for rule, of in errors.items():
-            plain = made_result(f"sprites2d/{rule}", "beta_vae", 0.1, 0.11, 0.12, 0.13, tier="held_out")
+            plain = made_result(f"dsprites/{rule}", "beta_vae", 0.1, 0.11, 0.12, 0.13, tier="held_out")
             runs = []
             for run in plain.runs:
                 moved = [(error + run.seed / 1000) * of_all for error, of_all in zip(of, VARIANCES, strict=True)]
@@ -43,7 +43,7 @@ def divided(made_result):
 def test_a_rule_is_compared_with_its_reference(divided):
     (study,) = generalisation.studies(ranking.tables(divided(**ERRORS)))
     assert (study.dataset, study.method, [line.rule for line in study.lines]) == (
-        "sprites2d",
+        "dsprites",
         "beta_vae",
         ["random", "extrapolation"],
     )
@@ -53,7 +53,7 @@ def test_a_rule_is_compared_with_its_reference(divided):
     fall = other.falls["r_squared_whole"]
     assert fall.comparison.difference == pytest.approx(-0.3)
     assert (fall.answer, other.falls["mig"].answer) == ("supported", "no significant difference")
-    names = protocol.task("sprites2d/random").scored
+    names = protocol.task("dsprites/random").scored
     assert list(other.factors) == list(names[:4]), "a factor that does not vary is left out"
     value, (low, high) = other.factors[names[2]]
     assert value == pytest.approx(-1 - 0.0015)
@@ -77,5 +77,5 @@ def test_the_page_says_what_is_lost(divided, tmp_path):
     assert "-0.300" in text
     assert "<small>lower</small>" in text
     assert '<th scope="col" class="number">R² (whole)</th>' in text, "not the R² of the other pages"
-    assert ">R²</button>" in (site / "tasks" / "sprites2d.extrapolation.html").read_text("utf-8")
+    assert ">R²</button>" in (site / "tasks" / "dsprites.extrapolation.html").read_text("utf-8")
     assert "At most 1, higher is better" in (site / "index.html").read_text("utf-8")
