@@ -38,5 +38,5 @@ def test_its_codes_are_read_by_the_judge():
 def test_published_results_read():
     found = results_tree.read_all(PUBLISHED)
     assert {result.about.license for result in found} >= {"Apache-2.0", "MIT"}
-    assert {result.dataset for result in found} >= {"sprites2d", "xysquares/spacing_1"}
+    assert {result.dataset for result in found} >= {"dsprites", "xysquares/spacing_1"}
     assert reported.read_all(PUBLISHED)

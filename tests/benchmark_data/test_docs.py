@@ -30,7 +30,7 @@ def test_the_audit_gives_what_its_page_says():
     assert names["found"].order() == eval(said)
 
 
-@pytest.mark.parametrize("name", ["xyobject", "sprites2d"])
+@pytest.mark.parametrize("name", ["xyobject", "dsprites"])
 def test_the_audit_of_a_whole_dataset_gives_what_its_page_says(name):
     """Half a dozen seconds of a core each, with the default options that the page names."""
     found = audit(benchmark_data.load(name))

@@ -48,7 +48,7 @@ def test_the_numbers_of_the_verification_are_those_of_the_program():
         f"On {verification.CHECKED} rows",
         f"at most {verification.DEVIATION:.0%} of each",
         f"{verification.ERROR:.1%} false alarms over all",
-        f"fewer than {verification.LEAST * verification.BLOCKS} rows outside",
+        f"fewer than {verification.LEAST * verification.BLOCKS} images outside",
         f"{encoders.SECONDS // 60} minutes of processor time and {encoders.MEMORY >> 30} GiB",
         f"{graphs.LARGEST >> 20} MiB, {graphs.NODES:,} operators",
     ):
