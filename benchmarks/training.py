@@ -2,6 +2,7 @@
 
     python benchmarks/training.py                                   # Offaxis and Keras
     python benchmarks/training.py --torch /path/to/python           # and PyTorch and disent, where that Python has them
+    python benchmarks/training.py --disent /path/to/python          # disent on a Python of its own: 0.9.3 takes 3.12
     python benchmarks/training.py --only offaxis traced "one thread" --architecture fc --width 128 --batch 16
     python benchmarks/training.py --only offaxis bfloat16 --threads 1
     python benchmarks/training.py --grid benchmarks/training.csv    # the backends, three architectures, 1 and 2 threads
@@ -290,7 +291,8 @@ def serve(name: str) -> None:
 
 def begin(name: str, options: argparse.Namespace, architecture: str, threads: int) -> subprocess.Popen[str]:
     """Start a contender."""
-    python = options.torch if name in ("torch", "pytorch", "disent") else sys.executable
+    others = {"torch": options.torch, "pytorch": options.torch, "disent": options.disent or options.torch}
+    python = others.get(name, sys.executable)
     variables = {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"}
     settings = {"OFFAXIS_BATCH": str(options.batch), "OFFAXIS_ARCHITECTURE": architecture}
     settings |= {"OFFAXIS_WIDTH": str(options.width)} | dict.fromkeys(variables, str(threads))
@@ -359,6 +361,7 @@ def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--torch", metavar="PYTHON", default=sys.executable, help="a Python with torch, and disent")
+    parser.add_argument("--disent", metavar="PYTHON", help="a Python with disent, if it is another one")
     parser.add_argument("--only", nargs="*", default=list(CONTENDERS)[:5], choices=list(CONTENDERS))
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument(

@@ -161,7 +161,7 @@ def table_of_the_demo() -> list[str]:
     }
     explained = "pixel variance that the β-TCVAE explains"
     return [
-        row("lowest to highest seed", "squares overlap (`spacing_1`)", "all moves change equally much (`spacing_8`)"),
+        row("lowest to highest seed", "squares overlap (`spacing_1`)", "equal change at every move (`spacing_8`)"),
         row(*["---"] * 3),
         row("**MIG of the β-TCVAE**", *(f"**{demo_range(model, dataset)}**" for dataset in demo.DATASETS)),
         *(row(titles[name], *(demo_range(name, dataset) for dataset in demo.DATASETS)) for name in titles),
@@ -190,7 +190,7 @@ def text_on_longer_training() -> list[str]:
     ]
     return [
         "**Is the model undertrained?** More steps do not help at spacing 8 (one seed each): after "
-        f"{int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and Ada-GVAE (64 units) have a MIG of at most "
+        f"{int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and Ada-GVAE have a MIG of at most "
         f"{highest:.3f} ([record](benchmarks/longer.csv)). The β-VAE of Michlo et al. (their convolution and loss, 5% "
         f"of their images, one seed, {len(paper['8'])} β per spacing) has a MIG of {' and '.join(scores)} "
         "([pilot](benchmarks/michlo2023_pilot.csv)).",

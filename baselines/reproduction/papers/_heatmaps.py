@@ -79,7 +79,7 @@ SAMPLES = {"desk": 2_000, "study": 5_000}
 
 def plans(panels: Sequence[Panel]) -> dict[str, Any]:
     """Return the plans of all tiers, as arguments of `baselines.reproduction.entries.Entry`."""
-    own = {run.dataset for panel in panels for side in (panel.x, panel.y) for run in side.runs} == {"dsprites"}
+    own = _tiers.own(run.dataset for panel in panels for side in (panel.x, panel.y) for run in side.runs)
     return {tier: _plan(_timed([_at(tier, panel, own) for panel in panels]), n) for tier, n in SAMPLES.items()}
 
 

@@ -3,8 +3,8 @@
 A run of a paper becomes a smaller one by `baselines.sweeps._forms.form`, which keeps its strength, loss and reduction.
 Where an entry needs no more than the board has, its runs are the board's own (`board`), with the board's strengths.
 
-``desk`` has five seeds. What compares layers takes the papers' kinds of architecture for 1,000 steps (`similarity`, the
-sweep ``desk_similarity``); other models are fully connected, 128 wide, and see 3,000 steps of 64 images (`plain`).
+``desk`` has five seeds. What compares layers takes the papers' kinds of architecture for 1,000 steps (`of`, the sweep
+``desk_similarity``); other models are fully connected, 128 wide, and see 3,000 steps of 64 images (`plain`).
 
 Datasets are rendered stand-ins (`STAND_INS`), but for XYSquares, which is the paper's own, and for dSprites where an
 entry looks at nothing else. Nothing rendered has faces: xyobject, whose place, size and colour vary, stands in for
@@ -73,13 +73,23 @@ def plain(published: RunConfig, **changes: Any) -> RunConfig:
     return form(published, **own | PLAIN | changes)
 
 
+def own(datasets: Iterable[str]) -> bool:
+    """Return whether an entry keeps its datasets at every tier: dSprites, which is drawn here, and nothing else.
+
+    Example:
+        >>> own(["dsprites"]), own(["dsprites", "cars3d/64_lanczos"])
+        (True, False)
+    """
+    return set(datasets) == {"dsprites"}
+
+
 def of(tier: str, seeds: Sequence[R], *, own: bool = False) -> tuple[R, ...]:
     """Return a tier's form of a model's runs, or of transfers from them.
 
     Args:
         tier: the tier.
         seeds: the study's, one per seed.
-        own: keep their dataset, which must be one that is drawn here, at every tier.
+        own: keep their dataset (`own`).
     """
     if tier == "study":
         return tuple(seeds)

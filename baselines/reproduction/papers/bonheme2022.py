@@ -164,9 +164,8 @@ def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> di
     """Return plans that look at all snapshots of β-VAEs."""
     made = {}
     for tier, count in _heatmaps.SAMPLES.items():
-        chosen = tuple(
-            (value, _tiers.of(tier, models(dataset, "beta_vae", value), own=dataset == SPRITES)) for value in values
-        )
+        kept = _tiers.own([dataset])
+        chosen = tuple((value, _tiers.of(tier, models(dataset, "beta_vae", value), own=kept)) for value in values)
         every = tuple(run for _, found in chosen for run in found)
         own = {"strengths": chosen, "samples": count} | settings
         made[tier] = Plan(runs=every, settings=own)

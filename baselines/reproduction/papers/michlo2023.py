@@ -9,8 +9,8 @@ At study tier the runs are those of the sweeps michlo2023_benchmark, michlo2023_
 first has one seed of 16 settings, so that figure 6 has too few seeds for a verdict there.
 
 The importance of factors is in the extended paper (arXiv 2202.13341v2), which says how to compute it; whether models
-learn factors in that order is asked here, by `fig3_importance`, of small β-VAEs with snapshots on
-dSprites, and at study tier on room3d, too.
+learn factors in that order is asked here, by `fig3_importance`, of small β-VAEs with snapshots: on
+sprites2d, and at study tier on dSprites and room3d.
 """
 
 from __future__ import annotations

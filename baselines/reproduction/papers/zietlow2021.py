@@ -11,8 +11,8 @@ baseline on rooms, with the paper's ten seeds. `table1_longer` and `table2_longe
 the steps. `table1_pairs` and `table2_pairs` ask what a pattern and what noise take beyond the squeeze, of the two
 objectives that have something to lose there, with twenty seeds that nobody had seen when they were chosen.
 
-Panel (c) of figure 4 is on ``patterned`` data, where s is one more independent factor. At study
-tier, too, it is that of sprites2d, with the paper's budget. Figure 1 (b) is `_plane`.
+Panel (c) of figure 4 is on ``patterned`` data, where s is one more independent factor; at study tier, too, they are
+made from sprites2d. Figure 1 (b) is `_plane`.
 """
 
 from __future__ import annotations
