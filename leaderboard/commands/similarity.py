@@ -21,7 +21,14 @@ def similarity(
             "model, then those of another in the same order.",
         ),
     ],
-    to: Annotated[Path, typer.Option(metavar="FILE", help="The picture, .png; numbers go to .csv and .parquet.")],
+    to: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="The picture, .png; numbers go to .csv and .parquet. With several seeds, cells show hundredths with "
+            "half the width of the 95% interval, which goes to _half.csv.",
+        ),
+    ],
     measure: Annotated[
         Literal["cka", "cka_debiased", "procrustes", "smaller"],
         typer.Option(help="smaller: of cka and procrustes, for each pair of layers."),
@@ -40,10 +47,13 @@ def similarity(
         representations.check_same_rows(pair)
     pairs = ((representations.activations(x), representations.activations(y)) for x, y in zip(*sides, strict=True))
     with console.err.status("comparing"):
-        table = heatmap.compare_runs(pairs, similarity=measure)
+        table, interval = heatmap.compare_runs(pairs, similarity=measure)
     x, y = (side[0].stem if half == 1 else f"{side[0].parent.name}, mean of {half} runs" for side in sides)
-    heatmap.draw(table, to, x_name=x, y_name=y)
-    for suffix in (".csv", ".parquet"):
-        heatmap.write(table, to.with_suffix(suffix))
-    for suffix in (".png", ".csv", ".parquet"):
-        say(to.with_suffix(suffix))
+    heatmap.draw(table, to, half=interval, x_name=x, y_name=y)
+    numbers = [(table, to.with_suffix(suffix)) for suffix in (".csv", ".parquet")]
+    if half > 1:
+        numbers.append((interval, to.with_name(f"{to.stem}_half.csv")))
+    for frame, path in numbers:
+        heatmap.write(frame, path)
+    for path in (to, *(path for _, path in numbers)):
+        say(path)

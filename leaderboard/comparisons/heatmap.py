@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -112,13 +112,25 @@ def normalised(products: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.minimum(products * np.outer(inverse, inverse), 1.0))
 
 
+class OverSeeds(NamedTuple):
+    """Heatmaps of several seeds.
+
+    Attributes:
+        mean: the mean similarities, a row per layer of one model, a column per layer of the other.
+        half: half the width of their 95% intervals over seeds (Student's t); NaN for a single seed.
+    """
+
+    mean: pd.DataFrame
+    half: pd.DataFrame
+
+
 def compare_runs(
     pairs: Iterable[tuple[Layers, Layers]],
     *,
     similarity: Similarity = "cka",
     memory: float = 1.0,
-) -> pd.DataFrame:
-    """Average the heatmaps of several seeds: equation 6 of Bonheme and Grześ (2023).
+) -> OverSeeds:
+    """Average the heatmaps of several seeds (equation 6 of Bonheme and Grześ, 2023), with intervals.
 
     Args:
         pairs: for each seed the layers of either model. A generator that reads files keeps one pair in memory at a
@@ -127,17 +139,19 @@ def compare_runs(
         memory: as in ``compare_layers``.
 
     Returns:
-        The mean of the seeds' tables.
+        Means and intervals.
 
     Raises:
         InvalidInput: no pairs, or seeds with different layers, or as ``compare_layers``.
 
     Example:
         >>> x = {"input": np.eye(4), "mean": np.eye(4)[:, :2]}
-        >>> compare_runs([(x, x), (x, x)]).round(3).loc["input"].tolist()
-        [1.0, 0.775]
+        >>> mean, half = compare_runs([(x, x), (x, x)])
+        >>> mean.round(3).loc["input"].tolist(), half.loc["input"].tolist()
+        ([1.0, 0.775], [0.0, 0.0])
     """
     import pandas as pd
+    import scipy.stats
 
     frames: list[pd.DataFrame] = []
     for x, y in pairs:
@@ -149,7 +163,13 @@ def compare_runs(
         frames.append(compare_layers(x, y, similarity=similarity, memory=memory))
     if not frames:
         raise InvalidInput("pairs: expected at least one, received none.")
-    return pd.DataFrame(np.mean(frames, axis=0), index=frames[0].index, columns=frames[0].columns)
+    n = len(frames)
+    mean = pd.DataFrame(np.mean(frames, axis=0), index=frames[0].index, columns=frames[0].columns)
+    if n == 1:
+        return OverSeeds(mean, mean * np.nan)
+    deviation = np.std(frames, axis=0, ddof=1)
+    half = scipy.stats.t.ppf(0.975, n - 1) * deviation / math.sqrt(n)
+    return OverSeeds(mean, pd.DataFrame(half, index=mean.index, columns=mean.columns))
 
 
 def _place(array: ArrayLike, name: str, distinct: list[Codes]) -> int:
@@ -195,6 +215,7 @@ def draw(
     frame: pd.DataFrame | Mapping[str, pd.DataFrame],
     path: str | os.PathLike[str],
     *,
+    half: pd.DataFrame | None = None,
     x_name: str = "",
     y_name: str = "",
     title: str = "",
@@ -205,6 +226,8 @@ def draw(
         frame: similarities, as from ``compare_layers``; rows run downwards, columns to the right. Several tables, by
             what stands above each, such as ``"epoch 25"``, are drawn beside each other, three in a row.
         path: the PNG file to write.
+        half: half the width of each similarity's interval, as from ``compare_runs``: where it is a number, a cell shows
+            the similarity and this.
         x_name: what the rows belong to, such as a model and its epoch.
         y_name: what the columns belong to.
         title: a title above all.
@@ -224,6 +247,8 @@ def draw(
         panel.set_visible(False)
     for panel, (name, table) in zip(axes.flat, frames.items(), strict=False):
         picture = _panel(panel, table)
+        if half is not None:
+            _write_intervals(panel, table.to_numpy(), half.to_numpy())
         panel.set_title(name)
         panel.set_xlabel(y_name)
     for panel in axes[:, 0]:
@@ -243,3 +268,12 @@ def _panel(axes: Any, frame: pd.DataFrame) -> Any:
     axes.set_yticks(range(frame.shape[0]), list(frame.index))
     axes.tick_params(length=0)
     return picture
+
+
+def _write_intervals(axes: Any, values: NDArray[np.float64], half: NDArray[np.float64]) -> None:
+    """Write similarities and half widths in hundredths, dark on bright cells."""
+    for (row, column), value in np.ndenumerate(values):
+        if np.isfinite(half[row, column]):
+            text = f"{100 * value:.0f}\n±{100 * half[row, column]:.0f}"
+            colour = "black" if value > 0.6 else "white"
+            axes.text(column, row, text, ha="center", va="center", fontsize=5, color=colour)

@@ -160,11 +160,11 @@ def test_metrics_of_rows_in_the_order_of_a_factor_say_so(board, tmp_path):
 
 
 def test_metrics_of_a_dataset_s_rows_in_order_say_so(board, tmp_path):
-    data = benchmark_data.load("sprites2d")
+    data = benchmark_data.load("dsprites")
     rows = np.arange(0, len(data), 3_001)
     for name, order in {"a": rows, "b": np.random.default_rng(0).permutation(rows)}.items():
         np.savez(tmp_path / f"{name}.npz", codes=data.labels(order).astype(float), indices=order)
-    arguments = ["--dataset", "sprites2d", "--metric", "mig"]
+    arguments = ["--dataset", "dsprites", "--metric", "mig"]
     _, _, err = board("score", tmp_path / "a.npz", *arguments)
     assert re.search("warning: rows stand in the order of .*: shuffle codes and indices alike", err)
     _, _, err = board("score", tmp_path / "b.npz", *arguments)
@@ -277,6 +277,9 @@ def test_heatmap_averages_seeds_by_any_similarity(board, tmp_path, runs):
         board("similarity", runs[seed], runs[2 + seed], "--to", tmp_path / "one.png")
         singles.append(pd.read_csv(tmp_path / "one.csv", index_col="layer"))
     pd.testing.assert_frame_equal(tables["cka"], (singles[0] + singles[1]) / 2)
+    half = pd.read_csv(tmp_path / "cka_half.csv", index_col="layer")
+    pd.testing.assert_frame_equal(half, 12.7062 * (singles[0] - singles[1]).abs() / 2, rtol=1e-4)
+    assert not (tmp_path / "one_half.csv").exists()
     assert (tables["smaller"] <= np.minimum(tables["cka"], tables["procrustes"]) + 1e-12).all(axis=None)
     code, _, err = board("similarity", *runs[:3], "--to", tmp_path / "b.png")
     assert (code, "as many files of one model as of the other, not 3 in all" in err) == (2, True)
@@ -295,7 +298,7 @@ def test_layers_of_other_images_are_not_compared(board, tmp_path, runs):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["similarity", "a.npz", "b.npz", "--to", "a.png"], "a.npz: expected a file, received none"),
+        (["similarity", "a.npz", "b.npz", "--to", "a.png"], "or a run folder, received none: there"),
         (
             ["similarity", "a.npz", "b.npz", "--to", "a.jpg"],
             "--to: expected a file name that ends in .png, received a.jpg",

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 from PIL import Image
 
 from benchmark_data import InvalidInput, MissingExtra
@@ -127,15 +128,32 @@ def test_layers_of_other_samples_are_refused():
 def test_runs_are_averaged_seed_by_seed():
     pairs = [(layers(seed), layers(seed + 10)) for seed in range(3)]
     expected = np.mean([heatmap.compare_layers(x, y) for x, y in pairs], axis=0)
-    frame = heatmap.compare_runs(pair for pair in pairs)
+    frame, half = heatmap.compare_runs(pair for pair in pairs)
     np.testing.assert_allclose(frame, expected)
-    assert list(frame.index) == list(pairs[0][0])
+    assert list(frame.index) == list(half.index) == list(pairs[0][0])
     with pytest.raises(
         InvalidInput, match=r"pair 1: expected the layers of pair 0: input, .*, received input and input"
     ):
         heatmap.compare_runs([pairs[0], ({"input": np.eye(4)}, {"input": np.eye(4)})])
     with pytest.raises(InvalidInput, match="pairs: expected at least one, received none"):
         heatmap.compare_runs([])
+
+
+def test_intervals_over_seeds_are_students_and_stand_in_the_picture(tmp_path):
+    pairs = [(layers(seed), layers(seed + 10)) for seed in range(4)]
+    frame, half = heatmap.compare_runs(pairs)
+    seeds = [heatmap.compare_layers(x, y).iloc[1, 2] for x, y in pairs]
+    low, high = scipy.stats.t.interval(0.95, 3, loc=np.mean(seeds), scale=scipy.stats.sem(seeds))
+    assert (frame - half).iloc[1, 2] == pytest.approx(low)
+    assert (frame + half).iloc[1, 2] == pytest.approx(high)
+    one, none = heatmap.compare_runs(pairs[:1])
+    assert none.isna().all(axis=None)
+    for name, shown in (("without", None), ("with", half), ("of_one", none)):
+        heatmap.draw(one if shown is none else frame, tmp_path / f"{name}.png", half=shown)
+    heatmap.draw(one, tmp_path / "one.png")
+    read = {path.stem: path.read_bytes() for path in tmp_path.iterdir()}
+    assert read["with"] != read["without"]
+    assert read["of_one"] == read["one"]
 
 
 def test_tables_come_back_from_csv_and_parquet(tmp_path):
