@@ -1,12 +1,12 @@
 """Is it the pixel loss? MIG and linear R² of runs with and without one, and the figure of docs/pixel_loss.md.
 
-    python benchmarks/pixel_loss.py runs/beyond_pixels runs/desk runs/desk_since2020
+    python benchmarks/pixel_loss.py runs/beyond_pixels runs/beyond_pixels_conv runs/desk runs/desk_since2020
     python benchmarks/pixel_loss.py
 
 Of each finished run in the folders: MIG of the task's train rows, and the R² of least squares that are fitted to them,
 on its test rows, the mean over the factors (``leaderboard.metrics.r_squared``). The random encoder is the network of
-InfoNCE on pairs before its first step; ICA is `baselines.untrained.ica` with as many latents. What the file holds
-already is kept.
+InfoNCE on pairs before its first step; ICA, which has no architecture, is `baselines.untrained.ica` with as many
+latents. What the file holds already is kept.
 """
 
 from __future__ import annotations
@@ -51,10 +51,11 @@ def scores(task: protocol.Task, codes: NDArray[Any]) -> list[float]:
 
 
 def measured(folder: Path, known: set[tuple[str, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Yield task, method, seed and scores of the finished runs below a folder and of what is compared with them."""
+    """Yield task, method, architecture, seed and scores of the finished runs below a folder and of their controls."""
     for path in sorted(folder.rglob("codes.npz")):
         config = files.read_json(path.with_name("config.json"))
         task, method, seed = config["dataset"], config["objective"], config["seed"]
+        network = config["architecture"]
         if task not in beyond_pixels.TASKS or method not in (*SHOWN, "regression"):
             continue
         wanted = {method: lambda path=path: np.load(path)["codes"]}
@@ -65,8 +66,9 @@ def measured(folder: Path, known: set[tuple[str, ...]]) -> Iterator[tuple[Any, .
             wanted["random_encoder"] = lambda start=start, rows=rows: start.encode_rows(rows)
             wanted["ica"] = lambda ica=ica, start=start, rows=rows, seed=seed: ica.codes(start.dataset, rows, seed=seed)
         for name, codes in wanted.items():
-            if (task, name, str(seed)) not in known:
-                yield task, name, seed, *(f"{score:.4f}" for score in scores(protocol.task(task), codes()))
+            place = (task, name, "" if name == "ica" else network, str(seed))
+            if place not in known:
+                yield *place, *(f"{score:.4f}" for score in scores(protocol.task(task), codes()))
 
 
 def draw(lines: list[dict[str, str]]) -> None:
@@ -77,7 +79,7 @@ def draw(lines: list[dict[str, str]]) -> None:
             points = [
                 (int(line["task"].rpartition("_")[2]), float(line[score]))
                 for line in lines
-                if line["method"] == method and line["task"].startswith("xysquares/")
+                if (line["method"], line["architecture"]) == (method, "fc") and line["task"].startswith("xysquares/")
             ]
             spacings = sorted({spacing for spacing, _ in points})
             means = [np.mean([value for at, value in points if at == spacing]) for spacing in spacings]
@@ -97,14 +99,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", nargs="*", type=Path, help="folders of runs")
     options = parser.parse_args()
-    head = ("task", "method", "seed", *SCORES)
+    head = ("task", "method", "architecture", "seed", *SCORES)
     lines = list(csv.DictReader(RECORD.open(encoding="utf-8", newline=""))) if RECORD.exists() else []
-    known = {(line["task"], line["method"], line["seed"]) for line in lines}
+    known = {tuple(line[name] for name in head[:4]) for line in lines}
     for folder in options.runs:
         for found in measured(folder, known):
             print(*found, flush=True)
             lines.append(dict(zip(head, map(str, found), strict=True)))
-    lines.sort(key=lambda line: (line["task"], line["method"], int(line["seed"])))
+    lines.sort(key=lambda line: (*(line[name] for name in head[:3]), int(line["seed"])))
     files.write_text(RECORD, files.comma_separated(head, [[line[name] for name in head] for line in lines]))
     draw(lines)
 
