@@ -12,9 +12,10 @@ XYSquares, and waits. In each round every contender in turn takes the same numbe
 that a noisy machine is noisy for all. What is reported is the median over the rounds, and the median over the rounds of
 the ratio to the first one's figure of the same round. ``offaxis`` gets the same finished batch in every step, as the
 others do; ``torch``, ``jax`` and ``jax x5``, which ``--only`` must name, are the same on these backends, one model, and
-on jax five together; ``bfloat16`` is the same in bfloat16, ``one thread`` the same on one thread, and ``traced`` looks
-its graph up in every step, as TensorFlow's functions do by themselves; ``offaxis loop`` is fed by ``baselines.train``,
-which draws and renders a new batch for every step.
+on jax five together; ``torch compiled`` gives the graph of the step to ``torch.compile``; ``bfloat16`` is the same in
+bfloat16, ``one thread`` the same on one thread, and ``traced`` looks its graph up in every step, as TensorFlow's
+functions do by themselves; ``offaxis loop`` is fed by ``baselines.train``, which draws and renders a new batch for
+every step.
 """
 
 from __future__ import annotations
@@ -116,6 +117,22 @@ def traced() -> Callable[[int], None]:
         return history
 
     tensorflow_engine.TensorFlowEngine.step = looked_up  # type: ignore[method-assign]
+    return offaxis()
+
+
+def compiled() -> Callable[[int], None]:
+    """The step on PyTorch as it would be if its graph were compiled."""
+    import torch
+
+    from baselines import engines
+
+    class Compiled(engines.TorchEngine):
+        def __init__(self, model: Any) -> None:
+            super().__init__(model)
+            trace = self._trace
+            self._trace = lambda *given: torch.compile(trace(*given))
+
+    engines.TorchEngine = Compiled  # type: ignore[misc]
     return offaxis()
 
 
@@ -270,6 +287,7 @@ CONTENDERS: dict[str, Callable[[], Callable[[int], None]]] = {
     "pytorch": torch_step,
     "disent": disent_step,
     "torch": offaxis,
+    "torch compiled": compiled,
     "jax": offaxis,
     f"jax x{TOGETHER}": functools.partial(offaxis, TOGETHER),
     "bfloat16": functools.partial(offaxis, precision="bfloat16"),

@@ -17,7 +17,7 @@ from benchmark_data.errors import InvalidInput, needs
 
 MADE = (
     *("codes.npz", "activations.npz", "encoder.onnx"),
-    *("traversals.png", "traversals.gif", "reconstructions.png", "losses.png", "units.png"),
+    *("traversals.png", "traversals.gif", "reconstructions.png", "losses.png"),
 )
 """Files of a run folder that are made of the run up to its last snapshot."""
 

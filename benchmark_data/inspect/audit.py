@@ -82,7 +82,7 @@ class FactorAudit:
     correlation: Estimate
     overlap: Estimate
     equal: Estimate
-    matrix: NDArray[np.float64]
+    matrix: NDArray[np.float64] = dataclasses.field(repr=False)
     width: int
 
 

@@ -47,6 +47,10 @@ SENT = 64 * 2**20
 """Bytes of images that an encoder gets at a time, at most."""
 
 
+_ENDING = 5.0
+"""Seconds that a process has to end once it no longer answers, so that how it ended can be told."""
+
+
 class OnnxEncoder:
     """An encoder that is ready to run; use it in a ``with`` block.
 
@@ -203,7 +207,7 @@ class OnnxEncoder:
     def _ended(self) -> OffaxisError:
         """Say how the process ended, which it should not have."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=5)
+            self._process.wait(timeout=_ENDING)
         status = self._process.poll()
         self._process.kill()
         if self._late:

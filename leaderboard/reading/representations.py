@@ -97,13 +97,14 @@ def arrays(path: FilePath, names: Sequence[str] | None = None) -> dict[str, Arra
     """
     path = Path(path)
     readers = {".npz": _npz, ".npy": _npy, ".safetensors": _safetensors}
+    expected = f"a file {', '.join(readers)}, or a run folder"
+    if not path.exists():
+        raise DamagedFile(f"{path}: expected {expected}, received none: there is nothing of that name.")
     if path.suffix not in readers:
-        raise InvalidInput(
-            f"{path}: expected a file {', '.join(readers)}, or a run folder, received {path.suffix or 'no suffix'}."
-        )
+        received = path.suffix or ("another folder" if path.is_dir() else "a name without an ending")
+        raise InvalidInput(f"{path}: expected {expected}, received {received}.")
     if not path.is_file():
-        found = "none" if not path.exists() else "a folder"
-        raise DamagedFile(f"{path}: expected a file, received {found}.")
+        raise DamagedFile(f"{path}: expected a file, received a folder.")
     return readers[path.suffix](path, names)
 
 

@@ -406,8 +406,9 @@ def test_what_ended_the_process_is_told(number, words, toys, tmp_path):
             running.encode(toys["toy/small"], [0, 1])
 
 
-def test_an_answer_out_of_form_is_refused(toys, tmp_path):
+def test_an_answer_out_of_form_is_refused(toys, tmp_path, monkeypatch):
     """What a process sends that is no longer ours: another length, another number of images, a long refusal."""
+    monkeypatch.setattr(encoders, "_ENDING", 0.1)  # it does not end
     (tmp_path / "encoder.onnx").write_bytes(HONEST)
     head = encoder_process.HEAD
     for answer, words in (

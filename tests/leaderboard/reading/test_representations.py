@@ -3,6 +3,7 @@
 import json
 import math
 import pickle
+import re
 import struct
 import subprocess
 import sys
@@ -213,10 +214,18 @@ def test_nothing_is_unpickled_and_damage_is_named(tmp_path):
     (tmp_path / "single.npy").rename(tmp_path / "single.npz")
     with pytest.raises(DamagedFile, match="expected an npz file written by numpy"):
         representations.arrays(tmp_path / "single.npz")
-    with pytest.raises(DamagedFile, match=r"absent.npz: expected a file, received none"):
-        representations.arrays(tmp_path / "absent.npz")
-    with pytest.raises(InvalidInput, match=r"codes.txt: expected a file .npz, .npy, .safetensors, or a run folder"):
-        representations.arrays(tmp_path / "codes.txt")
+    (tmp_path / "codes.txt").touch()
+    (tmp_path / "codes").touch()
+    expected = "expected a file .npz, .npy, .safetensors, or a run folder, received"
+    for path, error, received in (
+        (tmp_path / "absent.npz", DamagedFile, "none: there is nothing of that name"),
+        (tmp_path / "absent", DamagedFile, "none: there is nothing of that name"),
+        (tmp_path / "codes.txt", InvalidInput, ".txt"),
+        (tmp_path / "codes", InvalidInput, "a name without an ending"),
+        (tmp_path, InvalidInput, "another folder"),
+    ):
+        with pytest.raises(error, match=re.escape(f"{path}: {expected} {received}.")):
+            representations.arrays(path)
 
 
 @pytest.mark.parametrize(
