@@ -78,7 +78,7 @@ class RunConfig:
         split: train on this split of the dataset, such as ``target_train`` of a transfer pair; on all of it if empty.
             A split by a rule, ``RULE[.VARIANT][:PART]`` such as ``composition``, makes ``dataset`` that of the rule and
             ``split`` the part, ``train`` unless it is named; so does the name of a dataset that a rule divides, such as
-            ``sprites2d/composition``, by itself. See `benchmark_data.variants.splitting`.
+            ``dsprites/composition``, by itself. See `benchmark_data.variants.splitting`.
         train_share: the share of those rows that is trained on, always the same rows for a dataset and split. Of the
             pairs of an objective on pairs these are the first images; the second ones are from the whole grid, or the
             whole of the split, which must be a full grid of the values that it holds. What is left out is another tenth
@@ -106,10 +106,10 @@ class RunConfig:
         >>> config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", hyperparameters={"beta": 2})
         >>> config.hyperparameters, config.learning_rate, config.batch_size, config.steps
         ({'beta': 2.0}, 0.0001, 64, 300000)
-        >>> config = RunConfig(dataset="sprites2d", split="composition", objective="ae")
+        >>> config = RunConfig(dataset="dsprites", split="composition", objective="ae")
         >>> config.dataset, config.split
-        ('sprites2d/composition', 'train')
-        >>> config == RunConfig(dataset="sprites2d/composition", objective="ae")
+        ('dsprites/composition', 'train')
+        >>> config == RunConfig(dataset="dsprites/composition", objective="ae")
         True
     """
 
@@ -151,7 +151,7 @@ class RunConfig:
         Of a run that starts from another's weights it is their hash that counts, not where they lie.
 
         Example:
-            >>> a, b = (RunConfig(dataset="sprites2d", objective="ae", seed=seed) for seed in (0, 1))
+            >>> a, b = (RunConfig(dataset="dsprites", objective="ae", seed=seed) for seed in (0, 1))
             >>> len(a.digest), a.digest == dataclasses.replace(b, seed=0).digest, a.digest == b.digest
             (64, True, False)
         """
@@ -182,7 +182,7 @@ class RunConfig:
             The other config.
 
         Example:
-            >>> RunConfig(dataset="sprites2d", objective="ae", snapshots=[10, 900]).with_steps(20).snapshots
+            >>> RunConfig(dataset="dsprites", objective="ae", snapshots=[10, 900]).with_steps(20).snapshots
             (10,)
         """
         kept = self.snapshots if isinstance(self.snapshots, int) else [s for s in self.snapshots if s <= steps]
@@ -201,7 +201,7 @@ class RunConfig:
             The steps in order: 0, the snapshots and the last.
 
         Example:
-            >>> RunConfig(dataset="sprites2d", objective="ae", steps=100, snapshots=40).kept_steps()
+            >>> RunConfig(dataset="dsprites", objective="ae", steps=100, snapshots=40).kept_steps()
             (0, 40, 80, 100)
         """
         every = self.snapshots

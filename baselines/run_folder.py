@@ -123,8 +123,8 @@ def default_folder(config: RunConfig) -> Path:
     """Return the folder of a run for which none is named: ``runs/<dataset>/<objective>/seed_<seed>``.
 
     Example:
-        >>> print(default_folder(RunConfig(dataset="sprites2d", objective="beta_vae", seed=3)).as_posix())
-        runs/sprites2d/beta_vae/seed_3
+        >>> print(default_folder(RunConfig(dataset="dsprites", objective="beta_vae", seed=3)).as_posix())
+        runs/dsprites/beta_vae/seed_3
     """
     return Path("runs", config.dataset, config.objective, f"seed_{config.seed}")
 

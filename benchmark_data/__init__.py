@@ -92,7 +92,7 @@ def load(name: str, **parameters: object) -> Dataset:
 
     Args:
         name: ``"<dataset>"`` or ``"<dataset>/<config>"``; either may be followed by the name of a split, as in
-            ``"sprites2d/composition"`` or ``"xysquares/spacing_4.random"``: see `benchmark_data.variants.splitting`.
+            ``"dsprites/composition"`` or ``"xysquares/spacing_4.random"``: see `benchmark_data.variants.splitting`.
         **parameters: instead of a config, what tells it from its siblings, such as ``spacing=4``.
 
     Returns:
@@ -114,7 +114,7 @@ def load(name: str, **parameters: object) -> Dataset:
     from benchmark_data.variants import splitting
 
     if not isinstance(name, str):
-        raise InvalidInput(f"name of a dataset: expected a text, such as 'sprites2d', received {name!r}.")
+        raise InvalidInput(f"name of a dataset: expected a text, such as 'dsprites', received {name!r}.")
     base, rule = splitting.named(name)
     if rule and not parameters:
         return _divided(load(base).id, rule)
@@ -221,7 +221,7 @@ def split(dataset: Dataset | str, name: str = "holdout", *, seed: int | None = N
             nothing and was given a seed.
 
     Example:
-        >>> halves = split("sprites2d", "recombination.extrapolation")
+        >>> halves = split("dsprites", "recombination.extrapolation")
         >>> len(halves.train), len(halves.test), halves.digests["train"][:8]
         (368640, 368640, 'ad951064')
     """

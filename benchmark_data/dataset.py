@@ -233,7 +233,7 @@ class Dataset:
 
         Example:
             >>> import benchmark_data
-            >>> sprites = benchmark_data.load("sprites2d")
+            >>> sprites = benchmark_data.load("dsprites")
             >>> rows = np.array([0, 1])
             >>> sprites.drawn(rows, sprites.labels(rows)).shape
             (2, 64, 64, 1)
@@ -308,7 +308,7 @@ class Dataset:
 
         Example:
             >>> import benchmark_data
-            >>> benchmark_data.load("sprites2d").scaled([0, 737279], ["shape", "posX"]).tolist()
+            >>> benchmark_data.load("dsprites").scaled([0, 737279], ["shape", "posX"]).tolist()
             [[0.0, 0.0], [1.0, 1.0]]
         """
         columns = self._columns(factors)

@@ -138,7 +138,7 @@ def chain(dataset: Dataset | Source) -> list[Source]:
 
     Example:
         >>> import benchmark_data
-        >>> [type(source).__name__ for source in chain(benchmark_data.load("sprites2d_noisy"))]
+        >>> [type(source).__name__ for source in chain(benchmark_data.load("dsprites_noisy"))]
         ['Derived', 'Rendered']
     """
     source = dataset.source if isinstance(dataset, Dataset) else dataset

@@ -61,8 +61,8 @@ def transferred(names: Mapping[str, Any]) -> Values:
         ("accuracy", source if classifier == "gbt" else classifier): test
         for source, classifier, test in averages[["source", "classifier", "test"]].itertuples(index=False)
     }
-    images = names["target"].images(protocol.task("sprites2d").test[:500])
-    source, target = (names["runs"][name].activations(images) for name in ("solids", "sprites2d"))
+    images = names["target"].images(protocol.task("dsprites").test[:500])
+    source, target = (names["runs"][name].activations(images) for name in ("solids", "dsprites"))
     return found | {("similarity", layer): cka.compare(values, target[layer]) for layer, values in source.items()}
 
 

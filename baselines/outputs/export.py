@@ -108,7 +108,7 @@ def export(run: Run, to: str | os.PathLike[str]) -> Path:
 
 
 def name(run: Run) -> str:
-    """Return what an export of a run is called among others, such as ``sprites2d.beta_vae.seed_0_5f874bb2``."""
+    """Return what an export of a run is called among others, such as ``dsprites.beta_vae.seed_0_5f874bb2``."""
     return f"{run.config.dataset.replace('/', '.')}.{run.config.objective}.{run.folder.absolute().name}"
 
 

@@ -71,7 +71,7 @@ def settings(base: Dataset) -> dict[str, object]:
         Values for `RunConfig.from_json`; what is left out takes the defaults, those of disentanglement_lib.
 
     Example:
-        >>> settings(benchmark_data.load("sprites2d"))["latents"]
+        >>> settings(benchmark_data.load("dsprites"))["latents"]
         5
     """
     varying = sum(factor.size > 1 for factor in base.space.factors)

@@ -95,7 +95,7 @@ LEGEND = (
     "- **Effect.** The difference that decides the claim, positive in the claim's direction. A claim with several",
     '  parts shows the part with the least support. *From the bound*: of a claim with a bound (such as "less than',
     '  0.05"), how far the score is inside it, or, if negative, outside. *n* counts seeds.',
-    "- **Control**: the claim measured from a control that we added. *Added*: a question that is not in the paper.",
+    "- **Our control**: the claim measured from a control that we added. *Added*: a question that is not in the paper.",
     "  *Post hoc*: a question that was asked after results were seen.",
     "- **Share.** Training images of a run as a share of the paper's; *unknown* where the paper does not state them.",
     "  Rows of one paper often share runs and are not independent.",
@@ -137,8 +137,8 @@ def main_results(folder: Path) -> list[str]:
     return [
         *lines,
         "",
-        f"Verdicts use unadjusted p-values. After Holm's correction over all {tests} tests in "
-        f"[reproduction](docs/reproduction.md), {sum(above) or 'none'} of the {len(above)} tests above remain "
+        f"After Holm's correction over all {tests} tests in "
+        f"[reproduction](docs/reproduction.md), {sum(above) or 'none'} of the {len(above)} p-values above remain "
         f"significant; {len(kept) - sum(above)} others do.",
     ]
 
@@ -183,7 +183,7 @@ def _row(*cells: str) -> str:
 
 
 def _claim(entry: Entry, claim: str, *, control: bool = False) -> str:
-    marked = (("control", control), ("added", entry.added), ("post hoc", entry.post_hoc))
+    marked = (("our control", control), ("added", entry.added), ("post hoc", entry.post_hoc))
     marks = [word for word, said in marked if said]
     return claim + (f" ({', '.join(marks)})" if marks else "")
 

@@ -39,7 +39,7 @@ def form(published: RunConfig, **changes: Any) -> RunConfig:
 
     Example:
         >>> paper = RunConfig(dataset="dsprites", objective="beta_vae", hyperparameters={"beta": 4}, reduction="mean")
-        >>> small = form(paper, dataset="sprites2d", steps=100)
+        >>> small = form(paper, dataset="dsprites", steps=100)
         >>> small.hyperparameters, small.reduction, small.steps
         ({'beta': 4.0}, 'mean', 100)
     """

@@ -215,7 +215,7 @@ def groups(configs: Sequence[RunConfig]) -> list[list[int]]:
 
     Example:
         >>> runs = [
-        ...     RunConfig(dataset="sprites2d", objective=objective, seed=seed)
+        ...     RunConfig(dataset="dsprites", objective=objective, seed=seed)
         ...     for seed in (0, 1)
         ...     for objective in ("beta_vae", "ae")
         ... ]

@@ -33,7 +33,7 @@ def side_by_side(configs: Sequence[RunConfig], steps: Sequence[int]) -> list[lis
         Positions, each in one group, in order.
 
     Example:
-        >>> runs = [RunConfig(dataset="sprites2d", objective="ae", seed=seed) for seed in range(3)]
+        >>> runs = [RunConfig(dataset="dsprites", objective="ae", seed=seed) for seed in range(3)]
         >>> side_by_side(runs, [0, 500, 0])
         [[0, 2], [1]]
     """
@@ -47,8 +47,8 @@ def named(configs: Sequence[RunConfig]) -> str:
     """Name runs of one objective on one dataset that are shown together.
 
     Example:
-        >>> named([RunConfig(dataset="sprites2d", objective="ae", seed=seed) for seed in range(25)])
-        'ae/0 to 24 (25 runs) sprites2d'
+        >>> named([RunConfig(dataset="dsprites", objective="ae", seed=seed) for seed in range(25)])
+        'ae/0 to 24 (25 runs) dsprites'
     """
     seeds = [config.seed for config in configs]
     which = f"{min(seeds)} to {max(seeds)}" if min(seeds) < max(seeds) else f"{seeds[0]}"

@@ -68,7 +68,7 @@ def rows_to_fit(dataset: Dataset) -> range:
 
     Example:
         >>> import benchmark_data
-        >>> rows_to_fit(benchmark_data.load("sprites2d/composition")), rows_to_fit(benchmark_data.load("sprites2d"))
+        >>> rows_to_fit(benchmark_data.load("dsprites/composition")), rows_to_fit(benchmark_data.load("dsprites"))
         (range(0, 192312), range(0, 737280))
     """
     return dataset.splits["train"] if isinstance(dataset.source, Divided) else range(len(dataset))

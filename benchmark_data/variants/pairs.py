@@ -251,9 +251,9 @@ def sides(pair: Dataset) -> Mapping[str, Side]:
 
     Example:
         >>> import benchmark_data
-        >>> target = sides(benchmark_data.load("solids_sprites2d"))["target"]
+        >>> target = sides(benchmark_data.load("solids_dsprites"))["target"]
         >>> target.dataset.id, target.factors[:2], len(target.train), len(target.test)
-        ('sprites2d', ('sprites2d_shape', 'sprites2d_scale'), 663552, 73728)
+        ('dsprites', ('dsprites_shape', 'dsprites_scale'), 663552, 73728)
     """
     if not isinstance(pair.source, Paired):
         raise InvalidInput(f"{pair.id}: expected a transfer pair, received another dataset.")

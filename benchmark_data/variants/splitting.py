@@ -4,8 +4,8 @@ A rule is a file in ``benchmark_data/splits``; its name is the rule's. The name 
 for a rule that has several, and either followed by ``.seed_N`` where the rule draws and N is not 0: ``composition``,
 ``recombination.to_range``, ``correlated.posx-posy-0.1``, ``random.seed_3``.
 
-Like a transfer pair, a divided dataset is a dataset of its own, with the rows to train on first: ``sprites2d`` divided
-by ``composition`` is ``sprites2d/composition``, and ``xysquares/spacing_4`` is ``xysquares/spacing_4.composition``. It
+Like a transfer pair, a divided dataset is a dataset of its own, with the rows to train on first: ``dsprites`` divided
+by ``composition`` is ``dsprites/composition``, and ``xysquares/spacing_4`` is ``xysquares/spacing_4.composition``. It
 has the splits ``train`` and ``test``, and ``extra_row`` says which row of its base a row is. So every reader, builder,
 digest, training and task takes it as it takes any other.
 """
@@ -57,13 +57,13 @@ class Split:
 
     Example:
         >>> import benchmark_data
-        >>> found = benchmark_data.split("sprites2d", "composition")
+        >>> found = benchmark_data.split("dsprites", "composition")
         >>> found
-        <Split composition of sprites2d: 192312 rows to train on, 544968 to test on>
+        <Split composition of dsprites: 192312 rows to train on, 544968 to test on>
         >>> found.base.images(found.train[:2]).shape
         (2, 64, 64, 1)
         >>> found.dataset.id, found.dataset.splits["test"]
-        ('sprites2d/composition', range(192312, 737280))
+        ('dsprites/composition', range(192312, 737280))
     """
 
     base: Dataset
@@ -254,14 +254,14 @@ def named(dataset: str) -> tuple[str, str]:
     """Take the name of a divided dataset apart.
 
     Args:
-        dataset: such as ``sprites2d/composition`` or ``xysquares/spacing_4.random.seed_1``.
+        dataset: such as ``dsprites/composition`` or ``xysquares/spacing_4.random.seed_1``.
 
     Returns:
         The base's name and the split's; the latter is empty where the name has no rule in it.
 
     Example:
-        >>> named("xysquares/spacing_4.random.seed_1"), named("sprites2d/composition"), named("sprites2d")
-        (('xysquares/spacing_4', 'random.seed_1'), ('sprites2d', 'composition'), ('sprites2d', ''))
+        >>> named("xysquares/spacing_4.random.seed_1"), named("dsprites/composition"), named("dsprites")
+        (('xysquares/spacing_4', 'random.seed_1'), ('dsprites', 'composition'), ('dsprites', ''))
     """
     name, _, config = dataset.partition("/")
     words, known = config.split("."), split_rules()
@@ -279,7 +279,7 @@ def joined(dataset: str, name: str) -> str:
         name: the split's.
 
     Returns:
-        Such as ``sprites2d/composition``.
+        Such as ``dsprites/composition``.
 
     Example:
         >>> joined("xysquares/spacing_4", "composition")
@@ -303,10 +303,10 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
         InvalidInput: a rule divides into no such part.
 
     Example:
-        >>> settled("sprites2d", "composition:test"), settled("sprites2d", "random"), settled("smallnorb", "train")
-        (('sprites2d/composition', 'test'), ('sprites2d/random', 'train'), ('smallnorb', 'train'))
-        >>> settled("sprites2d/composition", ""), settled("smallnorb", "")
-        (('sprites2d/composition', 'train'), ('smallnorb', ''))
+        >>> settled("dsprites", "composition:test"), settled("dsprites", "random"), settled("smallnorb", "train")
+        (('dsprites/composition', 'test'), ('dsprites/random', 'train'), ('smallnorb', 'train'))
+        >>> settled("dsprites/composition", ""), settled("smallnorb", "")
+        (('dsprites/composition', 'train'), ('smallnorb', ''))
     """
     if not part:
         return dataset, "train" if named(dataset)[1] else ""

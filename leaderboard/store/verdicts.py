@@ -140,7 +140,7 @@ def verdict(answer: str, datasets: Iterable[str]) -> str:
         datasets: full names of the datasets.
 
     Example:
-        >>> verdict("opposed", ["xysquares/spacing_8"]), verdict("opposed", ["sprites2d"])
+        >>> verdict("opposed", ["xysquares/spacing_8"]), verdict("opposed", ["room3d"])
         ('contradicted', 'not replicated on a stand-in')
     """
     own, other = VERDICTS.get(answer, (answer, answer))

@@ -39,21 +39,21 @@ def test_a_config_names_the_divided_dataset(tiny):
 
 
 def test_a_divided_dataset_without_a_part_is_trained_on_its_part_train(tiny):
-    config = tiny(dataset="sprites2d/composition", train_share=1.0)
+    config = tiny(dataset="dsprites/composition", train_share=1.0)
     dataset = benchmark_data.load(config.dataset)
     rows = training_rows(dataset, config.train_share, config.split)
     assert not np.isin(protocol.task(config.dataset).test, rows).any()
     assert len(rows) == len(dataset.splits["train"])
-    assert config.digest == tiny(dataset="sprites2d", split="composition", train_share=1.0).digest
+    assert config.digest == tiny(dataset="dsprites", split="composition", train_share=1.0).digest
     assert settings(config)["split"] == "train", "it is recorded"
 
 
 def test_digests_of_configs_without_a_rule_are_what_they_were():
     """Taken before there were rules: runs are found by them."""
     plain = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae")
-    pair = RunConfig(dataset="solids_sprites2d/to_sprites2d", objective="ae", split="target_train")
+    pair = RunConfig(dataset="symsol_dsprites/to_dsprites", objective="ae", split="target_train")
     assert plain.digest[:16] == "2650124edd479c84"
-    assert pair.digest[:16] == "99765ddbe282ce61"
+    assert pair.digest[:16] == "f5843769466fe4d7"
 
 
 def test_only_the_rules_rows_are_trained_on(tiny):

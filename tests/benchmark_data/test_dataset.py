@@ -184,7 +184,7 @@ def test_a_family_that_makes_no_sense(configs, default):
 
 def test_datasets_cannot_be_changed():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        benchmark_data.load("sprites2d").version = "2.0.0"
+        benchmark_data.load("dsprites").version = "2.0.0"
 
 
 def test_an_index_says_what_to_use_instead():
@@ -231,7 +231,7 @@ def test_a_text_for_a_number_is_told_from_it():
 
 
 def test_a_dataset_is_asked_for_by_name():
-    with pytest.raises(InvalidInput, match="name of a dataset: expected a text, such as 'sprites2d', received 3"):
+    with pytest.raises(InvalidInput, match="name of a dataset: expected a text, such as 'dsprites', received 3"):
         benchmark_data.load(3)
 
 
@@ -293,5 +293,5 @@ def test_a_path_in_place_of_a_name_is_named_whole():
 
 
 def test_a_selection_may_keep_no_factor():
-    space = Selected(benchmark_data.load("sprites2d"), range(5, 15), ()).space
+    space = Selected(benchmark_data.load("dsprites"), range(5, 15), ()).space
     assert space.labels([1, 2]).shape == (2, 0)

@@ -57,8 +57,8 @@ def test_a_module_that_fails_says_so_itself(package):
 def test_load_by_name_config_and_parameter():
     assert benchmark_data.load("xysquares").id == "xysquares/spacing_8"
     assert benchmark_data.load("xysquares/spacing_4") is benchmark_data.load("xysquares", spacing=4)
-    assert "sprites2d" in benchmark_data.names()
-    assert benchmark_data.configs("sprites2d") == ("sprites2d",)
+    assert "dsprites" in benchmark_data.names()
+    assert benchmark_data.configs("dsprites") == ("dsprites",)
     assert benchmark_data.configs("xysquares") == tuple(f"xysquares/spacing_{i}" for i in range(1, 9))
 
 
@@ -70,7 +70,7 @@ def test_load_by_name_config_and_parameter():
         ("../xysquares", {}, r"dataset: expected one of .* received '\.\.'"),
         ("xysquares/spacing9", {}, r"config of xysquares: expected one of .* Did you mean 'spacing_[1-8]'\?"),
         ("xysquares/spacing_4.compos", {}, r"split of xysquares/spacing_4: .* Did you mean 'composition'\?"),
-        ("sprites2d/big", {}, r"config of sprites2d: expected one of composition, .*, received 'big'"),
+        ("dsprites/big", {}, r"config of dsprites: expected one of composition, .*, received 'big'"),
         ("xysquares", {"spacing": 9}, "parameters of xysquares: expected one of spacing=1, .* received 'spacing=9'"),
         (
             "xysquares",
@@ -87,8 +87,8 @@ def test_names_that_are_not_there(name, parameters, message):
 def test_parameters_where_they_have_no_place():
     with pytest.raises(InvalidInput, match="parameters of xysquares: expected a config or parameters, not both"):
         benchmark_data.load("xysquares/spacing_4", spacing=4)
-    with pytest.raises(InvalidInput, match="parameters of sprites2d: expected no parameters, received scale=2"):
-        benchmark_data.load("sprites2d", scale=2)
+    with pytest.raises(InvalidInput, match="parameters of dsprites: expected no parameters, received scale=2"):
+        benchmark_data.load("dsprites", scale=2)
     with pytest.raises(UnknownName, match="dataset: expected one of"):
         benchmark_data.configs("nothing")
 

@@ -86,5 +86,5 @@ def test_the_examples_run():
     assert (names["changed"].sum(axis=1) == 1).all()
     assert names["s"].shape == (2,)
     assert names["sizes"]["target_test"] == 73_728
-    assert names["target"].dataset.id == "sprites2d"
+    assert names["target"].dataset.id == "dsprites"
     assert names["quick"] == names["room"].digest()

@@ -124,7 +124,7 @@ def test_a_row_that_is_not_there(row, table):
             space.traverse(row, "a")
 
 
-@pytest.mark.parametrize("name", ["xyobject", "xyobject/plain.composition", "solids", "solids_sprites2d"])
+@pytest.mark.parametrize("name", ["xyobject", "xyobject/plain.composition", "solids", "solids_dsprites"])
 def test_every_space_checks_rows_alike(name):
     """A grid, a divided dataset, a table, a pair."""
     space = benchmark_data.load(name).space

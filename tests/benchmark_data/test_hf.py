@@ -523,7 +523,7 @@ def test_without_files_records_are_equal_where_the_dataset_is(tiny_grid):
 
     other = dataclasses.replace(tiny_grid, license="Apache-2.0")
     assert transform(tiny_grid) == transform(tiny_grid) != transform(other)
-    assert transform("xysquares") == transform("xysquares") != transform("sprites2d")
+    assert transform("xysquares") == transform("xysquares") != transform("dsprites")
     assert len({transform(tiny_grid), transform(tiny_grid)}) == 1
     assert copy.deepcopy(transform(tiny_grid)) == transform(tiny_grid)
 

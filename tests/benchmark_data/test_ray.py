@@ -155,8 +155,8 @@ def command(monkeypatch, capsys, *arguments):
 
 
 def test_a_ray_of_ones_own(monkeypatch, capsys):
-    _, here, _ = command(monkeypatch, capsys, "verify", "sprites2d")
-    code, there, _ = command(monkeypatch, capsys, "verify", "sprites2d", "--ray", "local")
+    _, here, _ = command(monkeypatch, capsys, "verify", "dsprites")
+    code, there, _ = command(monkeypatch, capsys, "verify", "dsprites", "--ray", "local")
     assert code == 0
     assert " ok" in there
     assert there == here

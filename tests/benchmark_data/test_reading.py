@@ -144,7 +144,7 @@ def test_wrong_choices_are_named(tiny_family, tiny_grid):
 
 
 def test_what_travels_to_a_worker_is_little_more_than_a_name():
-    data = reading.Images("sprites2d", split="train[:90%]", fields=("image", "index"))
+    data = reading.Images("dsprites", split="train[:90%]", fields=("image", "index"))
     sent = pickle.dumps(data)
     assert len(sent) < 1000
     received = pickle.loads(sent)  # noqa: S301  what this test made
@@ -296,7 +296,7 @@ def test_readers_look_at_what_a_source_of_ones_own_gives(reader, tiny_grid):
         read()
 
 
-@pytest.mark.parametrize(("name", "divided"), [("sprites2d", "/holdout"), ("xysquares/spacing_4", ".holdout")])
+@pytest.mark.parametrize(("name", "divided"), [("dsprites", "/holdout"), ("xysquares/spacing_4", ".holdout")])
 def test_a_test_split_is_named_where_it_is(name, divided):
     dataset = benchmark_data.load(name)
     message = re.escape(f"split of {name}: expected one of train, received 'test'. {name}{divided} is the same dataset")

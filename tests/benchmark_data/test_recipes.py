@@ -42,7 +42,7 @@ def test_numpy(capsys):
     x, y = data.labels(names["together"].train, ["posX", "posY"]).T
     assert np.corrcoef(x, y)[0, 1] > 0.9
     out = capsys.readouterr().out
-    assert f"73728 to test on> {benchmark_data.split('sprites2d').digests['test'][:16]}" in out
+    assert f"73728 to test on> {benchmark_data.split('dsprites').digests['test'][:16]}" in out
 
 
 def test_every_line_of_the_first_recipe_is_one_line():

@@ -89,7 +89,7 @@ def test_the_check_can_fail():
     with pytest.raises(AssertionError, match="no command 'lst'"):
         check(["data", "lst"])
     with pytest.raises(AssertionError, match="no option --two"):
-        check(["data", "show", "sprites2d", "--two"])
+        check(["data", "show", "dsprites", "--two"])
 
 
 def test_the_readme_runs():

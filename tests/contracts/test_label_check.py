@@ -13,7 +13,7 @@ from tests.contracts import label_check
 
 def test_where_most_places_show_nothing_that_is_said_and_not_a_correlation_that_is_fine():
     """Of sprites of the greatest scale alone the mean over places moves right; five of six places hold others."""
-    base = benchmark_data.load("sprites2d")
+    base = benchmark_data.load("dsprites")
     largest = base.images(base.space.index([[0, 5, 0, 16, 16]])).astype(bool).sum()
 
     def right(images):

@@ -125,11 +125,11 @@ def test_a_binary_factor_is_scored():
 
 def test_a_transfer_pair_is_no_task_and_is_not_scored():
     """Its factors do not apply to half of its rows, so that MIG or DCI over them would be of the side, not of them."""
-    assert not any("solids_sprites2d" in t.dataset for t in protocol.tasks())
-    assert {"solids", "sprites2d"} <= {t.dataset for t in protocol.tasks()}
-    pair = protocol.task("solids_sprites2d/to_sprites2d")  # a model that was trained on it still has rows to encode
+    assert not any("solids_dsprites" in t.dataset for t in protocol.tasks())
+    assert {"solids", "dsprites"} <= {t.dataset for t in protocol.tasks()}
+    pair = protocol.task("solids_dsprites/to_dsprites")  # a model that was trained on it still has rows to encode
     assert len(pair.indices) == protocol.TRAIN + protocol.TEST
-    with pytest.raises(InvalidInput, match=r"received a transfer pair\. Encode solids or sprites2d, and score that"):
+    with pytest.raises(InvalidInput, match=r"received a transfer pair\. Encode solids or dsprites, and score that"):
         pair.labels()
 
 

@@ -51,7 +51,7 @@ class Panel(NamedTuple):
     title: str
     x: Side
     y: Side
-    similarity: str = "cka"
+    similarity: heatmap.Similarity = "cka"
     model: str = ""
 
 
@@ -79,17 +79,14 @@ SAMPLES = {"desk": 2_000, "study": 5_000}
 
 def plans(panels: Sequence[Panel]) -> dict[str, Any]:
     """Return the plans of all tiers, as arguments of `baselines.reproduction.entries.Entry`."""
-    own = _tiers.own(run.dataset for panel in panels for side in (panel.x, panel.y) for run in side.runs)
-    return {tier: _plan(_timed([_at(tier, panel, own) for panel in panels]), n) for tier, n in SAMPLES.items()}
+    return {tier: _plan(_timed([_at(tier, panel) for panel in panels]), n) for tier, n in SAMPLES.items()}
 
 
-def _at(tier: str, panel: Panel, own: bool) -> Panel:
-    """Return a tier's form of a panel, on its own dataset or on stand-ins."""
+def _at(tier: str, panel: Panel) -> Panel:
+    """Return a tier's form of a panel."""
     if tier == "study":
         return panel
-    x, y = (side._replace(runs=_tiers.of(tier, side.runs, own=own)) for side in (panel.x, panel.y))
-    if own:
-        return panel._replace(x=x, y=y)
+    x, y = (side._replace(runs=_tiers.of(tier, side.runs)) for side in (panel.x, panel.y))
     return panel._replace(title=_named(panel.title), model=_named(panel.model), x=x, y=y)
 
 
@@ -324,20 +321,11 @@ def between_vary(table: pd.DataFrame) -> Verdict:
 
     The layers of a panel are those of the same pairs of runs.
     """
-    return _between_vary(table, list(table["panel"].unique()))
-
-
-def between_vary_on_second(table: pd.DataFrame) -> Verdict:
-    """Judge the same of the second panel, which is of another dataset than the others."""
-    return _between_vary(table, [table["panel"].unique()[1]])
-
-
-def _between_vary(table: pd.DataFrame, panels: Sequence[str]) -> Verdict:
     encoder = diagonal(table, "encoder")
     between = {name: diagonal(table, name) for name in BETWEEN}
     parts = [
         verdicts.compare([encoder.loc[panel]], [means.loc[panel]], paired=True)
         for means in between.values()
-        for panel in panels
+        for panel in encoder.index
     ]
     return judged("similarity", parts, _numbers(encoder=encoder, **between))

@@ -6,15 +6,14 @@ Where an entry needs no more than the board has, its runs are the board's own (`
 ``desk`` has five seeds. What compares layers takes the papers' kinds of architecture for 1,000 steps (`of`, the sweep
 ``desk_similarity``); other models are fully connected, 128 wide, and see 3,000 steps of 64 images (`plain`).
 
-Datasets are rendered stand-ins (`STAND_INS`), but for XYSquares, which is the paper's own, and for dSprites where an
-entry looks at nothing else. Nothing rendered has faces: xyobject, whose place, size and colour vary, stands in for
-CelebA.
+XYSquares and dSprites are the papers' own; rendered datasets stand in for the others (`STAND_INS`). Nothing rendered
+has faces: xyobject, whose place, size and colour vary, stands in for CelebA.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 from typing import Any, TypeVar
 
 from baselines.config import RunConfig
@@ -25,7 +24,6 @@ from baselines.sweeps._forms import form
 R = TypeVar("R", bound=RunConfig | Transfer)
 
 STAND_INS = {
-    "dsprites": "sprites2d",
     "shapes3d": "room3d",
     "cars3d": "room3d",
     "smallnorb": "solids",
@@ -49,11 +47,11 @@ PLAIN: dict[str, Any] = {
 
 
 def stand_in(dataset: str) -> str:
-    """Return the rendered dataset that stands in for a published one.
+    """Return the rendered dataset that stands in for a published one, or the dataset itself.
 
     Example:
-        >>> stand_in("cars3d/64_lanczos"), stand_in("shapes3d_noisy/eps10"), stand_in("xysquares/spacing_8")
-        ('room3d', 'room3d_noisy/eps10', 'xysquares/spacing_8')
+        >>> stand_in("cars3d/64_lanczos"), stand_in("shapes3d_noisy/eps10"), stand_in("dsprites")
+        ('room3d', 'room3d_noisy/eps10', 'dsprites')
     """
     name, _, config = dataset.partition("/")
     if name in STAND_INS:
@@ -73,35 +71,22 @@ def plain(published: RunConfig, **changes: Any) -> RunConfig:
     return form(published, **own | PLAIN | changes)
 
 
-def own(datasets: Iterable[str]) -> bool:
-    """Return whether an entry keeps its datasets at every tier: dSprites, which is drawn here, and nothing else.
-
-    Example:
-        >>> own(["dsprites"]), own(["dsprites", "cars3d/64_lanczos"])
-        (True, False)
-    """
-    return set(datasets) == {"dsprites"}
-
-
-def of(tier: str, seeds: Sequence[R], *, own: bool = False) -> tuple[R, ...]:
+def of(tier: str, seeds: Sequence[R]) -> tuple[R, ...]:
     """Return a tier's form of a model's runs, or of transfers from them.
 
     Args:
         tier: the tier.
         seeds: the study's, one per seed.
-        own: keep their dataset (`own`).
     """
-    if tier == "study":
-        return tuple(seeds)
-    return tuple(_form(each, own) for each in seeds[:SEEDS])
+    return tuple(seeds) if tier == "study" else tuple(_form(each) for each in seeds[:SEEDS])
 
 
-def _form(full: Any, own: bool) -> Any:
-    dataset = full.dataset if own else stand_in(full.dataset)
+def _form(full: Any) -> Any:
+    dataset = stand_in(full.dataset)
     if not isinstance(full, Transfer):
         return desk_similarity.of(full, dataset)
     changes = {"steps": desk_similarity.STEPS, "snapshots": ()}
-    return dataclasses.replace(full, source=_form(full.source, own), dataset=dataset, changes=changes)
+    return dataclasses.replace(full, source=_form(full.source), dataset=dataset, changes=changes)
 
 
 def dataset(tier: str, published: str) -> str:
@@ -112,18 +97,9 @@ def dataset(tier: str, published: str) -> str:
 def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
     """Return the board's own runs of some datasets and objectives, in the order of its sweeps.
 
-    Runs on dSprites are there on its stand-in as well, on which earlier studies were made.
-
     Example:
-        >>> [(run.dataset, run.seed) for run in board({"dsprites", "sprites2d"}, {"ae"})][:6:5]
-        [('dsprites', 0), ('sprites2d', 0)]
+        >>> [(run.dataset, run.seed) for run in board({"dsprites", "room3d"}, {"ae"})][:6:5]
+        [('dsprites', 0), ('room3d', 0)]
     """
-
-    def wanted(runs: Iterable[RunConfig]) -> list[RunConfig]:
-        return [run for run in runs if run.objective in objectives and run.seed < SEEDS]
-
-    runs = wanted(desk.SWEEP)
-    own = [run for run in runs if run.dataset.startswith("dsprites") and run.dataset in datasets]
-    rendered = [dataclasses.replace(run, dataset=name) for run in runs if (name := stand_in(run.dataset)) in datasets]
-    controls = [run for run in wanted(desk_controls.CONV32) if run.dataset in datasets]
-    return (*own, *rendered, *controls)
+    runs = (*desk.SWEEP, *desk_controls.CONV32)
+    return tuple(run for run in runs if run.dataset in datasets and run.objective in objectives and run.seed < SEEDS)

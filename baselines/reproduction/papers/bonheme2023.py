@@ -10,7 +10,7 @@ The paper does not say which classifier its tables have; the claims here are jud
 authors' code has by default, and logistic regression stands beside them. They learn from the first rows of the
 leaderboard's task and are tested on its held-out rows: 10,000 and 5,000.
 
-Below study tier sprites2d and solids, room3d and xyobject are the pairs; xyobject has no faces, but an object whose
+Below study tier dSprites and solids, room3d and xyobject are the pairs; xyobject has no faces, but an object whose
 place, size and colour vary.
 """
 

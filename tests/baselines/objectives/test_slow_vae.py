@@ -113,7 +113,7 @@ def test_what_has_no_neighbours_is_refused():
 
 
 def test_on_a_real_dataset_the_rows_exist():
-    data = benchmark_data.load("sprites2d")
+    data = benchmark_data.load("dsprites")
     rows = OBJECTIVE().rows(np.arange(len(data)), data.space, 100, np.random.default_rng(0))
     assert rows.shape == (2, 100)
     assert data.rows(rows.ravel()).dtype == np.int64

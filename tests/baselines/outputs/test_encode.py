@@ -141,8 +141,8 @@ def test_codes_of_a_target_are_what_the_transfer_evaluation_reads(seeds, tmp_pat
     np.testing.assert_array_equal(found.factors, target.labels(rows))
     for command, message in (
         (
-            f"encode {run.folder} --dataset sprites2d --into {path}",
-            r"images of sprites2d: expected shape \(64, 64, 3\)",
+            f"encode {run.folder} --dataset dsprites --into {path}",
+            r"images of dsprites: expected shape \(64, 64, 3\)",
         ),
         (f"encode {run.folder} --dataset {target.id}", "--dataset takes one run, and --into FILE.npz."),
         (f"encode {run.folder} {run.folder} --dataset {target.id} --into {path}", "--dataset takes one run"),

@@ -40,7 +40,7 @@ def test_losses_with_every_term(tiny, tmp_path, monkeypatch):
 
 
 def test_one_channel_and_a_deterministic_code(tiny, tmp_path):
-    run = train(tiny(dataset="sprites2d", objective="ae", hyperparameters={}, steps=0, snapshots=[]), tmp_path / "run")
+    run = train(tiny(dataset="dsprites", objective="ae", hyperparameters={}, steps=0, snapshots=[]), tmp_path / "run")
     assert [p.name for p in pictures.draw_all(run)] == ["traversals.png", "traversals.gif", "reconstructions.png"]
     with pytest.raises(InvalidInput, match="expected a run with a history, received no steps"):
         pictures.losses(run)

@@ -397,7 +397,7 @@ def test_a_control_has_a_row_and_a_verdict_of_its_own(tmp_path):
     rows = rows_of(pages.report(tmp_path), "fig1")
     assert [(row[0], row[-1]) for row in rows] == [
         ("C.", "**replicated**"),
-        ("With a control. (control)", "no significant difference"),
+        ("With a control. (our control)", "no significant difference"),
     ]
     counted = "\n".join(pages.counts(tmp_path))
     assert "| of the papers | 1 | 1 | 1 replicated |" in counted

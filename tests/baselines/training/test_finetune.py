@@ -146,12 +146,12 @@ def test_the_record_says_what_was_transferred_and_a_plain_run_does_not(trained, 
 
 
 def test_training_rows_of_a_split():
-    pair = load("solids_sprites2d/to_sprites2d")
+    pair = load("solids_dsprites/to_dsprites")
     rows = training_rows(pair, 0.5, "target_train")
     split = pair.splits["target_train"]
     assert len(rows) == len(set(rows.tolist())) == len(split) // 2
     assert split.start <= rows.min() < rows.max() < split.stop
-    with pytest.raises(UnknownName, match=r"split of solids_sprites2d/to_sprites2d: .* Did you mean 'target_train'"):
+    with pytest.raises(UnknownName, match=r"split of solids_dsprites/to_dsprites: .* Did you mean 'target_train'"):
         training_rows(pair, 0.5, "target_trian")
 
 
@@ -168,7 +168,7 @@ def test_what_cannot_be_started_from(trained, tiny, tmp_path):
     for changes, message in (
         ({"latents": 4}, "latents of .*: expected 4, received 3"),
         ({"architecture_parameters": {"width": 9}}, "architecture_parameters of .*: expected"),
-        ({"dataset": "sprites2d"}, r"image shape of .*: expected \(64, 64, 1\), received \(64, 64, 3\)"),
+        ({"dataset": "dsprites"}, r"image shape of .*: expected \(64, 64, 1\), received \(64, 64, 3\)"),
         ({"start_weights": "0" * 64}, "weights of .*: expected 000"),
     ):
         with pytest.raises(InvalidInput, match=message):

@@ -239,11 +239,11 @@ def test_hidden_tables_are_left_alone_and_capitals_are_read(folder):
 
 
 def test_a_folder_with_a_published_name_is_told_what_works(folder):
-    taken = folder.rename(folder.with_name("sprites2d"))
-    with pytest.raises(InvalidInput, match=r"no published .* name, received 'sprites2d'\. Rename the f") as raised:
+    taken = folder.rename(folder.with_name("dsprites"))
+    with pytest.raises(InvalidInput, match=r"no published .* name, received 'dsprites'\. Rename the f") as raised:
         from_folder(taken)
-    assert eval(str(raised.value).partition("in Python: ")[2], {"from_folder": from_folder}).id == "my_sprites2d"
-    assert from_folder(taken.rename(taken.with_name("my_sprites2d"))).id == "my_sprites2d"
+    assert eval(str(raised.value).partition("in Python: ")[2], {"from_folder": from_folder}).id == "my_dsprites"
+    assert from_folder(taken.rename(taken.with_name("my_dsprites"))).id == "my_dsprites"
 
 
 def test_a_folder_of_colours(folder):
@@ -280,7 +280,7 @@ def test_folders_that_will_not_do(folder):
     with pytest.raises(DamagedFile, match=r"labels\.csv: expected a PNG or JPEG picture, received cannot identify"):
         from_folder(folder)
     with pytest.raises(InvalidInput, match="no published dataset's name"):
-        from_folder(folder, "sprites2d")
+        from_folder(folder, "dsprites")
 
 
 def test_a_name_or_a_folder(folder):

@@ -44,7 +44,7 @@ def test_contact_sheet_shows_different_rows_of_the_dataset():
 
 
 def test_traversals_show_every_value_of_a_small_factor():
-    dataset = benchmark_data.load("sprites2d")
+    dataset = benchmark_data.load("dsprites")
     row = 123_456
     picture = contact_sheets.traversals(dataset, row=row, columns=6)
     width = picture.width - 6 * 68
@@ -55,7 +55,7 @@ def test_traversals_show_every_value_of_a_small_factor():
 
 
 def test_traversals_end_with_the_last_value():
-    dataset = benchmark_data.load("sprites2d")
+    dataset = benchmark_data.load("dsprites")
     picture = contact_sheets.traversals(dataset, row=7, columns=4)
     last = dataset.images(dataset.space.traverse(7, "posY")[-1:])[0]
     assert np.array_equal(tile(picture, picture.width - 68, 4 + 4 * 84)[..., :1], last)
@@ -109,7 +109,7 @@ def test_a_small_dataset_fills_what_it_can():
 
 
 def test_sheet_holds_both():
-    dataset = benchmark_data.load("sprites2d")
+    dataset = benchmark_data.load("dsprites")
     whole = contact_sheets.sheet(dataset)
     below = np.asarray(contact_sheets.traversals(dataset))
     assert np.array_equal(np.asarray(whole)[-16 - len(below) : -16, : below.shape[1]], below)

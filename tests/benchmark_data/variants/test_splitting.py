@@ -25,7 +25,7 @@ def divided():
 
 
 def test_one_line_gives_nine_tenths_and_one_tenth():
-    found = benchmark_data.split("sprites2d")
+    found = benchmark_data.split("dsprites")
     assert (found.name, len(found.train), len(found.test)) == ("holdout", 663_552, 73_728)
     assert sorted(np.concatenate([found.train, found.test])) == list(range(737_280))
 
@@ -54,10 +54,10 @@ def test_a_divided_dataset_has_the_pixels_and_labels_of_its_base(divided):
 
 def test_names_of_divided_datasets():
     assert benchmark_data.load("xysquares/composition").id == "xysquares/spacing_8.composition"
-    assert benchmark_data.load("sprites2d/random.seed_2").id == "sprites2d/random.seed_2"
-    assert benchmark_data.load("sprites2d/correlated.posX-posY-0.1").id == "sprites2d/correlated.posx-posy-0.1"
-    assert benchmark_data.split("sprites2d", "random.seed_2").digests == (
-        benchmark_data.split("sprites2d", "random", seed=2).digests
+    assert benchmark_data.load("dsprites/random.seed_2").id == "dsprites/random.seed_2"
+    assert benchmark_data.load("dsprites/correlated.posX-posY-0.1").id == "dsprites/correlated.posx-posy-0.1"
+    assert benchmark_data.split("dsprites", "random.seed_2").digests == (
+        benchmark_data.split("dsprites", "random", seed=2).digests
     )
 
 
@@ -85,11 +85,11 @@ def test_ones_own_images_are_divided_too():
 @pytest.mark.parametrize(
     ("dataset", "split", "message"),
     [
-        ("sprites2d", "compositon", r"split rule: expected one of .* Did you mean 'composition'\?"),
-        ("sprites2d", "composition.a", r"split rule 'composition': expected no variant, received 'a'\. Write just"),
-        ("sprites2d", "recombination", r"variant of split rule 'recombination': expected one of extrapolation, to_el"),
+        ("dsprites", "compositon", r"split rule: expected one of .* Did you mean 'composition'\?"),
+        ("dsprites", "composition.a", r"split rule 'composition': expected no variant, received 'a'\. Write just"),
+        ("dsprites", "recombination", r"variant of split rule 'recombination': expected one of extrapolation, to_el"),
         ("celeba", "extrapolation", r"expected a dataset that is a full grid .* Rules for any dataset: holdout and"),
-        ("sprites2d", "random.seed_9999999999999999999", r"seed of split .* expected an integer in \[0, 2\*\*63\)"),
+        ("dsprites", "random.seed_9999999999999999999", r"seed of split .* expected an integer in \[0, 2\*\*63\)"),
     ],
 )
 def test_a_wrong_split(dataset, split, message):
@@ -106,10 +106,8 @@ def test_a_seed_is_a_whole_number():
 
 
 def test_a_dataset_without_configs_lists_the_rules():
-    with pytest.raises(
-        UnknownName, match=r"config of sprites2d: expected one of composition, .* Did you mean 'random'"
-    ):
-        benchmark_data.load("sprites2d/randm")
+    with pytest.raises(UnknownName, match=r"config of dsprites: expected one of composition, .* Did you mean 'random'"):
+        benchmark_data.load("dsprites/randm")
 
 
 def test_a_divided_dataset_is_not_divided_again(divided, monkeypatch, capsys):
@@ -137,19 +135,19 @@ def test_splits_of_a_table_are_those_that_need_no_grid():
 @pytest.mark.parametrize(
     ("text", "settled"),
     [
-        ("", ("sprites2d", "")),
-        ("train", ("sprites2d", "train")),
-        ("composition", ("sprites2d/composition", "train")),
-        ("recombination.to_range:test", ("sprites2d/recombination.to_range", "test")),
+        ("", ("dsprites", "")),
+        ("train", ("dsprites", "train")),
+        ("composition", ("dsprites/composition", "train")),
+        ("recombination.to_range:test", ("dsprites/recombination.to_range", "test")),
     ],
 )
 def test_a_rule_and_a_part_of_it(text, settled):
-    assert splitting.settled("sprites2d", text) == settled
+    assert splitting.settled("dsprites", text) == settled
 
 
 def test_a_variant_behind_a_colon_is_told_where_it_belongs():
     with pytest.raises(InvalidInput, match=r"received 'posX,posY'. A rule's variant follows a full stop, such as"):
-        splitting.settled("sprites2d", "correlated:posX,posY")
+        splitting.settled("dsprites", "correlated:posX,posY")
 
 
 def test_records_of_tfds(divided):

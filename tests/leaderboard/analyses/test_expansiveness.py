@@ -111,8 +111,8 @@ def figure_4():
 
 
 def test_where_the_ends_of_a_circle_are_one_value_both_neighbours_are_beside_it():
-    """Orientations 0 and 39 of sprites2d are one angle: up and down from either lead to 1 and 38."""
-    base = benchmark_data.load("sprites2d")
+    """Orientations 0 and 39 of dsprites are one angle: up and down from either lead to 1 and 38."""
+    base = benchmark_data.load("dsprites")
     shape, scale, places = 0, 5, [16, 16]
     rows = base.space.index([[shape, scale, orientation, *places] for orientation in (0, 39, 1, 38)])
     images, _ = expansiveness.neighbours(base, rows[:2], "orientation")

@@ -89,8 +89,8 @@ def test_a_tenth_of_the_dataset_is_held_out_whichever_rows_are_encoded():
 
 
 def test_the_division_is_that_of_the_transfer_pairs():
-    side = pairs.sides(benchmark_data.load("solids_sprites2d/to_solids"))["target"]
-    rows = benchmark_data.load("solids_sprites2d/to_solids").source.extra("row", np.array(side.test))
+    side = pairs.sides(benchmark_data.load("solids_dsprites/to_solids"))["target"]
+    rows = benchmark_data.load("solids_dsprites/to_solids").source.extra("row", np.array(side.test))
     assert np.array_equal(np.sort(rows), np.flatnonzero(transfer_accuracy.held_out(range(112_791), 112_791)))
 
 
@@ -170,7 +170,7 @@ def test_table_1_averages_labels_then_seeds():
     found = transfer_accuracy.averages(table)
     assert found.test.tolist() == pytest.approx([0.5])
     assert found.deviation.tolist() == pytest.approx([0.2])
-    assert transfer_accuracy.averages(table.assign(target="sprites2d")).target.tolist() == ["sprites2d"]
+    assert transfer_accuracy.averages(table.assign(target="dsprites")).target.tolist() == ["dsprites"]
 
 
 def test_appendix_a_has_a_column_per_label(table):

@@ -1,0 +1,8 @@
+"""dSprites under a pattern that moves with a further factor: see `benchmark_data.variants.perturbation`."""
+
+from __future__ import annotations
+
+from benchmark_data.datasets import dsprites
+from benchmark_data.variants import perturbation
+
+DATASET = perturbation.patterned(dsprites.DATASET)
