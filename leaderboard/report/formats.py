@@ -92,8 +92,9 @@ def span(place: rank_intervals.Place | None) -> str:
 NOTE = (
     f"Mean over seeds and its 95% interval (Student's t, from {intervals.SEEDS} seeds on). Methods "
     f"with at least {protocol.SEEDS} seeds are ranked within their group by the score of the first column, references "
-    "excepted; in parentheses the ranks that the significant differences leave possible (Welch's test, Holm over all "
-    "pairs of the group)."
+    "excepted. In parentheses are the best and the worst rank that the tests leave open: only significantly better "
+    "methods are ahead of the best, only significantly worse ones behind the worst (Welch's test, Holm over all pairs "
+    "of the group)."
 )
 
 

@@ -165,12 +165,9 @@ class Table:
         said = [f"Not ranked ({note}): {_named(titles)}. {_remedy(note)}" for note, titles in why.items()]
         if self.dataset == "xysquares/spacing_1" and any(row.result.method == "pca" for row in self.rows):
             said.append(PCA)
-        others = [f"{_named(titles)} ({tier})" for tier, titles in self.elsewhere.items()]
+        others = [f"Scored only in another tier, {tier}: {_named(titles)}." for tier, titles in self.elsewhere.items()]
         if others:
-            said.append(
-                f"Scored in other tiers only: {'; '.join(others)}. To be ranked here, a method needs runs of tier "
-                f"{self.tier}."
-            )
+            said.append(f"{' '.join(others)} To be ranked here, a method needs runs of tier {self.tier}.")
         return said
 
 
@@ -183,7 +180,7 @@ PCA = (
 def _named(titles: Sequence[str], most: int = 8) -> str:
     """Name some methods, and count those beyond ``most``."""
     more = f" and {len(titles) - most} more" if len(titles) > most else ""
-    return ", ".join(titles[:most]) + more
+    return "; ".join(titles[:most]) + more
 
 
 def _remedy(note: str) -> str:

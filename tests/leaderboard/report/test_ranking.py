@@ -357,9 +357,9 @@ def test_a_table_says_who_is_not_in_it_and_what_to_do():
         "Not ranked (marked: encoder_disagrees): perfect. Put its encoder in ONNX next to the codes: `offaxis board "
         "verify` runs it on fresh rows and clears it.",
         "Not ranked (in quarantine: saw the labels): held. Those who keep the board can lift it.",
-        "Scored in other tiers only: other (desk). To be ranked here, a method needs runs of tier smoke.",
+        "Scored only in another tier, desk: other. To be ranked here, a method needs runs of tier smoke.",
     ]
-    assert desk.notes[-1].startswith("Scored in other tiers only: m, perfect, held (smoke).")
+    assert desk.notes[-1].startswith("Scored only in another tier, smoke: m; perfect; held.")
     for note in smoke.notes:
         assert formats.escaped(note) in formats.markdown(smoke)
 
