@@ -381,8 +381,8 @@ def test_the_page_is_made_of_the_folders(tmp_path):
     assert rows_of("\n".join(pages.main_results(tmp_path)), "fig4") == [], "without links"
     *_, shown, _, corrected = pages.main_results(tmp_path)
     assert shown.endswith("| **replicated** |")
-    assert "over all 2 tests in [reproduction](docs/reproduction.md), 1 of the 1 tests above remain" in corrected
-    assert corrected.endswith(" 1 of the 1 tests above remain significant; 1 others do.")
+    assert "over all 2 tests in [reproduction](docs/reproduction.md), 1 of the 1 p-values above remain" in corrected
+    assert corrected.endswith(" 1 of the 1 p-values above remain significant; 1 others do.")
 
 
 def test_only_a_papers_own_data_contradict_it(tmp_path):

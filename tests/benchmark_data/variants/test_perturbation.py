@@ -144,7 +144,7 @@ def test_squeezed_is_the_room_with_nothing_in_it(base, epsilon):
         assert np.abs(changed.astype(int) - squeezed).max() <= 255 * epsilon + 1
 
 
-@pytest.mark.parametrize("base", ["sprites2d", "room3d"])
+@pytest.mark.parametrize("base", ["dsprites", "room3d"])
 def test_s_as_a_factor_is_independent_of_the_others_and_moves_the_pattern(base):
     original, dataset = benchmark_data.load(base), benchmark_data.load(f"{base}_patterned", epsilon=0.1)
     assert dataset.space.names == (*original.space.names, "s")
