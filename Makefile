@@ -6,9 +6,6 @@ BIN := $(VENV)/bin
 # A file's tests share what they set up. Files come in order, so that the many short ones at the end fill every core.
 SIDE_BY_SIDE := --dist loadfile --no-loadscope-reorder
 
-# One more than processors: some wait for programs that they have started.
-WORKERS = $(shell $(PYTHON) -c 'import os; print(1 + os.cpu_count())')
-
 # Programs that tests start share what one of them has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -37,7 +34,7 @@ check: lint
 	$(BIN)/pytest --light --numprocesses 2 $(SIDE_BY_SIDE)
 
 test: lint
-	$(BIN)/pytest --numprocesses $(WORKERS) $(SIDE_BY_SIDE)
+	$(BIN)/pytest --numprocesses auto $(SIDE_BY_SIDE)
 
 # With what `make test` leaves out because it takes long, such as clusters of two machines.
 whole: setup
