@@ -137,7 +137,7 @@ def main_results(folder: Path) -> list[str]:
     return [
         *lines,
         "",
-        f"After Holm's correction over all {tests} tests in "
+        f"Verdicts are unadjusted: after Holm's correction over all {tests} tests in "
         f"[reproduction](docs/reproduction.md), {sum(above) or 'none'} of the {len(above)} p-values above remain "
         f"significant; {len(kept) - sum(above)} others do.",
     ]

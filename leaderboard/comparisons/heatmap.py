@@ -233,12 +233,14 @@ def draw(
         title: a title above all.
 
     Raises:
-        InvalidInput: no table, or the file cannot be written.
+        InvalidInput: no table, several with one ``half``, or the file cannot be written.
         MissingExtra: matplotlib is not installed.
     """
     frames = dict(frame) if isinstance(frame, Mapping) else {"": frame}
     if not frames:
         raise InvalidInput("frames: expected at least one table, received none.")
+    if half is not None and len(frames) > 1:
+        raise InvalidInput(f"half: expected the intervals of one table, received {len(frames)} tables.")
     rows, columns = (max(f.shape[axis] for f in frames.values()) for axis in (0, 1))
     across = min(len(frames), ACROSS)
     down = math.ceil(len(frames) / across)

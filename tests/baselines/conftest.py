@@ -59,7 +59,7 @@ def in_this_process(monkeypatch):
 def some_objectives(request):
     """Some objectives, for tests that compile programs for each of them; with ``--whole`` all.
 
-    One with a network of its own, and one without a decoder.
+    One with a network of its own, one on pairs, one without a decoder and one on labels.
     """
-    some = ["factor_vae", "lejepa"]
+    some = ["factor_vae", "ada_gvae", "lejepa", "classifier"]
     return list(objectives.names()) if request.config.getoption("--whole") else some

@@ -154,6 +154,8 @@ def test_intervals_over_seeds_are_students_and_stand_in_the_picture(tmp_path):
     read = {path.stem: path.read_bytes() for path in tmp_path.iterdir()}
     assert read["with"] != read["without"]
     assert read["of_one"] == read["one"]
+    with pytest.raises(InvalidInput, match="half: expected the intervals of one table, received 2 tables"):
+        heatmap.draw({"a": frame, "b": frame}, tmp_path / "two.png", half=half)
 
 
 def test_tables_come_back_from_csv_and_parquet(tmp_path):
