@@ -13,7 +13,7 @@ has faces: xyobject, whose place, size and colour vary, stands in for CelebA.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from typing import Any, TypeVar
 
 from baselines.config import RunConfig
@@ -94,12 +94,20 @@ def dataset(tier: str, published: str) -> str:
     return published if tier == "study" else stand_in(published)
 
 
-def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
+def board(datasets: Collection[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
     """Return the board's own runs of some datasets and objectives, in the order of its sweeps.
 
+    Those on sprites2d, on which earlier studies are, are the board's on dSprites, moved.
+
     Example:
-        >>> [(run.dataset, run.seed) for run in board({"dsprites", "room3d"}, {"ae"})][:6:5]
-        [('dsprites', 0), ('room3d', 0)]
+        >>> [(run.dataset, run.seed) for run in board({"sprites2d", "room3d"}, {"ae"})][:6:5]
+        [('sprites2d', 0), ('room3d', 0)]
     """
+    moved = {name.replace("sprites2d", "dsprites"): name for name in datasets}
+    names = moved | {name: name for name in datasets}
     runs = (*desk.SWEEP, *desk_controls.CONV32)
-    return tuple(run for run in runs if run.dataset in datasets and run.objective in objectives and run.seed < SEEDS)
+    return tuple(
+        dataclasses.replace(run, dataset=names[run.dataset])
+        for run in runs
+        if run.dataset in names and run.objective in objectives and run.seed < SEEDS
+    )

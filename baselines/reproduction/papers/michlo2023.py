@@ -15,7 +15,6 @@ dSprites, and at study tier on room3d, too.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Iterable, Mapping
@@ -213,13 +212,10 @@ BLUR = tuple(
 
 _BOTH = ("beta_vae", "ada_gvae")
 _LADDER = tuple(f"xysquares/spacing_{n}" for n in (8, 4, 2, 1))
-_DESK_LADDER, _DESK_ENDS = (_tiers.board(datasets, _BOTH) for datasets in (_LADDER, (_LADDER[0], _LADDER[-1])))
-_DESK_BENCHMARK = tuple(
-    dataclasses.replace(run, dataset="sprites2d") if run.dataset == "dsprites" else run
-    for run in _tiers.board(("dsprites", "room3d", "xysquares/spacing_8"), _BOTH)
+_DESK_LADDER, _DESK_ENDS, _DESK_BENCHMARK = (
+    _tiers.board(datasets, _BOTH)
+    for datasets in (_LADDER, (_LADDER[0], _LADDER[-1]), ("sprites2d", "room3d", "xysquares/spacing_8"))
 )
-"""Made on sprites2d, the earlier drawing of dSprites."""
-
 _DESK_LEVELS = _tiers.board(("room3d",), ("beta_vae",))
 _DESK_FAILS = _tiers.board(("xysquares/spacing_8",), ("beta_vae",))[0]
 _DESK_BLUR = tuple(

@@ -155,21 +155,13 @@ def table_plans(
         seeds: at desk tier, as many as the board's or a multiple.
     """
     published = runs(variants, objectives, bases)
-    board = _board(desk, objectives)
+    board = _tiers.board(desk, objectives)
     more = seeds[:: _tiers.SEEDS]
     made = {
         "desk": longer((dataclasses.replace(run, seed=run.seed + first) for first in more for run in board), times),
         "study": longer(published, times),
     }
     return {tier: plan(tier, [(1.0, configs)]) for tier, configs in made.items()}
-
-
-def _board(datasets: tuple[str, ...], objectives: tuple[str, ...]) -> tuple[RunConfig, ...]:
-    """Return the board's runs, moved from dSprites to sprites2d where that is asked for: earlier studies are on it."""
-    own = {name.replace("sprites2d", "dsprites") for name in datasets}
-    runs = _tiers.board(own.union(datasets), objectives)
-    names = [run.dataset if run.dataset in datasets else f"sprites2d{run.dataset[8:]}" for run in runs]
-    return tuple(dataclasses.replace(run, dataset=name) for run, name in zip(runs, names, strict=True))
 
 
 def longer(configs: Iterable[RunConfig], times: int) -> tuple[RunConfig, ...]:
@@ -185,7 +177,7 @@ def longer(configs: Iterable[RunConfig], times: int) -> tuple[RunConfig, ...]:
 def _tuned() -> dict[str, Any]:
     """Return the plans that seek the strength of a β-VAE for noisy dSprites."""
     made = {
-        "desk": _board(("sprites2d", f"sprites2d{NOISY}"), ("beta_vae",)),
+        "desk": _tiers.board(("sprites2d", f"sprites2d{NOISY}"), ("beta_vae",)),
         "study": runs(("", NOISY), ("beta_vae",), {"dsprites"}),
     }
     plans = {}
@@ -222,7 +214,7 @@ def _strengths() -> dict[str, Any]:
     """
     published = runs(("", LEARNED), VAES)
     made = {
-        "desk": _board(("sprites2d", f"sprites2d{LEARNED}"), _STRONGEST),
+        "desk": _tiers.board(("sprites2d", f"sprites2d{LEARNED}"), _STRONGEST),
         "study": published,
     }
     samples = {"desk": 1_000, "study": 5_000}
