@@ -115,7 +115,7 @@ class Encoder:
         """
         if not self._torch:
             raise InvalidInput("Only PyTorch modules are exported.")
-        needs("the export of an encoder", "onnx", "onnx", "onnxscript")
+        needs("the export of an encoder", "", "onnx", "onnxscript")
         torch = sys.modules["torch"]
         encode, layout, scaled = self._encode, self.input[-3:], self.input.startswith("float32")
 

@@ -11,17 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import rich.console
 import rich.progress
 from numpy.typing import NDArray
 
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, needs
 from benchmark_data.factors import Indices
-from benchmark_data.files import written_atomically
+from benchmark_data.files import read_json, write_json, written_atomically
 from leaderboard import encoding, protocol
 from leaderboard.arrays import check_codes
 from leaderboard.encoding import Input
 from leaderboard.reading import encoders, units
 from leaderboard.record import About, Budget, RunRecord, Supervision
+from leaderboard.schema import problems, pydantic
 from leaderboard.scoring import candidates, measure, submission
 from leaderboard.scoring.candidates import Candidate
 from leaderboard.store import intervals, results, results_tree, verdicts
@@ -81,7 +83,8 @@ def evaluate(
         The scores, which print as a table.
 
     Raises:
-        InvalidInput: an encoder does not return codes, or a metric cannot be computed from them.
+        InvalidInput: an encoder does not return codes, a metric cannot be computed from them, or an argument is not as
+            said here. What is wrong with a name or a number is found before anything is encoded.
         UnknownName: there is no such task, tier or metric.
 
     Example:
@@ -91,19 +94,30 @@ def evaluate(
     """
     needs("leaderboard.evaluate", "board", "pandas", "pydantic")
     all_encoders = list(encode) if isinstance(encode, list | tuple) else [encode]
-    names = [tasks] if isinstance(tasks, str) else list(tasks)
+    names = list(tasks) if isinstance(tasks, list | tuple) else [tasks]
+    for one in names:
+        protocol.check_name(one)
+    chosen = [protocol.task(one) for one in names]
     numbers = list(range(len(all_encoders)) if seeds is None else seeds)
-    if not all_encoders or not names or len(numbers) != len(all_encoders):
+    if not all_encoders or not chosen or len(numbers) != len(all_encoders):
         raise InvalidInput("evaluate takes at least one encoder, one task, and one seed for each encoder.")
     protocol.tier(tier)
+    measure.named(list(metrics or ()))
     sources = [_Source(one, input, batch_size) for one in all_encoders]
+    seeded = list(zip(numbers, sources, strict=True))
+    records = [[source.record(task, name, seed, steps, supervision, pca) for seed, source in seeded] for task in chosen]
     rows = []
-    with rich.progress.Progress(transient=True, disable=not progress) as bars:
-        for task in map(protocol.task, names):
+    with rich.progress.Progress(
+        console=rich.console.Console(stderr=True), transient=True, disable=not progress
+    ) as bars:
+        for task, of_task in zip(chosen, records, strict=True):
             bar = bars.add_task(task.dataset, total=len(sources) * len(task.indices))
-            for seed, source in zip(numbers, sources, strict=True):
-                known = source.record(task, name, seed, steps, supervision, pca)
-                given = source.encode(task, functools.partial(bars.advance, bar))
+            for (seed, source), known in zip(seeded, of_task, strict=True):
+                try:
+                    given = source.encode(task, functools.partial(bars.advance, bar))
+                except Exception as error:
+                    error.add_note(f"While {name} encoded {task.dataset}, images {task.load().image_shape}.")
+                    raise
                 if pca is not None:
                     given = _components(given, pca, len(task.train))
                 codes = check_codes(units.reduced(given, name), name).astype(np.float32)
@@ -136,18 +150,21 @@ class _Source:
         if self.run:
             return self.run.record.model_copy(update={"method": name, "dataset": task.dataset})
         version, digest = candidates.dataset_digest(task.dataset)
-        return RunRecord(
-            method=name,
-            supervision=supervision,
-            selection="none",
-            hyperparameters={} if pca is None else {"pca": pca},
-            versions={},
-            dataset=task.dataset,
-            dataset_version=version,
-            dataset_digest=digest,
-            seed=seed,
-            budget=Budget(steps=steps, images=0, seconds=0.0, device=self.call.device if self.call else ""),
-        )
+        try:
+            return RunRecord(
+                method=name,
+                supervision=supervision,
+                selection="none",
+                hyperparameters={} if pca is None else {"pca": pca},
+                versions={},
+                dataset=task.dataset,
+                dataset_version=version,
+                dataset_digest=digest,
+                seed=seed,
+                budget=Budget(steps=steps, images=0, seconds=0.0, device=self.call.device if self.call else ""),
+            )
+        except pydantic.ValidationError as error:
+            raise InvalidInput(str(problems(error, "evaluate", RunRecord)[0])) from None
 
     def encode(self, task: protocol.Task, progress: Callable[[int], None] = lambda done: None) -> NDArray[Any]:
         """Return the codes of a task's rows, (n, L) or (n, K, d)."""
@@ -316,8 +333,22 @@ class Evaluation:
             InvalidInput: the folder exists or cannot be written.
         """
         seeds = sorted({row.candidate.record.seed for row in self.rows})
-        missing = [f"{submission.FILE}: fill in authors, license, supervision, versions and the budget of each seed."]
-        submission.init(folder, self.name, self._tasks, tier=self.tier, seeds=len(seeds))
+        first = self.rows[0].candidate
+        missing = [
+            f"{submission.FILE}: fill in authors, license, versions and the budget of each seed, of which steps are "
+            f"filled in; check supervision, {first.record.supervision}."
+        ]
+        form = submission.init(folder, self.name, self._tasks, tier=self.tier, seeds=len(seeds))
+        stated = read_json(form)
+        stated["about"]["description"] = first.about.description
+        stated |= {"supervision": first.record.supervision, "hyperparameters": first.record.hyperparameters}
+        for row in self.rows:
+            known = row.candidate.record
+            stated["tasks"][known.dataset]["seeds"][seeds.index(known.seed)] |= {
+                "seed": known.seed,
+                "budget": known.budget.model_dump(),
+            }
+        write_json(form, stated)
         unexported: dict[str, None] = {}
         for row in self.rows:
             known = row.candidate.record

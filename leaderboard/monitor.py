@@ -51,6 +51,7 @@ class Monitor:
         input: Input | None = None,
         batch_size: int = 256,
     ) -> None:
+        protocol.check_name(task)
         rows = protocol.task(task)
         for name, wanted, there in zip(("train", "test"), samples, (rows.train, rows.test), strict=True):
             if not 0 < wanted <= len(there):

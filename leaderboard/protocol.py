@@ -256,6 +256,19 @@ def seed(task_id: str) -> int:
     return int.from_bytes(hashlib.sha256(f"offaxis:{task_id}".encode()).digest()[:8], "big")
 
 
+def check_name(task: object) -> None:
+    """Refuse what is no name of a task, such as a dataset of one's own.
+
+    Raises:
+        InvalidInput: it is none; the message says what scores codes of such a dataset.
+    """
+    if not isinstance(task, str):
+        raise InvalidInput(
+            f"task: expected the name of a dataset, such as 'xysquares/spacing_8', received {type(task).__name__}. "
+            "Codes of a dataset of your own are scored with: offaxis board score CODES --dataset FOLDER"
+        )
+
+
 @functools.cache
 def task(name: str) -> Task:
     """Return a task by name.

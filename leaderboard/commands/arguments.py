@@ -41,11 +41,21 @@ def published(datasets: Iterable[str] | None = None) -> list[Result]:
 
 
 def published_with(found: Sequence[Result]) -> list[Result]:
-    """Read the published results of the tasks of some results, but for methods that these have themselves."""
-    own = {(result.task, result.method) for result in found}
-    tasks = {result.task for result in found}
-    board = published(result.dataset for result in found)
-    return [result for result in board if result.task in tasks and (result.task, result.method) not in own]
+    """Read the published results of the tasks of some results, but for those results themselves.
+
+    Other runs of a method that these have, too, are named ``…_published``.
+    """
+    own = {(result.task, result.method): result.runs for result in found}
+    tasks, board = {result.task for result in found}, []
+    for result in published(result.dataset for result in found):
+        ours = own.get((result.task, result.method))
+        if result.task not in tasks or (ours and all(run in result.runs for run in ours)):
+            continue
+        about = result.about.model_copy(update={"title": f"{result.title} (published)"})
+        board.append(
+            result.model_copy(update={"method": f"{result.method}_published", "about": about}) if ours else result
+        )
+    return board
 
 
 def by_tier(found: Sequence[Result], others: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:

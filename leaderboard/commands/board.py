@@ -84,7 +84,7 @@ def compare(
         typer.Option(
             "--results",
             metavar="RESULTS",
-            help="A results tree. Repeat it to compare methods of several.",
+            help="Your results tree, next to the published rows of its tasks. Repeatable.",
             show_default="the published results",
         ),
     ] = None,
@@ -98,6 +98,8 @@ def compare(
 
     check_ending("--to", to, ".csv")
     found = [result for root in roots or [PUBLISHED] for result in results_tree.read_all(there(root))]
+    if PUBLISHED.resolve() not in {root.resolve() for root in roots or [PUBLISHED]}:
+        found += published_with(found)
     boards = ranking.tables(found)
     first, second = (pairwise.method(boards, name) for name in (first, second))
     chosen = ranking.chosen({board.task for board in boards}, task)

@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
+import benchmark_data
 import leaderboard
 from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard import protocol
@@ -35,7 +36,9 @@ def blurred(seed):
 
 @pytest.fixture(scope="module")
 def solved():
-    return leaderboard.evaluate(squares, TASK, name="squares", tier="smoke", progress=False)
+    return leaderboard.evaluate(
+        squares, TASK, name="squares", tier="smoke", steps=33, about="reads the squares", progress=False
+    )
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +71,7 @@ def test_an_encoder_that_solves_a_task_keeps_its_place(solved, tree):
     line = solved.compare("sums", published=tree).set_index("score").loc["mig"]
     assert line["verdict"] == "significantly higher"
     assert line["difference"] == pytest.approx(line["squares"] - line["sums"])
-    assert (line["n"], line["n_other"], line["steps"], line["steps_other"]) == (1, 5, 0, 7)
+    assert (line["n"], line["n_other"], line["steps"], line["steps_other"]) == (1, 5, 33, 7)
     assert line["low"] < line["difference"] < line["high"]
 
 
@@ -118,7 +121,10 @@ def test_a_submission_is_whole_but_for_what_is_said(solved, tmp_path):
     assert [line.partition(":")[0] for line in missing] == ["submission.json", "encoder", "seeds"]
     file = tmp_path / "handed_in" / "submission.json"
     content = json.loads(file.read_text("utf-8"))
-    content |= {"supervision": "unsupervised", "versions": {"numpy": "2"}}
+    assert content["supervision"] == "unsupervised"
+    assert content["about"]["description"] == "reads the squares"
+    assert [seed["budget"]["steps"] for seed in content["tasks"][TASK]["seeds"]] == [33]
+    content |= {"versions": {"numpy": "2"}}
     content["about"] |= {"authors": "A. Author", "license": "MIT"}
     for seed in content["tasks"][TASK]["seeds"]:
         seed["budget"]["device"] = "cpu"
@@ -160,10 +166,33 @@ def test_bad_arguments_are_refused(arguments, message):
         leaderboard.evaluate(**({"encode": squares, "tasks": TASK, "progress": False} | arguments))
 
 
-def test_unknown_names_are_refused():
-    for arguments in ({"tasks": "xysquare"}, {"tier": "table"}, {"metrics": ["migg"]}):
-        with pytest.raises(UnknownName):
-            leaderboard.evaluate(**({"encode": squares, "tasks": TASK, "progress": False} | arguments))
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"tasks": [TASK, "xysquare"]}, UnknownName, "Did you mean 'xysquares'"),
+        ({"tasks": benchmark_data.load(TASK)}, InvalidInput, "task: expected the name of a dataset, .* Dataset"),
+        ({"tier": "table"}, UnknownName, "tier"),
+        ({"metrics": ["migg"]}, UnknownName, "Did you mean 'mig'"),
+        ({"name": "My Net"}, InvalidInput, "method: .*received 'My Net'"),
+        ({"supervision": "semi"}, InvalidInput, "supervision: .*received 'semi'"),
+        ({"steps": -3}, InvalidInput, "budget.steps|steps: .*received -3"),
+    ],
+)
+def test_a_wrong_argument_is_refused_before_anything_is_encoded(arguments, error, message):
+    def encode(images):
+        raise AssertionError
+
+    with pytest.raises(error, match=message):
+        leaderboard.evaluate(**({"encode": encode, "tasks": TASK, "progress": False} | arguments))
+
+
+def test_an_error_in_an_encoder_names_the_task():
+    def encode(images):
+        raise RuntimeError("expected 1 channel")
+
+    with pytest.raises(RuntimeError, match="expected 1 channel") as found:
+        leaderboard.evaluate(encode, TASK, progress=False)
+    assert found.value.__notes__[-1] == (f"While my_encoder encoded {TASK}, images (64, 64, 3).")
 
 
 def test_a_run_folder_is_scored_by_its_codes(solved, tmp_path):

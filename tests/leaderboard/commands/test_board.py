@@ -274,8 +274,14 @@ def test_show_of_an_own_tree_has_the_published_rows_of_its_tasks(board, made_res
     results_tree.write(published, [made_result(task, method, mig, mig) for task, method, mig in others])
     monkeypatch.setattr(arguments, "PUBLISHED", published)
     rows = [row for row in json.loads(board("show", own, "--json")[1]) if row["score"] == "mig"]
-    assert [(row["method"], row["mean"]) for row in rows] == [("mine", pytest.approx(0.55)), ("theirs", 0.1)]
-    assert "theirs" in board("show", own)[1]
+    assert [(row["method"], row["mean"]) for row in rows] == [
+        ("mine_published", 0.9),
+        ("mine", pytest.approx(0.55)),
+        ("theirs", 0.1),
+    ]
+    assert "mine (published)" in board("show", own)[1]
+    code, shown, _ = board("compare", "mine", "theirs", "--results", own)
+    assert (code, "A = mine, B = theirs" in shown) == (0, True)
 
     results_tree.write(own, [made_result("toy/other", "mine", 0.5, tier="desk")])
     said = board("show", own)[1]
@@ -384,7 +390,7 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     results_tree.write(tmp_path / "board", made)
     monkeypatch.setattr(arguments, "PUBLISHED", tmp_path / "board")
     code, out, err = board("score", folder)
-    assert (code, out.count("tier smoke"), "beta_vae" in out, "my_vae" in out) == (0, 1, True, False)
+    assert (code, out.count("tier smoke"), "beta_vae" in out, "my_vae (published)" in out) == (0, 1, True, True)
     results_tree.write(tmp_path / "other", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
     monkeypatch.setattr(arguments, "PUBLISHED", tmp_path / "other")
     code, out, err = board("score", folder)
