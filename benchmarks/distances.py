@@ -18,10 +18,10 @@ from benchmark_data.inspect import distances
 from leaderboard import figures
 
 DOCS = Path(__file__).parents[1] / "docs"
-NAMES = ["xysquares", "xyobject", "sprites2d", "sprites2d_perturbed", "sprites2d_noisy", "sprites2d_spaced", "solids"]
+NAMES = ["xysquares", "xyobject", "dsprites", "dsprites_perturbed", "dsprites_noisy", "dsprites_spaced", "solids"]
 NAMES += ["room3d", "room3d_perturbed", "room3d_noisy", "room3d_equal", "solids_dsprites"]
 PAIRS, TRAVERSALS = 1_000, 20
-SHOWN = ("xysquares", "sprites2d", "room3d", "sprites2d_spaced")
+SHOWN = ("xysquares", "dsprites", "room3d", "dsprites_spaced")
 
 
 def measure(

@@ -1,4 +1,4 @@
-"""Compare `dsprites` and `sprites2d` with real images of dSprites, and with the number of white pixels of all of them.
+"""Compare `dsprites` with real images of dSprites, and with the number of white pixels of all of them.
 
     python benchmarks/fit_dsprites.py dsprites_64834.npz
 
@@ -17,7 +17,7 @@ import numpy as np
 import rich.console
 import rich.table
 
-from benchmark_data.datasets import dsprites, sprites2d
+from benchmark_data.datasets import dsprites
 
 MEAN = 0.042494423521889584
 """Mean pixel in [0, 1] over dSprites, as published with disent (nmichlo/disent, `DSpritesData`)."""
@@ -29,25 +29,22 @@ def main() -> None:
     parser.add_argument("real", type=Path, help="an npz file with rows and images")
     found = np.load(parser.parse_args().real)
     shapes = dsprites.SPACE.labels(found["rows"])[:, 0]
-    table = rich.table.Table(
-        "dataset", "shape", "images", "that differ", "pixels that differ", "white pixels", "images/s"
-    )
-    for module in (dsprites, sprites2d):
-        dataset = module.DATASET
-        packed = [np.packbits(images > 0, axis=None) for _, images in dataset.batches(found["rows"], size=1024)]
-        wrong = np.bitwise_count(np.concatenate(packed).reshape(-1, 512) ^ found["images"]).sum(axis=1)
-        white = sum(int(np.count_nonzero(images)) for _, images in dataset.batches(size=1024))
-        rates = []
-        for seed in range(41):
-            labels = np.random.default_rng(seed).integers(0, dataset.space.sizes, (256, 5))
-            start = time.perf_counter()
-            module.render(labels)
-            rates.append(256 / (time.perf_counter() - start))
-        for shape, name in enumerate(dataset.space.factors[0].labels):
-            mine = wrong[shapes == shape]
-            table.add_row(dataset.id, name, f"{len(mine):,}", str(np.count_nonzero(mine)), str(mine.sum()))
-        counts = (f"{len(wrong):,}", str(np.count_nonzero(wrong)), str(wrong.sum()))
-        table.add_row(dataset.id, "all", *counts, f"{white:,}", f"{statistics.median(rates):,.0f}")
+    table = rich.table.Table("shape", "images", "that differ", "pixels that differ", "white pixels", "images/s")
+    dataset = dsprites.DATASET
+    packed = [np.packbits(images > 0, axis=None) for _, images in dataset.batches(found["rows"], size=1024)]
+    wrong = np.bitwise_count(np.concatenate(packed).reshape(-1, 512) ^ found["images"]).sum(axis=1)
+    white = sum(int(np.count_nonzero(images)) for _, images in dataset.batches(size=1024))
+    rates = []
+    for seed in range(41):
+        labels = np.random.default_rng(seed).integers(0, dataset.space.sizes, (256, 5))
+        start = time.perf_counter()
+        dsprites.render(labels)
+        rates.append(256 / (time.perf_counter() - start))
+    for shape, name in enumerate(dataset.space.factors[0].labels):
+        mine = wrong[shapes == shape]
+        table.add_row(name, f"{len(mine):,}", str(np.count_nonzero(mine)), str(mine.sum()))
+    counts = (f"{len(wrong):,}", str(np.count_nonzero(wrong)), str(wrong.sum()))
+    table.add_row("all", *counts, f"{white:,}", f"{statistics.median(rates):,.0f}")
     table.caption = f"dSprites has {MEAN * 737_280 * 64 * 64:,.0f} white pixels"
     rich.console.Console().print(table)
 

@@ -31,7 +31,7 @@ def measure(base: benchmark_data.Dataset, images: int) -> pd.DataFrame:
 def main() -> None:
     """Print a table for each base and quantity."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bases", nargs="*", default=["sprites2d", "room3d"])
+    parser.add_argument("bases", nargs="*", default=["dsprites", "room3d"])
     parser.add_argument("--images", type=int, default=1000)
     parser.add_argument("--figure", type=Path, help="draw the last base's figure")
     arguments = parser.parse_args()

@@ -34,7 +34,7 @@ from leaderboard.store import giveaways, results_tree, verdicts
 
 DOCS = Path(__file__).parent
 RESULTS = DOCS.parent / "leaderboard" / "published"
-PRECISION = RESULTS / "precision"
+PRECISION = RESULTS / "precision" / "bfloat16"
 LEAST_SEEDS = 5
 LEAST_DATASETS = 5
 """With fewer, the interval of a correlation leaves nearly everything open."""
@@ -167,7 +167,7 @@ def table_of_the_demo() -> list[str]:
         *(row(titles[name], *(demo_range(name, dataset) for dataset in demo.DATASETS)) for name in titles),
         row(explained, *(demo_range(model, dataset, "z.0%", "explained") for dataset in demo.DATASETS)),
         "",
-        f"{near} seeds at spacing 1 and {far} at spacing 8 ([record](benchmarks/demo_seeds.csv)); a run takes "
+        f"{near} seeds at spacing 1, {far} at spacing 8 ([record](benchmarks/demo_seeds.csv)). Training a model takes "
         f"{seconds} s of processor time on an {' and '.join(machines)}.",
     ]
 
@@ -191,7 +191,7 @@ def text_on_longer_training() -> list[str]:
     return [
         "**Is the model undertrained?** More steps do not help at spacing 8 (one seed each): after "
         f"{int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and Ada-GVAE have a MIG of at most "
-        f"{highest:.3f} ([record](benchmarks/longer.csv)). Our β-VAE with the convolution and loss of Michlo et al. "
+        f"{highest:.3f} ([record](benchmarks/longer.csv)). Our β-VAE with the network and loss of Michlo et al. "
         f"(5% of their images, one seed, {len(paper['8'])} values of β per spacing) has a MIG of "
         f"{' and '.join(scores)} "
         "([pilot](benchmarks/michlo2023_pilot.csv)).",
@@ -263,22 +263,23 @@ def cell_of(one: ranking.Row | None) -> str:
 
 
 def table_of_precision() -> list[str]:
-    """Compare models that were trained in bfloat16 with the same seeds in float32."""
-    found: dict[str, dict[str, dict[int, float]]] = {score: {} for score in PRECISION_SCORES.values()}
-    for precision in ("bfloat16", "float32"):
-        runs = [run for result in results_tree.read_all(PRECISION / precision) for run in result.runs]
-        for key, title in PRECISION_SCORES.items():
-            found[title][precision] = {run.seed: run.scores[key] for run in runs if key in run.scores}
-    with (PRECISION / "explained.csv").open(encoding="utf-8", newline="") as stream:
-        for line in csv.DictReader(stream):
-            found[PRECISION_SCORES["explained"]][line["precision"]][int(line["seed"])] = float(line["explained"])
+    """Compare models that were trained in bfloat16 with the board's, of the same seeds in float32."""
+    (half,) = results_tree.read_all(PRECISION)
+    (full,) = (of for of in results_tree.read_all(RESULTS) if (of.dataset, of.method) == (half.dataset, half.method))
+    found = {
+        title: {
+            precision: {run.seed: run.scores[key] for run in of.runs if key in run.scores}
+            for precision, of in (("bfloat16", half), ("float32", full))
+        }
+        for key, title in PRECISION_SCORES.items()
+    }
     head = ("mean over seeds", "seeds", "bfloat16", "float32", "difference (95%)", "p")
     lines = [row(*head), row("---", *["---:"] * 5)]
     for title, of in found.items():
         seeds = sorted(of["bfloat16"].keys() & of["float32"].keys())
-        half, full = ([of[precision][seed] for seed in seeds] for precision in ("bfloat16", "float32"))
-        compared = verdicts.compare([half], [full], paired=True)
-        means = (f"{statistics.mean(values):.3f}" for values in (half, full))
+        pair = [[of[precision][seed] for seed in seeds] for precision in ("bfloat16", "float32")]
+        compared = verdicts.compare([pair[0]], [pair[1]], paired=True)
+        means = (f"{statistics.mean(values):.3f}" for values in pair)
         interval = f"{compared.difference:+.3f} ({compared.low:+.3f} to {compared.high:+.3f})"
         lines.append(row(title, str(len(seeds)), *means, interval, f"{compared.p:.2f}"))
     return lines
@@ -317,7 +318,6 @@ PRECISION_SCORES = {
     "mig": "MIG",
     "dci.disentanglement": "DCI disentanglement",
     "dci.informativeness_test": "DCI informativeness",
-    "explained": "variance that reconstructions explain",
 }
 
 
@@ -496,9 +496,9 @@ MAIN = {"xysquares/spacing_1", "xysquares/spacing_8", "dsprites", "room3d"}
 SHOWN_ELSEWHERE = {"xysquares/spacing_2", "xysquares/spacing_4"}
 """Tasks of findings.md's table of spacings."""
 FURTHER = (
-    "Five seeds; a dash: not run. `pca32` and `conv32` name the hidden variable of perturbed data, a principal",
-    "component or a latent of a VAE; `squeezed` data are matched in contrast; `eps10` is an amplitude of 0.1",
-    "([datasets](datasets.md)).",
+    "Five seeds; a dash: not run. `perturbed` images have a faint pattern added, placed by a principal component",
+    "(`pca32`) or a latent of a VAE (`conv32`); `squeezed` images have their contrast and no pattern; `eps10`: its",
+    "amplitude is 0.1 ([datasets](datasets.md)).",
 )
 TRIVIAL = {"ground_truth", "random_encoder"}
 """References whose scores are near 1 and near 0 everywhere."""

@@ -137,7 +137,7 @@ def test_the_wheel_is_light_and_holds_no_results(wheel):
     assert [name for name in names if name.startswith(("leaderboard/published", "tests", "docs"))] == []
     latents = sorted(Path(name).stem for name in names if name.startswith("benchmark_data/variants/artifacts/"))
     kinds = ("conv_vae", "pca")
-    assert latents == ["dsprites_pca", *(f"{base}_{kind}" for base in ("room3d", "sprites2d") for kind in kinds)]
+    assert latents == [f"{base}_{kind}" for base in ("dsprites", "room3d") for kind in kinds]
 
 
 def test_the_wheel_and_what_it_requires_are_light(wheel):
@@ -157,12 +157,12 @@ def test_the_wheel_and_what_it_requires_are_light(wheel):
     [
         (["offaxis", "--version"], "offaxis "),
         (["offaxis", "data", "list"], "xysquares/spacing_4"),
-        (["offaxis", "data", "info", "sprites2d"], "737,280"),
+        (["offaxis", "data", "info", "dsprites"], "737,280"),
         (["offaxis", "data", "info", "xyobject/plain", "--splits"], "composition"),
         (["offaxis", "data", "show", "xyobject", "--out", "sheet.png"], "sheet.png: "),
         (["offaxis", "data", "verify", "xyobject"], " ok"),
         (["offaxis", "data", "prepare", "xyobject"], "75,000 images, ready"),
-        (["offaxis", "data", "info", "sprites2d_perturbed/conv32_eps10"], "on disk|rendered"),
+        (["offaxis", "data", "info", "dsprites_perturbed/conv32_eps10"], "on disk|rendered"),
         (["offaxis", "doctor"], "extra metrics"),
         (["offaxis", "board", "tasks", "xyobject"], "xyobject/plain@v1"),
         (["offaxis", "board", "--help"], "score"),

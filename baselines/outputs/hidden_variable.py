@@ -88,7 +88,7 @@ def derive(
 ) -> Derived:
     """Train restarts, choose run and latent, and write the value of s for every row of the dataset.
 
-    Those of sprites2d and room3d that come with the package were chosen among ten beta-TCVAEs: ``conv_small``, beta 8,
+    Those of dsprites and room3d that come with the package were chosen among ten beta-TCVAEs: ``conv_small``, beta 8,
     3,000 steps, a learning rate of 5e-4, as many latents as factors, seeds from 200 on.
 
     Args:

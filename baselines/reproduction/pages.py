@@ -25,7 +25,7 @@ MAIN = (
 """The sentences of the main table: id of an entry, and whether it is the one with the added control."""
 
 NAMES = {
-    **{"xysquares": "XYSquares", "dsprites": "dSprites", "sprites2d": "sprites2d", "plane": "points"},
+    **{"xysquares": "XYSquares", "dsprites": "dSprites", "plane": "points"},
     **{"xyobject": "xyobject", "room3d": "room3d", "solids": "solids"},
 }
 """Family of datasets -> its name in a table."""
@@ -99,7 +99,6 @@ LEGEND = (
     "  *Post hoc*: a question that was asked after results were seen.",
     "- **Share.** Training images of a run as a share of the paper's; *unknown* where the paper does not state them.",
     "  Rows of one paper often share runs and are not independent.",
-    "- **sprites2d** is an earlier drawing of dSprites: of 64,834 images compared, nine differ, each by one pixel.",
 )
 
 

@@ -4,19 +4,18 @@
     find runs/precision/bfloat16 -name codes.npz -printf '%h ' |
         xargs offaxis board score --new --reproduced --tier desk --into leaderboard/published/precision/bfloat16
 
-150 runs with the settings of `baselines.sweeps.desk`, of which each part changes one thing. ``--only`` chooses a part;
+115 runs with the settings of `baselines.sweeps.desk`, of which each part changes one thing. ``--only`` chooses a part;
 a run takes one to four minutes of a core. Runs with other numbers of latents, or in bfloat16, are other methods, so
-that each of ``latents=3``, ``10`` and ``20`` and each precision has a results tree of its own
-(``leaderboard/published/latents/3`` ...). ``python benchmarks/precision.py`` compares the precisions. The others belong
-on the board.
+that each of ``latents=3``, ``10`` and ``20`` and bfloat16 has a results tree of its own
+(``leaderboard/published/latents/3`` ...). The others belong on the board.
 
-- ``ADVERSARIAL``: β-VAE and β-TCVAE, five seeds, on sprites2d_spaced at four spacings and on room3d and room3d_equal.
+- ``ADVERSARIAL``: β-VAE and β-TCVAE, five seeds, on dsprites_spaced at four spacings and on room3d and room3d_equal.
 - ``CONV32``: the pattern follows a latent of a VAE (``conv32``), as in Zietlow et al. 2021, in place of a principal
-  component of the pixels: nine objectives on sprites2d, five seeds, and β-TCVAE on room3d, ten seeds. docs/datasets.md
-  says how the latents were made. The wheel lacks them; a checkout has them.
+  component of the pixels: the paper's four objectives on dSprites, five seeds, and β-TCVAE on room3d, ten seeds.
+  docs/datasets.md says how the latents were made.
 - ``LATENTS``: β-TCVAE on dSprites with 3, 10 and 20 latents; the desk has 5.
-- ``PRECISION``: β-TCVAE on sprites2d in float32 and bfloat16, ten seeds, which begin with the same weights and see the
-  same rows and noise, so that seeds are paired.
+- ``PRECISION``: β-TCVAE on dSprites in bfloat16. Its ten seeds begin with the same weights and see the same rows and
+  noise as the board's, in float32, so that seeds are paired.
 
 Expected: MIG decreases from the spacing at which distances are linear in the move (2) to that at which every move costs
 the same (16), from room3d to room3d_equal, and from original and squeezed images to those with the pattern. With fewer
@@ -28,7 +27,7 @@ from __future__ import annotations
 
 from baselines.sweeps import desk
 
-SPACED = tuple(f"sprites2d_spaced/spacing_{spacing}" for spacing in (2, 16, 4, 8))
+SPACED = tuple(f"dsprites_spaced/spacing_{spacing}" for spacing in (2, 16, 4, 8))
 
 ADVERSARIAL = tuple(
     desk.run(dataset, objective, seed)
@@ -37,17 +36,16 @@ ADVERSARIAL = tuple(
     for seed in range(5)
 )
 
+ZIETLOW = ("beta_tc_vae", "beta_vae", "ae", "factor_vae")
+"""The objectives of Zietlow et al. 2021, tables 1 and 2."""
+
 CONV32 = (
-    *(desk.run("sprites2d_perturbed/conv32_eps10", name, seed) for name in desk.OBJECTIVES for seed in range(5)),
+    *(desk.run("dsprites_perturbed/conv32_eps10", name, seed) for name in ZIETLOW for seed in range(5)),
     *(desk.run("room3d_perturbed/conv32_eps10", "beta_tc_vae", seed) for seed in range(10)),
 )
 
 LATENTS = tuple(desk.run("dsprites", "beta_tc_vae", seed, latents=n) for n in (3, 10, 20) for seed in range(5))
 
-PRECISION = tuple(
-    desk.run("sprites2d", "beta_tc_vae", seed, precision=precision)
-    for precision in ("float32", "bfloat16")
-    for seed in range(10)
-)
+PRECISION = tuple(desk.run("dsprites", "beta_tc_vae", seed, precision="bfloat16") for seed in range(10))
 
 SWEEP = (*ADVERSARIAL, *CONV32, *LATENTS, *PRECISION)

@@ -64,7 +64,7 @@ def heart() -> NDArray[np.float64]:
 
 
 @functools.cache
-def _poses() -> tuple[Pose, ...]:
+def poses() -> tuple[Pose, ...]:
     """Return square, ellipse and heart.
 
     The square has a side of 0.3 of the image. The ellipse is a circle as wide as the square, stretched by 1.33 in x and
@@ -108,7 +108,7 @@ def render(labels: Indices) -> Pixels:
     moved = (IMAGE / 2 * (np.arange(32) / 31 - 0.5)).astype(np.float32) + middle
 
     def corners(shape: int, rows: Indices) -> Indices:
-        pose, (_, scale, orientation) = _poses()[shape], labels[rows, :3].T
+        pose, (_, scale, orientation) = poses()[shape], labels[rows, :3].T
         position = pose.origin[scale, orientation] + moved[labels[rows, 3:]] - middle
         found = (pose.y[scale, orientation] + position[..., None]) + pose.x[scale, orientation]
         found[:, 1] *= -1  # corners are snapped in OpenGL's coordinates, where y points up

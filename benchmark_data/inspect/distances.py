@@ -46,7 +46,7 @@ __all__ = [
 
 BATCH = 256
 
-STANDS_IN_FOR: Mapping[str, str] = {"sprites2d": "dsprites", "room3d": "shapes3d"}
+STANDS_IN_FOR: Mapping[str, str] = {"room3d": "shapes3d"}
 """Rendered datasets whose distances are comparable with those published for another one."""
 
 
@@ -273,8 +273,8 @@ def published(dataset_id: str) -> tuple[str, Mapping[str, float]]:
         [0, 1]; empty where none are published.
 
     Example:
-        >>> published("sprites2d")[0], published("sprites2d")[1]["posY"]
-        ('dsprites', 0.0584)
+        >>> published("room3d")[0], published("dsprites")[1]["posY"]
+        ('shapes3d', 0.0584)
     """
     measured = STANDS_IN_FOR.get(dataset_id, dataset_id)
     return measured, PUBLISHED.get(measured, {})

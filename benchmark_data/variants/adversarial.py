@@ -12,7 +12,7 @@ grid that is rendered, in three steps:
    is given away, `linear` so that everything is, or any other. `redrawn` does so where each value has candidates of its
    own.
 
-A dataset's file then draws the chosen ones: ``sprites2d_spaced`` is re-placed and ``room3d_equal`` re-coloured so.
+A dataset's file then draws the chosen ones: ``dsprites_spaced`` is re-placed and ``room3d_equal`` re-coloured so.
 
 What cannot be had shows in `Choice.misfit`. Flat colours, for one, are points in three dimensions: no more than four
 are equally far apart.

@@ -1,7 +1,7 @@
 """The hidden variable of a perturbed dataset: a scalar of each image, in a small file with its digest and provenance.
 
 It is the first principal component of the base's pixels, which `HiddenVariable.prepare` computes, or a latent of a VAE,
-which `baselines` trains. Those of sprites2d and room3d, on which published pixels rest, come with the package.
+which `baselines` trains. Those of dsprites and room3d, on which published pixels rest, come with the package.
 """
 
 from __future__ import annotations

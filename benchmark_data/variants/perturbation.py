@@ -19,7 +19,7 @@ the room and leaves it empty.
 The scalar is either the first principal component of the base dataset's pixels (``pca``) or a latent of a beta-VAE or
 beta-TCVAE that was trained on it (``conv_vae``; equation 6). It is standardised, and `ROWS_PER_STD` says by how many
 rows of pixels the pattern moves when s moves by one standard deviation. With 32 rows s leads locally first: at an
-epsilon of 0.1 it leads locally on sprites2d and on room3d, and globally on sprites2d (`benchmarks/perturbation.py`
+epsilon of 0.1 it leads locally on dsprites and on room3d, and globally on dsprites (`benchmarks/perturbation.py`
 prints both; docs/datasets.md has its table).
 
 To see at which strength models begin to encode s, ``patterned`` has s as a further factor that is independent of the

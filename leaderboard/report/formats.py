@@ -92,9 +92,9 @@ def span(place: rank_intervals.Place | None) -> str:
 NOTE = (
     f"Mean over seeds and its 95% interval (Student's t, from {intervals.SEEDS} seeds on). Methods "
     f"with at least {protocol.SEEDS} seeds are ranked within their group by the score of the first column, references "
-    "excepted. In parentheses are the best and the worst rank that the tests leave open: only significantly better "
-    "methods are ahead of the best, only significantly worse ones behind the worst (Welch's test, Holm over all pairs "
-    "of the group)."
+    "excepted. The ranks in parentheses are possible, too: a method is only sure to be behind those that score "
+    "significantly higher and ahead of those that score significantly lower (Welch's test, Holm over all pairs of the "
+    "group)."
 )
 
 

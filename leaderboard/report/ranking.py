@@ -193,7 +193,7 @@ def _remedy(note: str) -> str:
         return "Put its encoder in ONNX next to the codes, and run `offaxis board verify`."
     if note.startswith("no "):
         return "Score its runs again in this tier."
-    return f"A rank takes {protocol.SEEDS} seeds: train and score more."
+    return f"A rank takes {protocol.SEEDS} seeds."
 
 
 def caption(tier: str, rows: Sequence[Row]) -> str:

@@ -217,7 +217,7 @@ def may_be_verified(task: protocol.Task) -> bool:
     """Return whether a task leaves enough rows of its dataset to verify an encoder on.
 
     Example:
-        >>> may_be_verified(protocol.task("sprites2d")), may_be_verified(protocol.task("sprites2d_spaced/spacing_8"))
+        >>> may_be_verified(protocol.task("dsprites")), may_be_verified(protocol.task("dsprites_spaced/spacing_8"))
         (True, False)
     """
     try:

@@ -31,8 +31,8 @@ def test_a_run_folder_opens_and_encodes_as_it_did():
 
 def test_its_codes_are_read_by_the_judge():
     run = candidates.load(FOLDER)
-    assert (run.record.method, run.record.dataset, run.record.seed) == ("beta_vae", "sprites2d", 0)
-    assert run.codes.shape == (len(protocol.task("sprites2d").indices), 2)
+    assert (run.record.method, run.record.dataset, run.record.seed) == ("beta_vae", "dsprites", 0)
+    assert run.codes.shape == (len(protocol.task("dsprites").indices), 2)
 
 
 def test_published_results_read():

@@ -195,7 +195,7 @@ def test_progress_goes_to_standard_error(capsys):
     assert "3/3" in err
 
 
-@pytest.mark.parametrize("name", ["short", "sprites2d_perturbed/pca32_eps10: rows written and hashed"])
+@pytest.mark.parametrize("name", ["short", "dsprites_perturbed/pca32_eps10: rows written and hashed"])
 def test_progress_fits_80_columns(name, monkeypatch):
     """With the columns that `baselines.train` adds; what is too long is the description, and no number is cut."""
     monkeypatch.setattr(console, "err", rich.console.Console(width=80, force_terminal=True, color_system=None))
@@ -233,7 +233,7 @@ def test_as_a_real_process():
     )
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "Did you mean 'sprites2d'?" in done.stderr
+    assert "Did you mean 'dsprites'?" in done.stderr
     assert "Traceback" not in done.stderr
 
 

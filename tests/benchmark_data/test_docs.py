@@ -53,25 +53,25 @@ def test_the_distances_of_the_tutorial_come_out():
 
 def test_the_page_has_every_form_of_the_perturbation_and_its_default():
     text = PAGE.read_text("utf-8")
-    forms = {name.partition("/")[2].rpartition("_")[0] for name in benchmark_data.configs("sprites2d_perturbed")}
+    forms = {name.partition("/")[2].rpartition("_")[0] for name in benchmark_data.configs("dsprites_perturbed")}
     listed = re.findall(r"^\| `(\w+)_eps(?:05|10)`", text, re.MULTILINE)
     assert sorted(listed) == sorted(forms)
-    assert f"`{benchmark_data.load('sprites2d_perturbed').config}` is the default" in text
+    assert f"`{benchmark_data.load('dsprites_perturbed').config}` is the default" in text
 
 
 @pytest.mark.whole
 def test_the_table_of_the_perturbation_is_what_the_benchmark_prints(monkeypatch):
-    """Where s begins to lead on sprites2d: a quarter of a minute of a core."""
+    """Where s begins to lead on dSprites: a quarter of a minute of a core."""
     spec = importlib.util.spec_from_file_location("perturbing", PAGE.parents[1] / "benchmarks" / "perturbation.py")
     benchmark = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(benchmark)
     monkeypatch.setattr(benchmark, "EPSILONS", (0.025, 0.05, 0.075, 0.1))
-    found = benchmark.measure(benchmark_data.load("sprites2d"), 1000)
+    found = benchmark.measure(benchmark_data.load("dsprites"), 1000)
     leads = []
     for quantity in ("expansiveness", "global_variance"):
         of = found[found.quantity == quantity].pivot(index="epsilon", columns="factor", values="value")
         leads.append(of.index[of["s"] > of.drop(columns="s").max(axis=1)].min())
-    assert f"| `sprites2d` | {leads[0]:g} | {leads[1]:g} |" in PAGE.read_text("utf-8")
+    assert f"| `dsprites` | {leads[0]:g} | {leads[1]:g} |" in PAGE.read_text("utf-8")
 
 
 def test_the_examples_run():

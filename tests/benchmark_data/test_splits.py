@@ -77,9 +77,8 @@ def test_counts_are_those_that_the_benchmarks_own_test_asks_of_the_published_fil
 
 
 def test_a_stand_in_is_divided_as_the_original():
-    for stand_in, original in (("sprites2d", "dsprites"), ("room3d", "shapes3d")):
-        for rule in ("composition", "recombination.to_range"):
-            assert benchmark_data.split(stand_in, rule).digests == benchmark_data.split(original, rule).digests
+    for rule in ("composition", "recombination.to_range"):
+        assert benchmark_data.split("room3d", rule).digests == benchmark_data.split("shapes3d", rule).digests
 
 
 def test_in_composition_every_value_is_seen_in_training():

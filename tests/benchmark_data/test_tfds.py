@@ -228,12 +228,12 @@ def test_build_says_where_the_files_are(builders, tmp_path, tiny_family):
 
 def test_another_dataset_of_a_published_name_is_not_built(tmp_path, tiny_grid, monkeypatch, capsys):
     """TFDS finds a dataset by its name: it would write the published one without a word."""
-    published = benchmark_data.load("sprites2d_spaced/spacing_8")
+    published = benchmark_data.load("dsprites_spaced/spacing_8")
     negative = Derived(published, lambda images, rows, labels: 255 - images)
     for changed in (
         dataclasses.replace(published, source=negative),
         dataclasses.replace(published, config="mine"),
-        benchmark_data.load("sprites2d/composition"),
+        benchmark_data.load("dsprites/composition"),
         dataclasses.replace(tiny_grid, name="tiny_own"),
     ):
         for ask in (provider.builder, provider.build):
@@ -251,7 +251,7 @@ def test_another_dataset_of_a_published_name_is_not_built(tmp_path, tiny_grid, m
     assert "files of pictures for TFDS: expected" in " ".join(capsys.readouterr().err.split())
 
 
-@pytest.mark.parametrize("name", ["sprites2d", "xysquares/spacing_4"])
+@pytest.mark.parametrize("name", ["dsprites", "xysquares/spacing_4"])
 def test_what_load_gives_is_built(name, tmp_path):
     dataset = benchmark_data.load(name)
     assert provider.builder(dataset, tmp_path).dataset is dataset

@@ -251,7 +251,7 @@ class Mislabelled:
         return self.dataset.images(self.dataset.space.index(self.change(labels.copy())))
 
 
-@pytest.mark.parametrize("name", ["sprites2d", "xyobject/shaded", "xysquares/spacing_8"])
+@pytest.mark.parametrize("name", ["dsprites", "xyobject/shaded", "xysquares/spacing_8"])
 def test_faults_in_labels_would_show(name):
     """What is declared is enough: each column reversed, and each pair of one size swapped, is noticed and named."""
     dataset = benchmark_data.load(name)
@@ -343,7 +343,7 @@ def test_golden_digests(request):
     found = {
         name: {"version": dataset.version, **dataset.digest()._asdict()}
         for name, dataset in READY.items()
-        if dataset.name in ("xyobject", "xysquares") or dataset.name.startswith(("dsprites", "sprites2d"))
+        if dataset.name.startswith(("xyobject", "xysquares", "dsprites"))
     }
     if request.config.getoption("--update-golden"):
         GOLDEN.write_text(json.dumps(found, indent=2) + "\n")
@@ -358,7 +358,7 @@ def test_a_broken_dataset_would_fail():
         def images(self, indices, labels):
             return np.arange(len(indices), dtype=np.uint8)[:, None, None, None] + np.zeros((1, 16, 16, 1), np.uint8)
 
-    known = benchmark_data.load("sprites2d")
+    known = benchmark_data.load("dsprites")
     careless = Dataset(
         name="careless",
         version="1.0.0",

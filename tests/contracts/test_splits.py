@@ -19,7 +19,7 @@ from benchmark_data.factors import FactorTable
 from benchmark_data.variants import splitting
 
 PAGE = Path(__file__).parents[2] / "docs" / "splits.csv"
-GRIDS = ("sprites2d", "room3d", "xysquares/spacing_1", "xyobject/plain", "dsprites", "shapes3d", "mpi3d/real")
+GRIDS = ("room3d", "xysquares/spacing_1", "xyobject/plain", "dsprites", "shapes3d", "mpi3d/real")
 COLUMNS = ("dataset", "split", "train_rows", "test_rows", "train_sha256", "test_sha256")
 
 

@@ -42,7 +42,7 @@ def test_a_page_has_the_distances_that_were_measured(pages):
     """docs/distances.csv: xysquares/spacing_1, x_R, mean 0.00375260..., standard error 7.054e-05, Spearman 1."""
     text = pages.page("xysquares", drawn=False)
     assert "| `xysquares/spacing_1` | `x_R` | 0.00375 | 0.00007 |  | 1.000 |" in text
-    assert "Not measured here yet" in pages.page("sprites2d_squeezed", drawn=False)
+    assert "Not measured here yet" in pages.page("dsprites_squeezed", drawn=False)
 
 
 def test_a_contact_sheet_is_drawn(pages):

@@ -97,17 +97,12 @@ def dataset(tier: str, published: str) -> str:
 def board(datasets: Collection[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
     """Return the board's own runs of some datasets and objectives, in the order of its sweeps.
 
-    Those on sprites2d, on which earlier studies are, are the board's on dSprites, moved.
-
     Example:
-        >>> [(run.dataset, run.seed) for run in board({"sprites2d", "room3d"}, {"ae"})][:6:5]
-        [('sprites2d', 0), ('room3d', 0)]
+        >>> [(run.dataset, run.seed) for run in board({"dsprites", "room3d"}, {"ae"})][:6:5]
+        [('dsprites', 0), ('room3d', 0)]
     """
-    moved = {name.replace("sprites2d", "dsprites"): name for name in datasets}
-    names = moved | {name: name for name in datasets}
-    runs = (*desk.SWEEP, *desk_controls.CONV32)
     return tuple(
-        dataclasses.replace(run, dataset=names[run.dataset])
-        for run in runs
-        if run.dataset in names and run.objective in objectives and run.seed < SEEDS
+        run
+        for run in (*desk.SWEEP, *desk_controls.CONV32)
+        if run.dataset in datasets and run.objective in objectives and run.seed < SEEDS
     )

@@ -214,7 +214,7 @@ _BOTH = ("beta_vae", "ada_gvae")
 _LADDER = tuple(f"xysquares/spacing_{n}" for n in (8, 4, 2, 1))
 _DESK_LADDER, _DESK_ENDS, _DESK_BENCHMARK = (
     _tiers.board(datasets, _BOTH)
-    for datasets in (_LADDER, (_LADDER[0], _LADDER[-1]), ("sprites2d", "room3d", "xysquares/spacing_8"))
+    for datasets in (_LADDER, (_LADDER[0], _LADDER[-1]), ("dsprites", "room3d", "xysquares/spacing_8"))
 )
 _DESK_LEVELS = _tiers.board(("room3d",), ("beta_vae",))
 _DESK_FAILS = _tiers.board(("xysquares/spacing_8",), ("beta_vae",))[0]

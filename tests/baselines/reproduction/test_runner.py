@@ -386,7 +386,7 @@ def test_the_page_is_made_of_the_folders(tmp_path):
 
 
 def test_only_a_papers_own_data_contradict_it(tmp_path):
-    for dataset, verdict in (("xysquares/spacing_8", "contradicted"), ("sprites2d", "not replicated on a stand-in")):
+    for dataset, verdict in (("xysquares/spacing_8", "contradicted"), ("room3d", "not replicated on a stand-in")):
         record = runner.run(constant("opposed", desk=Plan(datasets=(dataset,))), "desk", tmp_path / verdict, tmp_path)
         assert record["judged"][0]["verdict"] == verdict
 

@@ -399,7 +399,7 @@ def test_what_cannot_be_run(tiny, tmp_path):
         sweep.run([tiny(), tiny()], tmp_path)
     with pytest.raises(InvalidInput, match="jobs: expected at least 1, received 0"):
         sweep.run([tiny()], tmp_path, jobs=0)
-    with pytest.raises(UnknownName, match=r"dataset: .* Did you mean 'sprites2d'"):
+    with pytest.raises(UnknownName, match=r"dataset: .* Did you mean 'dsprites'"):
         sweep.run([tiny(dataset="sprites2e")], tmp_path)
     with (
         filelock.FileLock(tmp_path / ".lock"),

@@ -38,7 +38,6 @@ def test_list_has_one_line_for_each_config(command):
     for name in benchmark_data.names():
         for full_name in benchmark_data.configs(name):
             assert full_name in listed
-    assert listed["sprites2d"] == ["737,280", "64x64x1", "5", "rendered", "MIT"]
     assert listed["dsprites"] == ["737,280", "64x64x1", "5", "rendered", "Apache-2.0"]
     assert listed["dsprites_archive"] == ["737,280", "64x64x1", "5", "download", "Apache-2.0"]
 
@@ -62,18 +61,18 @@ def test_splits_are_listed_by_names_that_can_be_typed(command):
 
 
 def test_info(command):
-    code, out, err = command("info", "sprites2d")
+    code, out, err = command("info", "dsprites")
     assert (code, err) == (0, "")
-    dataset = benchmark_data.load("sprites2d")
+    dataset = benchmark_data.load("dsprites")
     for shown in (
-        "sprites2d 1.0.0",
+        "dsprites 1.0.0",
         dataset.description,
         dataset.citation,
         "737,280 of shape (64, 64, 1), uint8",
         "rendered",
-        "MIT",
+        "Apache-2.0",
         dataset.homepage,
-        "Orientations 0 and 39 are the same angle",
+        "Orientations 0 and 39 are both upright",
         dataset.digest().pixels[:16],
     ):
         assert shown in out
@@ -120,7 +119,7 @@ def test_an_unknown_name_gives_the_near_match(command, name):
     code, out, err = command(name, "sprite2d")
     assert (code, out) == (2, "")
     assert err.startswith("error: dataset")
-    assert err.endswith("received 'sprite2d'. Did you mean 'sprites2d'?\n")
+    assert err.endswith("received 'sprite2d'. Did you mean 'dsprites'?\n")
     assert err.count("\n") == 1
 
 
@@ -237,4 +236,4 @@ def completed(words):
 def test_the_shell_completes_commands_and_names():
     assert completed(["offaxis", "data", "aud"]) == ["audit"]
     assert completed(["offaxis", "data", "info", "xysquares/spacing_4"]) == ["xysquares/spacing_4"]
-    assert completed(["offaxis", "data", "info", "sprites2d_sq"])[0] == "sprites2d_squeezed"
+    assert completed(["offaxis", "data", "info", "dsprites_sq"])[0] == "dsprites_squeezed"

@@ -20,7 +20,7 @@ def tile(picture, left, top, size=64):
     return np.asarray(picture)[top : top + size, left : left + size]
 
 
-@pytest.mark.parametrize("name", ["xysquares", "sprites2d", "sprites2d_spaced"])
+@pytest.mark.parametrize("name", ["xysquares", "dsprites", "dsprites_spaced"])
 def test_golden_contact_sheet(name, request):
     picture = contact_sheets.contact_sheet(benchmark_data.load(name), rows=2, columns=4)
     path = GOLDEN / f"contact_sheet_{name}.png"

@@ -261,17 +261,17 @@ def test_commands(small_xysquares, tmp_path):
 def test_configs_can_be_told_apart_in_80_columns(tmp_path, monkeypatch):
     """Their names, 31 letters long, were cut to the same 15; so were the folders."""
     monkeypatch.setattr(cli.out, "width", 80)
-    names = [f"sprites2d_perturbed/{kind}_eps{epsilon}" for kind in ("pca32", "conv32") for epsilon in ("05", "10")]
+    names = [f"dsprites_perturbed/{kind}_eps{epsilon}" for kind in ("pca32", "conv32") for epsilon in ("05", "10")]
     problem = "expected a whole copy, received [none]. Make one with: offaxis data publish"
     found = [Finding("numpy", Digest("0123456789abcdef" * 4, "f" * 64), ""), Finding(f"hf {tmp_path}", None, problem)]
     monkeypatch.setattr("benchmark_data.publish.verify.verify", lambda *arguments, **options: found)
     monkeypatch.setattr("benchmark_data.publish.verify.work", lambda *arguments, **options: 1)
     result = CliRunner().invoke(cli.app, ["verify", *names, "--hf", str(tmp_path)])
-    table, _, below = result.stdout.partition("\nsprites2d_perturbed/pca32_eps05, ")
+    table, _, below = result.stdout.partition("\ndsprites_perturbed/pca32_eps05, ")
     assert all(len(line) <= 80 for line in table.splitlines())
-    firsts = [line.split()[0] for line in table.splitlines() if line.startswith("sprites2d")]
+    firsts = [line.split()[0] for line in table.splitlines() if line.startswith("dsprites")]
     assert firsts == [name for name in names for _ in found]
-    assert [line.split()[-1] for line in table.splitlines() if line.startswith("sprites2d")] == ["ok", "wrong"] * 4
+    assert [line.split()[-1] for line in table.splitlines() if line.startswith("dsprites")] == ["ok", "wrong"] * 4
     assert below.splitlines()[0] == f"hf {tmp_path}: {problem}"
     assert result.exit_code == 1
 

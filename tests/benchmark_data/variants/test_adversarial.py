@@ -5,7 +5,7 @@ import pytest
 
 import benchmark_data
 from benchmark_data import InvalidInput, UnknownName
-from benchmark_data.datasets import sprites2d, sprites2d_spaced
+from benchmark_data.datasets import dsprites_spaced
 from benchmark_data.factors import with_values
 from benchmark_data.inspect.distances import mean_squared_errors
 from benchmark_data.variants.adversarial import Choice, along, chosen, constant, linear, redrawn
@@ -62,21 +62,21 @@ def test_the_best_of_many_batches_is_found(monkeypatch):
     assert chosen(STRIPS, 4) == Choice((0, 4, 8, 12), 0.0, 4.0)
 
 
-def test_places_of_sprites2d_spaced_are_those_that_are_chosen():
+def test_places_of_dsprites_spaced_are_those_that_are_chosen():
     """Of 49 places of the widest ellipse: apart by its width or more for constant distances, by 2 px for linear."""
     places = np.arange(8.0, 57.0, 1.0)
     labels = np.tile([1, 5, 0], (len(places), 1))
-    images = sprites2d.drawn(labels, np.stack([places, np.full(len(places), 32.0)], axis=1), 0.58)
+    images = dsprites_spaced.drawn(labels, np.stack([places, np.full(len(places), 32.0)], axis=1))
     apart = mean_squared_errors(images)
     assert apart.max() == pytest.approx(apart[0, 48])  # the first and the last do not overlap
     width = int(images[0].any(axis=(0, 2)).sum())
-    assert 12 < width <= max(sprites2d_spaced.SPACINGS)
+    assert 12 < width <= max(dsprites_spaced.SPACINGS)
     found = chosen(apart, 4)
     assert found.misfit == 0
     assert np.diff(found.places).min() >= width
     linear_ones = chosen(apart, 4, wanted=linear)
     assert linear_ones.misfit == 0
-    assert np.diff(linear_ones.places).tolist() == [min(sprites2d_spaced.SPACINGS)] * 3
+    assert np.diff(linear_ones.places).tolist() == [min(dsprites_spaced.SPACINGS)] * 3
 
 
 def test_the_values_of_a_factor_as_they_are():
@@ -104,7 +104,7 @@ def test_evenly_spaced_values_of_a_circle_are_a_circle(ids, kind):
 
 
 def test_a_full_turn_may_be_left_out_where_it_is_the_start_again():
-    sprites = benchmark_data.load("sprites2d")
+    sprites = benchmark_data.load("dsprites")
     for ids, kind in (
         (range(40), "cyclic"),
         (range(39), "cyclic"),

@@ -161,8 +161,8 @@ def test_markdown():
     # Student's interval: 0.15 and 3.182 times 0.0577 / 2.
     lines = formats.markdown(board).splitlines()
     assert lines[4:7:2] == [
-        r"Not ranked \(1 of 5 seeds\): n. A rank takes 5 seeds: train and score more.",
-        r"Not ranked \(4 of 5 seeds\): m. A rank takes 5 seeds: train and score more.",
+        r"Not ranked \(1 of 5 seeds\): n. A rank takes 5 seeds.",
+        r"Not ranked \(4 of 5 seeds\): m. A rank takes 5 seeds.",
     ]
     assert lines[8:] == [
         "| Rank | Method | MIG | Seeds |",

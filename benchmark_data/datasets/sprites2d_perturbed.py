@@ -1,8 +1,0 @@
-"""Sprites2D with a pattern that moves with a hidden variable: see `benchmark_data.variants.perturbation`."""
-
-from __future__ import annotations
-
-from benchmark_data.datasets import sprites2d
-from benchmark_data.variants import perturbation
-
-DATASET = perturbation.perturbed(sprites2d.DATASET)
