@@ -174,6 +174,15 @@ def judge_pattern(table: pd.DataFrame) -> Verdict:
     return judged("MIG", [found], _fall(found) | _numbers(_groups(table)), GATE)
 
 
+def judge_noise(table: pd.DataFrame) -> Verdict:
+    """Judge that MIG on changed data is less than `SAME` below that on squeezed data, seed by seed."""
+    mean, floor = _by_seed(table)
+    before, bound = mean[CONTROL] - SAME, floor - SAME
+    found = verdicts.compare([before], [mean[CHANGED]], paired=True, floors=[bound]).turned()
+    fall = verdicts.compare([mean[CONTROL]], [mean[CHANGED]], paired=True)
+    return judged("MIG from the bound", [found], _fall(fall) | _numbers(_groups(table)), GATE)
+
+
 def _fall(found: verdicts.Comparison) -> dict[str, float]:
     """Return by how much MIG falls, with its interval where there are seeds enough for one."""
     numbers = {"fall from squeezed": found.difference}

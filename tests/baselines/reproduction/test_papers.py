@@ -347,6 +347,7 @@ CASES = {
     _changed.judge_falls: (migs(0.5, 0.1), migs(0.1, 0.5)),
     _changed.judge_falls_from_control: (migs(0.1, 0.2, squeezed=0.5), migs(0.5, 0.4, squeezed=0.2)),
     _changed.judge_pattern: (migs(0.5, 0.1), migs(0.5, 0.5, squeezed=0.3)),
+    _changed.judge_noise: (migs(0.1, 0.48, squeezed=0.5), migs(0.5, 0.1, 0.48)),
     _changed.judge_stays: (migs(0.5, 0.48), migs(0.5, 0.1, 0.48)),
     _changed.judge_stays_from_control: (migs(0.9, 0.48, squeezed=0.5), migs(0.1, 0.1, 0.48, squeezed=0.5)),
     _changed.judge_tuned: (migs(0.5, 0.1, 0.48), migs(0.5, 0.1, 0.3)),
@@ -381,8 +382,8 @@ def test_all_figures_and_tables_are_listed():
         "2202.13341": [*(f"fig{n}" for n in range(2, 12)), "fig3_importance", "fig3_first", "fig9_ends"],
         "2102.06822": [
             *("fig1", "fig1_linear", "fig3", "fig4", "fig4_noise", "fig5"),
-            *(f"table{n}{what}" for n in (1, 2) for what in ("", "_longer", "_rooms")),
-            *("table1_pairs", "table2_tuned"),
+            *(f"table{n}{what}" for n in (1, 2) for what in ("", "_longer", "_pairs", "_rooms")),
+            "table2_tuned",
         ],
     }
     assert set(catalogue.entries()) == {f"{paper}/{what}" for paper, items in wanted.items() for what in items}
@@ -431,7 +432,7 @@ def test_plans_name_runs_and_datasets_that_exist(entry, tier):
 
 def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
     """Five of each model, ten on rooms and of pairs; tables of MIG and the ladder ask for nothing that the board
-    has not, and the table of pairs for nothing that it has."""
+    has not, and the tables of pairs for nothing that it has."""
     first = [run for run in sweep.find("desk") if run.seed < _tiers.SEEDS]
     board = {run.digest for run in first}
     similarity = {run.digest for run in sweep.find("desk_similarity")}
@@ -449,9 +450,9 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
         assert {run.digest for run in ENTRIES[f"2102.06822/{what}"].desk.runs} <= board
         rooms = ENTRIES[f"2102.06822/{what}_rooms"].desk.runs
         assert {run.digest for run in rooms if run.seed < _tiers.SEEDS} <= board
-    fresh = ENTRIES["2102.06822/table1_pairs"].desk.runs
-    assert {run.digest for run in fresh}.isdisjoint(board)
-    assert {dataclasses.replace(run, seed=run.seed % _tiers.SEEDS).digest for run in fresh} <= board
+        fresh = ENTRIES[f"2102.06822/{what}_pairs"].desk.runs
+        assert {run.digest for run in fresh}.isdisjoint(board)
+        assert {dataclasses.replace(run, seed=run.seed % _tiers.SEEDS).digest for run in fresh} <= board
     for what in ("fig4", "fig6", "fig7", "fig9", "fig9_ends"):
         assert {run.digest for run in ENTRIES[f"2202.13341/{what}"].desk.runs} <= board
     trained = {run.dataset for run in ENTRIES["2102.06822/table1"].desk.runs}
@@ -585,6 +586,7 @@ def test_what_is_learned_first_needs_the_state_before_training():
         (_hidden.judge_noises, noisy(1.0, 1.0).assign(value=lambda table: table["value"].clip(lower=1.0))),
         (_changed.judge_stays, migs(0.08, 0.08, 0.08)),
         (_changed.judge_pattern, migs(0.5, 0.01, squeezed=0.08)),
+        (_changed.judge_noise, migs(0.5, 0.08, squeezed=0.08)),
         (_changed.judge_robust, pruned(4).assign(pca_mig=0.6)),
         (michlo2023.judge_scores_by_spacing, spaced(0.09, 0.01)),
         (michlo2023.judge_densities, apart(0.5, 0.1).assign(pca_dci_disentanglement=0.6)),
