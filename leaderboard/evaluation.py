@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import rich.console
 import rich.progress
 from numpy.typing import NDArray
 
+from benchmark_data import console
+from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, needs
 from benchmark_data.factors import Indices
 from benchmark_data.files import read_json, write_json, written_atomically
@@ -94,7 +95,7 @@ def evaluate(
     """
     needs("leaderboard.evaluate", "board", "pandas", "pydantic")
     all_encoders = list(encode) if isinstance(encode, list | tuple) else [encode]
-    names = list(tasks) if isinstance(tasks, list | tuple) else [tasks]
+    names = [tasks] if isinstance(tasks, str | Dataset) else list(tasks)
     for one in names:
         protocol.check_name(one)
     chosen = [protocol.task(one) for one in names]
@@ -107,9 +108,7 @@ def evaluate(
     seeded = list(zip(numbers, sources, strict=True))
     records = [[source.record(task, name, seed, steps, supervision, pca) for seed, source in seeded] for task in chosen]
     rows = []
-    with rich.progress.Progress(
-        console=rich.console.Console(stderr=True), transient=True, disable=not progress
-    ) as bars:
+    with rich.progress.Progress(console=console.err, transient=True, disable=not progress) as bars:
         for task, of_task in zip(chosen, records, strict=True):
             bar = bars.add_task(task.dataset, total=len(sources) * len(task.indices))
             for (seed, source), known in zip(seeded, of_task, strict=True):

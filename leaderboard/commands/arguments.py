@@ -40,21 +40,24 @@ def published(datasets: Iterable[str] | None = None) -> list[Result]:
     return [results_tree.read(file) for name in dict.fromkeys(datasets) for file in listed.get(name, ())]
 
 
-def published_with(found: Sequence[Result]) -> list[Result]:
+def published_with(found: Sequence[Result], trees: Iterable[Path] = ()) -> list[Result]:
     """Read the published results of the tasks of some results, but for those results themselves.
 
-    Other runs of a method that these have, too, are named ``…_published``.
+    Other runs of a method that these have, too, are named ``…_published``. Nothing is read where the published tree is
+    among the trees that the results are from.
     """
+    if PUBLISHED.resolve() in {tree.resolve() for tree in trees}:
+        return []
     own = {(result.task, result.method): result.runs for result in found}
     tasks, board = {result.task for result in found}, []
     for result in published(result.dataset for result in found):
         ours = own.get((result.task, result.method))
         if result.task not in tasks or (ours and all(run in result.runs for run in ours)):
             continue
-        about = result.about.model_copy(update={"title": f"{result.title} (published)"})
-        board.append(
-            result.model_copy(update={"method": f"{result.method}_published", "about": about}) if ours else result
-        )
+        if ours:
+            about = result.about.model_copy(update={"title": f"{result.title} (published)"})
+            result = result.model_copy(update={"method": f"{result.method}_published", "about": about})
+        board.append(result)
     return board
 
 

@@ -65,8 +65,7 @@ def show(
     tiers = {name for result in found for name in result.tiers}
     if tier and tier not in tiers:
         raise UnknownName("tier with results", tier, tiers)
-    others = [] if root.resolve() == PUBLISHED.resolve() else published_with(found)
-    shown = [(name, of) for name, of in by_tier(found, others) if tier in ("", name)]
+    shown = [(name, of) for name, of in by_tier(found, published_with(found, [root])) if tier in ("", name)]
     if json:
         records = (one for name, of in shown for one in formats.records(ranking.tables(of)) if one["tier"] == name)
         out.print_json(data=[*records])
@@ -97,9 +96,9 @@ def compare(
     from leaderboard.store import results_tree
 
     check_ending("--to", to, ".csv")
-    found = [result for root in roots or [PUBLISHED] for result in results_tree.read_all(there(root))]
-    if PUBLISHED.resolve() not in {root.resolve() for root in roots or [PUBLISHED]}:
-        found += published_with(found)
+    roots = roots or [PUBLISHED]
+    found = [result for root in roots for result in results_tree.read_all(there(root))]
+    found += published_with(found, roots)
     boards = ranking.tables(found)
     first, second = (pairwise.method(boards, name) for name in (first, second))
     chosen = ranking.chosen({board.task for board in boards}, task)

@@ -13,7 +13,7 @@ has faces: xyobject, whose place, size and colour vary, stands in for CelebA.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Container, Sequence
 from typing import Any, TypeVar
 
 from baselines.config import RunConfig
@@ -94,15 +94,12 @@ def dataset(tier: str, published: str) -> str:
     return published if tier == "study" else stand_in(published)
 
 
-def board(datasets: Collection[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
+def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
     """Return the board's own runs of some datasets and objectives, in the order of its sweeps.
 
     Example:
         >>> [(run.dataset, run.seed) for run in board({"dsprites", "room3d"}, {"ae"})][:6:5]
         [('dsprites', 0), ('room3d', 0)]
     """
-    return tuple(
-        run
-        for run in (*desk.SWEEP, *desk_controls.CONV32)
-        if run.dataset in datasets and run.objective in objectives and run.seed < SEEDS
-    )
+    runs = (*desk.SWEEP, *desk_controls.CONV32)
+    return tuple(run for run in runs if run.dataset in datasets and run.objective in objectives and run.seed < SEEDS)
