@@ -18,7 +18,7 @@ from benchmark_data import console
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, needs
 from benchmark_data.factors import Indices
-from benchmark_data.files import read_json, write_json, written_atomically
+from benchmark_data.files import written_atomically
 from leaderboard import encoding, protocol
 from leaderboard.arrays import check_codes
 from leaderboard.encoding import Input
@@ -337,17 +337,15 @@ class Evaluation:
             f"{submission.FILE}: fill in authors, license, versions and the budget of each seed, of which steps are "
             f"filled in; check supervision, {first.record.supervision}."
         ]
-        form = submission.init(folder, self.name, self._tasks, tier=self.tier, seeds=len(seeds))
-        stated = read_json(form)
-        stated["about"]["description"] = first.about.description
-        stated |= {"supervision": first.record.supervision, "hyperparameters": first.record.hyperparameters}
-        for row in self.rows:
-            known = row.candidate.record
-            stated["tasks"][known.dataset]["seeds"][seeds.index(known.seed)] |= {
-                "seed": known.seed,
-                "budget": known.budget.model_dump(),
-            }
-        write_json(form, stated)
+
+        def fill(form: dict[str, Any]) -> None:
+            form["about"]["description"] = first.about.description
+            form |= {"supervision": first.record.supervision, "hyperparameters": first.record.hyperparameters}
+            for known in (row.candidate.record for row in self.rows):
+                seed = {"seed": known.seed, "budget": known.budget.model_dump()}
+                form["tasks"][known.dataset]["seeds"][seeds.index(known.seed)] |= seed
+
+        submission.init(folder, self.name, self._tasks, tier=self.tier, seeds=len(seeds), fill=fill)
         unexported: dict[str, None] = {}
         for row in self.rows:
             known = row.candidate.record

@@ -138,11 +138,11 @@ def submit(
         return
     if method or tasks:
         raise InvalidInput(f"{folder} holds a submission. To check it, leave out --method and --task.")
+    board, before = published(), {*folder.rglob("*.npz")}
     with console.working("encoding") as told:
-        for file in submission.encode(folder, progress=told):
-            say(file)
-    board = published()
-    checked = submission.check(folder, published=board)
+        checked = submission.check(folder, published=board, encode=told)
+    for file in sorted({*folder.rglob("*.npz")} - before):
+        say(file)
     report(str(folder), checked.problems)
     if checked.problems or checked.submission is None:
         raise typer.Exit(1)

@@ -14,23 +14,26 @@ known.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import json
+import operator
 import os
 import re
 import shlex
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, check_count
-from benchmark_data.files import write_json, written_atomically
+from benchmark_data.files import parse_json, write_json, written_atomically
 from leaderboard import protocol, record, schema
 from leaderboard.reading import encoders
 from leaderboard.record import About, OfData, OfMethod, OfSeed, RunRecord
-from leaderboard.schema import Field, Model, pydantic
+from leaderboard.schema import Field, pydantic
 from leaderboard.scoring import candidates
 from leaderboard.scoring.candidates import Candidate
 from leaderboard.store.results import Result
@@ -96,12 +99,13 @@ class Submission(OfMethod):
                 yield RunRecord(dataset=dataset, **shared, **data, **own)
 
 
-class _OnlyTasks(Model):
-    """The part of a submission that names files, so that its codes can be written before it is filled in."""
+FORM = {"schema": 1, "protocol": protocol.VERSION, "selection": "none", "hyperparameters": {}, "versions": {}}
+SEED = {"budget": {"steps": 0, "images": 0, "seconds": 0.0, "device": ""}, "claimed": {}}
+FILLED: Mapping[Any, object] = FORM | SEED | {"tier": "desk", "method": "method", "supervision": "unsupervised"}
+"""What stands in for a wrong field while the rest of a submission is checked."""
 
-    model_config = pydantic.ConfigDict(extra="ignore")
-
-    tasks: Tasks
+Fill: TypeAlias = Callable[[dict[str, Any]], None] | None
+"""Is called with a new form, to fill in what is known."""
 
 
 class Checked(NamedTuple):
@@ -118,7 +122,9 @@ class Checked(NamedTuple):
     submission: Submission | None
 
 
-def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, tier: str, seeds: int) -> Path:
+def init(
+    folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, tier: str, seeds: int, fill: Fill = None
+) -> Path:
     """Write a submission's folder, to be filled: the file with what is known, and the rows of each task.
 
     Args:
@@ -127,6 +133,7 @@ def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, t
         tasks: tasks or datasets.
         tier: a tier of the protocol.
         seeds: how many, from 0 on.
+        fill: is called with the form before it is written.
 
     Returns:
         The path of ``submission.json``.
@@ -156,42 +163,30 @@ def init(folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, t
             place = temporary / task.dataset
             place.mkdir(parents=True, exist_ok=True)
             np.save(place / "rows.npy", task.indices, allow_pickle=False)
-        template = {
-            "schema": 1,
-            "protocol": protocol.VERSION,
-            "tier": tier,
-            "method": method,
-            "about": About(title=method).model_dump(),
-            "supervision": "",
-            "selection": "none",
-            "hyperparameters": {},
-            "versions": {},
-            "tasks": {
-                name: {
-                    "dataset_version": version,
-                    "dataset_digest": digest.model_dump(),
-                    "seeds": [
-                        {
-                            "seed": seed,
-                            "budget": {"steps": 0, "images": 0, "seconds": 0.0, "device": ""},
-                            "claimed": {},
-                        }
-                        for seed in range(seeds)
-                    ],
-                }
-                for name, (version, digest) in digests.items()
-            },
+        form = FORM | {"tier": tier, "method": method, "about": About(title=method).model_dump(), "supervision": ""}
+        form["tasks"] = {
+            name: {
+                "dataset_version": version,
+                "dataset_digest": digest.model_dump(),
+                "seeds": [{"seed": seed} | SEED for seed in range(seeds)],
+            }
+            for name, (version, digest) in digests.items()
         }
-        write_json(temporary / FILE, template)
+        if fill:
+            fill(form)
+        write_json(temporary / FILE, form)
     return folder / FILE
 
 
-def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -> Checked:
+def check(
+    folder: str | os.PathLike[str], *, published: Sequence[Result] = (), encode: Progress | None = None
+) -> Checked:
     """Look at everything in a submission.
 
     Args:
         folder: the submission.
         published: results that are on the board already, to compare names with.
+        encode: write the codes that encoders give where there are none, and call this with what is going on, in images.
 
     Returns:
         What is wrong, and what can be scored. Nothing is raised for what the submission holds.
@@ -200,12 +195,14 @@ def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -
     file = folder / FILE
     try:
         entries = _entries(folder)
-        found = schema.parse(Submission, schema.content(file, LARGEST), str(file))
+        text = schema.content(file, LARGEST)
+        stated = schema.parse(Submission, text, str(file))
     except OffaxisError as error:
         return Checked([error], [], None)
-    if isinstance(found, list):
-        return Checked(found, [], None)
-    problems: list[OffaxisError] = [
+    problems, found = (stated, _mended(text)) if isinstance(stated, list) else ([], stated)
+    if found is None:
+        return Checked(problems, [], None)
+    problems += [
         InvalidInput(f"{file}: about.{field}: expected some text, received nothing.")
         for field in ("title", "authors", "license")
         if not getattr(found.about, field).strip()
@@ -219,14 +216,36 @@ def check(folder: str | os.PathLike[str], *, published: Sequence[Result] = ()) -
         too_much = [*_sizes(folder, entries)]
         problems += too_much
         for run in [] if too_much else found.records():
-            candidate = _candidate(folder, run, found) if run.dataset in named else []
+            candidate = _candidate(folder, run, found, encode) if run.dataset in named else []
             if isinstance(candidate, Candidate):
                 runs.append(candidate)
             else:
                 problems += candidate
         for task in named:
             problems += candidates.trained_twice([one for one in runs if one.record.dataset == task])
-    return Checked(problems, runs, found)
+    return Checked(problems, runs, None if isinstance(stated, list) else found)
+
+
+def _mended(text: bytes) -> Submission | None:
+    """Return a file that breaks the schema with its wrong fields left out or as in `FILLED`; None if that fails."""
+    try:
+        stated = parse_json(text)
+        return Submission.model_validate_json(text)
+    except pydantic.ValidationError as error:
+        wrong = [detail["loc"] for detail in error.errors(include_url=False)]
+    except (ValueError, RecursionError):
+        return None
+    try:
+        for place in wrong:
+            known = [depth for depth, part in enumerate(place) if part in FILLED]
+            *outer, last = place[: known[0] + 1] if known else place
+            inner = functools.reduce(operator.getitem, outer, stated)
+            inner.pop(last, None)
+            if known:
+                inner[last] = FILLED[last]
+        return Submission.model_validate_json(json.dumps(stated))
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return None
 
 
 def _sizes(folder: Path, entries: Sequence[Path]) -> Iterator[OffaxisError]:
@@ -266,16 +285,22 @@ def _named(file: Path, submission: Submission) -> tuple[set[str], list[OffaxisEr
     return set(names.values()), found
 
 
-def _candidate(folder: Path, record: RunRecord, submission: Submission) -> Candidate | list[OffaxisError]:
-    """Read a run of a submission; or say what is wrong with its files."""
+def _candidate(
+    folder: Path, record: RunRecord, submission: Submission, encode: Progress | None
+) -> Candidate | list[OffaxisError]:
+    """Read a run of a submission, after its codes are written if they are wanted; or say what is wrong with it."""
     codes = folder / record.dataset / f"seed_{record.seed}.npz"
     encoder = codes.with_suffix(".onnx")
     problems: list[OffaxisError] = []
     try:
         if os.path.lexists(encoder):
             encoders.check(encoder)
+            if encode and not os.path.lexists(codes):
+                _encode(encoder, protocol.task(record.dataset), codes, encode)
     except OffaxisError as error:
         problems.append(error)
+        if not os.path.lexists(codes):
+            return problems
     try:
         if not os.path.lexists(codes):
             raise _missing(folder, codes, record.seed)
@@ -292,31 +317,6 @@ def _missing(folder: Path, codes: Path, seed: int) -> OffaxisError:
         expected = f"the codes that {codes.stem}.onnx gives"
         remedy = f"Write them: offaxis board submit {shlex.quote(str(folder))}"
     return DamagedFile(f"{codes}: expected {expected}, received no such file. {remedy}")
-
-
-def encode(folder: str | os.PathLike[str], *, progress: Progress = no_progress) -> list[Path]:
-    """Write the codes that a submission's encoders give, where it has an encoder and no codes.
-
-    Args:
-        folder: the submission.
-        progress: is called with what is going on, in images.
-
-    Returns:
-        The files that were written, ``seed_<k>.npz``.
-
-    Raises:
-        DamagedFile: no submission, or an encoder that is no model in ONNX.
-        InvalidInput: ``submission.json`` breaks the schema, or what `leaderboard.reading.encoders.OnnxEncoder` refuses.
-        MissingExtra: onnx or onnxruntime is not installed.
-    """
-    folder = Path(folder)
-    tasks = schema.validated(_OnlyTasks, schema.content(folder / FILE, LARGEST), str(folder / FILE)).tasks
-    wanted = [folder / name / f"seed_{seed.seed}.npz" for name, entry in tasks.items() for seed in entry.seeds]
-    wanted = [codes for codes in wanted if os.path.lexists(codes.with_suffix(".onnx")) and not codes.exists()]
-    for codes in wanted:
-        task = protocol.task(codes.parent.relative_to(folder).as_posix())
-        _encode(codes.with_suffix(".onnx"), task, codes, progress)
-    return wanted
 
 
 def encode_run(folder: str | os.PathLike[str], *, progress: Progress = no_progress) -> Path | None:

@@ -116,11 +116,14 @@ def test_chosen_metrics_have_no_place_on_the_board(tmp_path):
         found.save(tmp_path)
 
 
-def test_a_submission_is_whole_but_for_what_is_said(solved, tmp_path):
+def test_a_submission_is_whole_but_for_what_is_said(solved, tmp_path, monkeypatch):
+    written, write = [], submission.write_json
+    monkeypatch.setattr(submission, "write_json", lambda file, form: (written.append(form), write(file, form)))
     missing = solved.submission(tmp_path / "handed_in")
     assert [line.partition(":")[0] for line in missing] == ["submission.json", "encoder", "seeds"]
     file = tmp_path / "handed_in" / "submission.json"
     content = json.loads(file.read_text("utf-8"))
+    assert written == [content], "the form is written once, with all that is known"
     assert content["supervision"] == "unsupervised"
     assert content["about"]["description"] == "reads the squares"
     assert [seed["budget"]["steps"] for seed in content["tasks"][TASK]["seeds"]] == [33]

@@ -129,15 +129,13 @@ def test_a_budget_that_cannot_be(good, run_folder, budget, message):
 def test_the_template_says_what_is_left_to_fill_in(toys, tmp_path):
     file = submission.init(tmp_path / "s", "my_vae", TASKS[:1], tier="smoke", seeds=1)
     assert np.array_equal(np.load(file.parent / "toy/spacing_1/rows.npy"), protocol.task(TASKS[0]).indices)
-    (first,) = problems(file.parent)
-    assert "supervision: expected 'unsupervised'" in first
-    edit(file.parent, lambda c: c.update(supervision="unsupervised"))
     expected = (
+        "supervision: expected 'unsupervised'",
         "about.authors: expected some text",
         "about.license: expected some text",
         "seed_0.npz: expected an npz file, received no such file. Encode rows.npy into it, or take seed 0 out of sub",
     )
-    assert [part in problem for part, problem in zip(expected, problems(file.parent), strict=True)] == [True] * 3
+    assert [part in problem for part, problem in zip(expected, problems(file.parent), strict=True)] == [True] * 4
     with pytest.raises(InvalidInput, match="expected a path that is free, received an existing folder"):
         submission.init(file.parent, "my_vae", TASKS, tier="smoke", seeds=1)
 
@@ -193,6 +191,28 @@ def test_everything_wrong_is_listed_at_once(good):
     ):
         assert any(part in problem for problem in found), (part, found)
     assert len(found) == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c["about"].update(code="github.com/a/b"), "about.code: expected text that matches"),
+        (
+            lambda c: c["tasks"][TASKS[0]]["seeds"][0].update(budget={"steps": "many"}),
+            "seeds.0.budget.steps: expected an",
+        ),
+        (lambda c: c.update(colour="red", hyperparameters={"beta": {}}), "colour: expected no such field"),
+        (lambda c: c.update(tier="deks", schema=2, method="My VAE"), "tier: expected 'desk'"),
+    ],
+)
+def test_files_are_looked_at_though_the_form_is_wrong(good, change, message):
+    """A newcomer who mends the form should not then be told of the files."""
+    edit(good, lambda c: (change(c), c["about"].update(license="")))
+    (good / TASKS[1] / "seed_0.npz").unlink()
+    found = problems(good)
+    for part in (message, "about.license: expected some text", "seed_0.npz: expected an npz file, received no such"):
+        assert any(part in problem for problem in found), (part, found)
+    assert submission.check(good).submission is None
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])

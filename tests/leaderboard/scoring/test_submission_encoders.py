@@ -68,9 +68,7 @@ def test_from_encoders_to_verified_rows(handed_in, made_result, tmp_path, monkey
     problem = str(submission.check(handed_in).problems[0])
     assert "seed_0.npz: expected the codes that seed_0.onnx gives, received no such file" in problem
     assert f"Write them: offaxis board submit {handed_in}" in problem
-    written = submission.encode(handed_in)
-    assert [file.name for file in written] == ["seed_0.npz", "seed_1.npz"]
-    assert submission.encode(handed_in) == []
+    assert submission.check(handed_in, encode=submission.no_progress).problems == []
     assert run("submit", handed_in).exit_code == 0
     monkeypatch.setattr(arguments, "PUBLISHED", tmp_path / "board")
     results_tree.write(tmp_path / "board", [made_result(TASK, "beta_vae", 0.25, 0.5)])
@@ -84,7 +82,7 @@ def test_from_encoders_to_verified_rows(handed_in, made_result, tmp_path, monkey
 
 
 def test_codes_are_those_of_the_encoder(handed_in):
-    submission.encode(handed_in)
+    submission.check(handed_in, encode=submission.no_progress)
     task = protocol.task(TASK)
     flat = task.load().images(task.indices).reshape(len(task.indices), -1) / 255
     wanted = flat @ np.random.default_rng(1).standard_normal((192, 3))
@@ -94,7 +92,7 @@ def test_codes_are_those_of_the_encoder(handed_in):
 
 
 def test_codes_of_another_encoder_are_scored_and_marked(handed_in):
-    submission.encode(handed_in)
+    submission.check(handed_in, encode=submission.no_progress)
     first, second = (handed_in / TASK / f"seed_{seed}.onnx" for seed in (0, 1))
     second.write_bytes(first.read_bytes())
     said = run("verify", handed_in)
@@ -107,7 +105,7 @@ def test_codes_of_another_encoder_are_scored_and_marked(handed_in):
 
 
 def test_a_hostile_encoder_is_told_with_all_other_problems(handed_in):
-    submission.encode(handed_in)
+    submission.check(handed_in, encode=submission.no_progress)
     onnx.save(graph(np.eye(192)[:, :3], "Steal", "com.evil"), handed_in / TASK / "seed_0.onnx")
     (handed_in / TASK / "seed_1.onnx").write_bytes(b"not a model")
     (handed_in / TASK / "seed_2.onnx").write_bytes(b"")
@@ -119,8 +117,20 @@ def test_a_hostile_encoder_is_told_with_all_other_problems(handed_in):
     assert "received a link" in " ".join(str(problem) for problem in submission.check(handed_in).problems)
 
 
+def test_submit_lists_a_wrong_encoder_with_all_other_problems(handed_in):
+    (handed_in / TASK / "seed_0.onnx").write_bytes(b"not a model")
+    onnx.save(graph(np.eye(192)[:, :3], "Steal", "com.evil"), handed_in / TASK / "seed_1.onnx")
+    form = json.loads((handed_in / "submission.json").read_text("utf-8"))
+    (handed_in / "submission.json").write_text(json.dumps(form | {"supervision": ""}), "utf-8")
+    said = run("submit", handed_in)
+    assert said.exit_code == 1
+    assert said.stdout.count("error: ") == 3
+    for part in ("supervision: expected", "expected a model in ONNX", "operator of another domain"):
+        assert part in said.stdout
+
+
 def test_too_many_bytes_of_encoders(handed_in, monkeypatch):
-    submission.encode(handed_in)
+    submission.check(handed_in, encode=submission.no_progress)
     monkeypatch.setattr(submission, "ENCODERS", 1000)
     (problem,) = submission.check(handed_in).problems
     assert "at most 0 MiB of encoders" in str(problem)
@@ -132,7 +142,7 @@ def test_submit_writes_codes_once(handed_in):
 
 
 def test_verify_without_an_encoder(handed_in):
-    submission.encode(handed_in)
+    submission.check(handed_in, encode=submission.no_progress)
     for seed in (0, 1):
         (handed_in / TASK / f"seed_{seed}.onnx").unlink()
     said = run("verify", handed_in)
@@ -141,7 +151,7 @@ def test_verify_without_an_encoder(handed_in):
 
 
 def test_a_run_without_an_encoder_is_named_beside_one_that_has_a_note(handed_in):
-    submission.encode(handed_in)
+    submission.check(handed_in, encode=submission.no_progress)
     first, second = (handed_in / TASK / f"seed_{seed}.onnx" for seed in (0, 1))
     first.write_bytes(second.read_bytes())  # disagrees with its codes
     second.unlink()
