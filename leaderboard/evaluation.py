@@ -44,7 +44,7 @@ CHANCE = 0.01
 
 def evaluate(
     encode: Any,
-    tasks: str | Sequence[str],
+    tasks: str | Dataset | Sequence[str | Dataset],
     *,
     name: str = "my_encoder",
     tier: str = "desk",
@@ -64,7 +64,8 @@ def evaluate(
         encode: a function from images to codes, (n, L), or (n, K, d) for K units of d numbers; a PyTorch module, Keras
             model, JAX function or object with a method ``encode``; the path of an ONNX file, which runs in the sandbox;
             or the path of a run folder. A list holds one encoder for each training seed.
-        tasks: names of datasets, such as ``"xysquares/spacing_8"``.
+        tasks: names of datasets, such as ``"xysquares/spacing_8"``, or datasets of your own, such as
+            ``benchmark_data.from_folder("my_pictures")``, whose scores can be printed and neither saved nor compared.
         name: what the encoder is called in tables: lower-case letters, digits and underscores.
         tier: ``"desk"``, ``"smoke"``, ``"study"`` or ``"held_out"``: how many rows each metric gets, and beside which
             published rows the scores stand.
@@ -95,10 +96,7 @@ def evaluate(
     """
     needs("leaderboard.evaluate", "board", "pandas", "pydantic")
     all_encoders = list(encode) if isinstance(encode, list | tuple) else [encode]
-    names = [tasks] if isinstance(tasks, str | Dataset) else list(tasks)
-    for one in names:
-        protocol.check_name(one)
-    chosen = [protocol.task(one) for one in names]
+    chosen = [protocol.of(one) for one in (tasks if isinstance(tasks, list | tuple) else [tasks])]
     numbers = list(range(len(all_encoders)) if seeds is None else seeds)
     if not all_encoders or not chosen or len(numbers) != len(all_encoders):
         raise InvalidInput("evaluate takes at least one encoder, one task, and one seed for each encoder.")
@@ -122,7 +120,7 @@ def evaluate(
                 codes = check_codes(units.reduced(given, name), name).astype(np.float32)
                 where = f"{name} on {task.dataset}, seed {seed}"
                 candidate = Candidate(where, known, About(title=name, description=about), codes, given)
-                rows.append(_scored(candidate, tier, metrics, source))
+                rows.append(_scored(candidate, task, tier, metrics, source))
     return Evaluation(name, tier, tuple(rows))
 
 
@@ -148,7 +146,7 @@ class _Source:
         """Return what is known of the run: what the run folder says, or what the caller does."""
         if self.run:
             return self.run.record.model_copy(update={"method": name, "dataset": task.dataset})
-        version, digest = candidates.dataset_digest(task.dataset)
+        version, digest = candidates.dataset_digest(task)
         try:
             return RunRecord(
                 method=name,
@@ -218,19 +216,22 @@ class _Row:
     source: _Source
 
 
-def _scored(candidate: Candidate, tier: str, metrics: Sequence[str] | None, source: _Source) -> _Row:
+def _scored(
+    candidate: Candidate, task: protocol.Task, tier: str, metrics: Sequence[str] | None, source: _Source
+) -> _Row:
     """Score a run by the metrics of its tier, or by others."""
-    task = candidate.task
+    if metrics is None and task.own is None:
+        run = candidates.score(candidate, tier)
+        return _Row(candidate, run.scores, run, source)
+    chosen = list(protocol.tier(tier).measurements)
     if metrics is not None:
         chosen = []
         for name, metric in measure.named(list(metrics)).items():
             drop = {"constant_factors": "drop"} if measure.takes(metric, "constant_factors") else {}
             test = protocol.TEST if measure.takes(metric, measure.HELD_OUT[0]) else 0
             chosen.append(protocol.Measurement(name, test=test, arguments=drop))
-        found = measure.score_codes(candidate.codes, task.labels(), chosen, train=len(task.train))
-        return _Row(candidate, found.scores, None, source)
-    run = candidates.score(candidate, tier)
-    return _Row(candidate, run.scores, run, source)
+    found = measure.score_codes(candidate.codes, task.labels(), chosen, train=len(task.train))
+    return _Row(candidate, found.scores, None, source)
 
 
 def _components(codes: NDArray[Any], count: int, train: int) -> NDArray[np.float32]:
@@ -397,14 +398,15 @@ class Evaluation:
         runs = [row.scored for row in self.rows if row.candidate.record.dataset == task]
         if None in runs:
             raise InvalidInput(
-                f"Scores of chosen metrics have no place on the board. Evaluate without metrics= for tier {self.tier}."
+                "Scores of chosen metrics, or on a dataset of your own, have no place on the board. Evaluate without "
+                f"metrics= for tier {self.tier}, on its tasks."
             )
         about = self.rows[0].candidate.about
         return results.result(protocol.task(task).id, self.name, [run for run in runs if run], about=about)
 
     def _published(self, task: str, method: str, tree: Path) -> tuple[Scored, ...]:
         """Return the runs that are published of a method on a task, in the tier."""
-        file = results_tree.path(tree, protocol.task(task).id, method)
+        file = results_tree.path(tree, f"{task}@{protocol.VERSION}", method)
         return results_tree.read(file).of(self.tier) if file.is_file() else ()
 
     def _against(self, task: str, method: str, tree: Path) -> Iterator[dict[str, Any]]:

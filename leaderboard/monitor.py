@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import benchmark_data
+from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.encoding import Encoder, Input
@@ -25,7 +25,7 @@ class Monitor:
     come from `leaderboard.evaluate`, on all rows of the task.
 
     Args:
-        task: name of a dataset, such as ``"xysquares/spacing_8"``.
+        task: name of a dataset, such as ``"xysquares/spacing_8"``, or a dataset of your own.
         metrics: names of files in ``leaderboard/metrics``.
         samples: rows to learn from, and held-out rows.
         input: what the encoder is called with, as in `leaderboard.encoding.Encoder`.
@@ -44,15 +44,14 @@ class Monitor:
 
     def __init__(
         self,
-        task: str,
+        task: str | Dataset,
         metrics: Sequence[str] = ("mig", "dci"),
         samples: tuple[int, int] = (2_000, 1_000),
         *,
         input: Input | None = None,
         batch_size: int = 256,
     ) -> None:
-        protocol.check_name(task)
-        rows = protocol.task(task)
+        rows = protocol.of(task)
         for name, wanted, there in zip(("train", "test"), samples, (rows.train, rows.test), strict=True):
             if not 0 < wanted <= len(there):
                 raise InvalidInput(
@@ -60,7 +59,7 @@ class Monitor:
                 )
         self._train = samples[0]
         self._modules = measure.named(list(metrics))
-        dataset = benchmark_data.load(rows.dataset)
+        dataset = rows.load()
         chosen = [*rows.train[: samples[0]], *rows.test[: samples[1]]]
         self._images, self._factors = dataset.images(chosen), dataset.labels(chosen)
         self._input, self._batch_size = input, batch_size

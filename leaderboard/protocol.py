@@ -178,6 +178,7 @@ class Task:
         train: rows that metrics learn from, int64, shape (10,000,), or two thirds of a dataset with less than 15,000.
         test: held-out rows, int64, shape (5,000,), or the remaining third. No row is in both. Of a divided dataset they
             are rows of either part, as many of them as there are.
+        own: the dataset, if it is the user's own; None for those of the board, which have names.
 
     Example:
         >>> t = task("xysquares/spacing_4")
@@ -189,6 +190,7 @@ class Task:
     version: str
     train: Indices
     test: Indices
+    own: Dataset | None = dataclasses.field(default=None, repr=False)
 
     @property
     def id(self) -> str:
@@ -228,7 +230,7 @@ class Task:
 
     def load(self) -> Dataset:
         """Return the dataset."""
-        return benchmark_data.load(self.dataset)
+        return benchmark_data.load(self.dataset) if self.own is None else self.own
 
     def labels(self) -> Indices:
         """Return the class ids that metrics see.
@@ -256,17 +258,27 @@ def seed(task_id: str) -> int:
     return int.from_bytes(hashlib.sha256(f"offaxis:{task_id}".encode()).digest()[:8], "big")
 
 
-def check_name(task: object) -> None:
-    """Refuse what is no name of a task, such as a dataset of one's own.
+def of(dataset: object) -> Task:
+    """Return the task of a dataset: by name, or of a dataset object, which may be the user's own.
+
+    Args:
+        dataset: the name, or what `benchmark_data.load`, ``from_folder`` and the like return.
+
+    Returns:
+        The task. The rows of a dataset of the user's own are drawn as those of the board's are.
 
     Raises:
-        InvalidInput: it is none; the message says what scores codes of such a dataset.
+        UnknownName: as `task`.
+        InvalidInput: as `task`; or it is neither a name nor a dataset.
     """
-    if not isinstance(task, str):
+    if isinstance(dataset, Dataset):
+        return task(dataset.id) if dataset.name in benchmark_data.names() else _drawn_from(dataset, own=dataset)
+    if not isinstance(dataset, str):
         raise InvalidInput(
-            f"task: expected the name of a dataset, such as 'xysquares/spacing_8', received {type(task).__name__}. "
-            "Codes of a dataset of your own are scored with: offaxis board score CODES --dataset FOLDER"
+            "task: expected the name of a dataset, such as 'xysquares/spacing_8', or a dataset, such as "
+            f"benchmark_data.from_folder('my_pictures'), received {type(dataset).__name__}."
         )
+    return task(dataset)
 
 
 @functools.cache
@@ -287,6 +299,11 @@ def task(name: str) -> Task:
     dataset = benchmark_data.load(name)
     if version not in ("", VERSION):
         raise UnknownName(f"protocol version of {name}", version, [VERSION])
+    return _drawn_from(dataset)
+
+
+def _drawn_from(dataset: Dataset, own: Dataset | None = None) -> Task:
+    """Draw the rows of a dataset's task."""
     used = min(len(dataset), TRAIN + TEST)
     if used < 3:
         raise InvalidInput(f"task on {dataset.id}: expected at least 3 rows, received {used} rows.")
@@ -294,11 +311,11 @@ def task(name: str) -> Task:
     if isinstance(dataset.source, Divided):
         parts = (("train", TRAIN), ("test", TEST))
         train_rows, test_rows = (_drawn(task_id, name, dataset.splits[name], count) for name, count in parts)
-        return Task(dataset.id, VERSION, train_rows, test_rows)
+        return Task(dataset.id, VERSION, train_rows, test_rows, own)
     rows = draws.sample(seed(task_id), len(dataset), used)
     train = used * TRAIN // (TRAIN + TEST)
     rows.flags.writeable = False
-    return Task(dataset.id, VERSION, rows[:train], rows[train:])
+    return Task(dataset.id, VERSION, rows[:train], rows[train:], own)
 
 
 def _drawn(task_id: str, part: str, rows: range, count: int) -> Indices:

@@ -71,7 +71,7 @@ def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
     except UnknownName as error:
         yield error
         return
-    here = candidates.dataset_digest(result.dataset)[1] if needs_no_download(dataset) else None
+    here = candidates.dataset_digest(task)[1] if needs_no_download(dataset) else None
     for run in result.runs:
         place = f"{file}: seed {run.seed}"
         if run.tier not in protocol.TIERS:

@@ -245,7 +245,7 @@ def implausible(budget: record.Budget, what: str) -> Iterator[InvalidInput]:
 
 def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str) -> None:
     """Refuse codes that were made from another version of a dataset, other pixels or other factors than are here."""
-    here_version, here = dataset_digest(task.dataset)
+    here_version, here = dataset_digest(task)
     for field, received, expected in (
         ("dataset_version", version, here_version),
         ("dataset_digest.pixels", digest.pixels, here.pixels),
@@ -258,10 +258,10 @@ def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str)
             )
 
 
-@functools.cache
-def dataset_digest(name: str) -> tuple[str, Digests]:
-    """Return the version and the quick digest of a dataset, worked out once."""
-    dataset = protocol.task(name).load()
+@functools.lru_cache(maxsize=256)
+def dataset_digest(task: protocol.Task) -> tuple[str, Digests]:
+    """Return the version and the quick digest of a task's dataset, worked out once."""
+    dataset = task.load()
     return dataset.version, Digests(**dataset.digest()._asdict())
 
 

@@ -157,7 +157,7 @@ def init(
     check_count("seeds of a submission", seeds, 1)
     for task in chosen:
         candidates.check_part(task, tier, {}, f"{folder / FILE}")
-    digests = {task.dataset: candidates.dataset_digest(task.dataset) for task in chosen}
+    digests = {task.dataset: candidates.dataset_digest(task) for task in chosen}
     with written_atomically(folder) as temporary:
         for task in chosen:
             place = temporary / task.dataset

@@ -104,7 +104,7 @@ def run_folder(toys, tmp_path):
             indices=task.indices if indices is None else indices,
             codes=np.asarray(codes, np.float32),
         )
-        version, digest = candidates.dataset_digest(dataset)
+        version, digest = candidates.dataset_digest(task)
         run = {
             "schema": 1,
             "method": method,

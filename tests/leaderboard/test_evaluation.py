@@ -137,6 +137,29 @@ def test_a_submission_is_whole_but_for_what_is_said(solved, tmp_path, monkeypatc
     np.testing.assert_array_equal(checked.candidates[0].codes, solved.rows[0].candidate.codes)
 
 
+def test_a_dataset_of_your_own_is_scored_on_rows_drawn_as_a_tasks(tmp_path):
+    labels = np.stack(np.unravel_index(np.arange(96) % 12, (4, 3)), axis=1)
+    images = np.zeros((96, 8, 8, 1), np.uint8)
+    images[:, 0, :2, 0] = labels
+    own = benchmark_data.from_images("mine", images, {"kind": labels[:, 0], "place": labels[:, 1]})
+    found = leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], own, progress=False)
+    task = protocol.of(own)
+    (line,) = found.frame().to_dict("records")
+    assert (line["task"], line["dci.disentanglement"]) == ("mine", pytest.approx(1.0))
+    assert line["mig"] == mig.score(labels[task.train], labels[task.train])["mig"]
+    assert "mine" in str(found)
+    assert (task.id, len(task.train), len(task.test)) == ("mine@v1", 64, 32)
+    assert found.rows[0].candidate.codes.tolist() == labels[task.indices].tolist()
+    assert "no published row on this task" in found.compare("beta_vae")["note"][0]
+    with pytest.raises(InvalidInput, match="on a dataset of your own, have no place on the board"):
+        found.save(tmp_path)
+    assert leaderboard.Monitor(own, metrics=["mig"], samples=(40, 20))(lambda batch: batch[:, 0, :2, 0])["mig"] > 0.9
+
+
+def test_a_dataset_of_the_board_is_its_task():
+    assert protocol.of(benchmark_data.load("xysquares", spacing=8)) is protocol.task(TASK)
+
+
 def test_principal_components_take_the_place_of_codes():
     wide = leaderboard.evaluate(
         lambda images: images[:, ::4, ::4].reshape(len(images), -1), TASK, metrics=["mig"], pca=5, progress=False
@@ -173,7 +196,8 @@ def test_bad_arguments_are_refused(arguments, message):
     ("arguments", "error", "message"),
     [
         ({"tasks": [TASK, "xysquare"]}, UnknownName, "Did you mean 'xysquares'"),
-        ({"tasks": benchmark_data.load(TASK)}, InvalidInput, "task: expected the name of a dataset, .* Dataset"),
+        ({"tasks": squares}, InvalidInput, r"task: expected the name of a dataset, .*from_folder.*, received function"),
+        ({"tasks": [TASK, 8]}, InvalidInput, "task: expected the name of a dataset, .*, received int"),
         ({"tier": "table"}, UnknownName, "tier"),
         ({"metrics": ["migg"]}, UnknownName, "Did you mean 'mig'"),
         ({"name": "My Net"}, InvalidInput, "method: .*received 'My Net'"),
