@@ -162,11 +162,15 @@ class Table:
         for row in self.rows:
             if row.note and row.category != "reference":
                 why.setdefault(row.note, []).append(row.result.title)
-        said = [f"Not ranked ({note}): {_named(titles)}. {_remedy(note)}" for note, titles in why.items()]
+        quick = self.tier == "smoke"
+        ranks = () if quick else why.items()
+        said = [f"Not ranked ({note}): {_named(titles)}. {_remedy(note)}" for note, titles in ranks]
         if self.dataset == "xysquares/spacing_1" and any(row.result.method == "pca" for row in self.rows):
             said.append(PCA)
         others = [f"Scored only in another tier, {tier}: {_named(titles)}." for tier, titles in self.elsewhere.items()]
-        if others:
+        if quick:
+            said.append(" ".join([*others, "Tier smoke is for a quick look. For a rank, score in tier desk."]))
+        elif others:
             said.append(f"{' '.join(others)} To be ranked here, a method needs runs of tier {self.tier}.")
         return said
 

@@ -30,7 +30,7 @@ def run(mig, seed=0, **fields):
         "method": "m",
         "dataset": "xysquares/spacing_8",
         "seed": seed,
-        "tier": "smoke",
+        "tier": "study",
         "status": "reproduced",
         "scores": {"mig": mig},
         "date": datetime.date(2026, 1, 2),
@@ -65,7 +65,7 @@ def method(name, *migs, quarantine="", about=None, task="xysquares/spacing_8@v1"
 
 
 def order(*found):
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", found)
+    board = ranking.table("xysquares/spacing_8@v1", "study", found)
     return [(row.rank, row.result.method) for row in board.rows]
 
 
@@ -82,7 +82,7 @@ def test_rank_is_by_the_mean_and_ties_share_it():
 def test_what_is_not_ranked_comes_after_what_is_and_says_why():
     board = ranking.table(
         "xysquares/spacing_8@v1",
-        "smoke",
+        "study",
         [
             method("few", 0.9, 0.9),
             method("marked", *[0.9] * 5, marks=("encoder_disagrees",)),
@@ -108,7 +108,7 @@ def test_a_method_without_the_first_score_is_not_ranked(there, note):
     if there == []:
         found.append(method("n", 0.5, scores={"dci.disentanglement": 0.5}, samples=samples))
     found += [method("other", *there)] if there else []
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", found)
+    board = ranking.table("xysquares/spacing_8@v1", "study", found)
     assert next((row.rank, row.note) for row in board.rows if row.result.method == "m") == (None, note)
 
 
@@ -123,13 +123,13 @@ def test_a_method_without_the_first_score_is_not_ranked(there, note):
     ],
 )
 def test_settings_that_were_chosen_among_others_are_told_from_those_that_were_not(selection, selected):
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, selection=selection)])
+    board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", 0.1, selection=selection)])
     assert board.rows[0].selected is selected
 
 
 def test_categories_are_ranked_apart():
     found = [method("own", *[0.1] * 5), method("helped", *[0.9] * 5, supervision="weakly_supervised")]
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", found)
+    board = ranking.table("xysquares/spacing_8@v1", "study", found)
     assert {category: [row.rank for row in rows] for category, rows in board.groups.items()} == {
         "unsupervised": [1],
         "weakly_supervised": [1],
@@ -137,27 +137,27 @@ def test_categories_are_ranked_apart():
 
 
 def test_tiers_and_tasks_are_never_mixed():
-    both = result("xysquares/spacing_8@v1", "m", [run(0.1, 0), run(0.2, 0, tier="study", budget=run(0).budget)])
+    both = result("xysquares/spacing_8@v1", "m", [run(0.1, 0), run(0.2, 0, tier="held_out", budget=run(0).budget)])
     boards = ranking.tables([both, method("m", 0.3, task="xysquares/spacing_10@v1")])
     assert [(b.task, b.tier, b.rows[0].cells["mig"].mean) for b in boards] == [
-        ("xysquares/spacing_8@v1", "smoke", 0.1),
-        ("xysquares/spacing_8@v1", "study", 0.2),
-        ("xysquares/spacing_10@v1", "smoke", 0.3),
+        ("xysquares/spacing_8@v1", "study", 0.1),
+        ("xysquares/spacing_8@v1", "held_out", 0.2),
+        ("xysquares/spacing_10@v1", "study", 0.3),
     ]
 
 
 def test_every_table_states_sample_size_and_budget():
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2)])
+    board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", 0.1, 0.2)])
     assert board.caption == (
         "Training: model not stated, 10 latents; 1,000 steps, 64,000 images, 13 s (median) on 2 cores; "
-        "0.33% of the images of a run of Locatello et al. (2019). Tier smoke: MIG on 10,000 rows."
+        "0.33% of the images of a run of Locatello et al. (2019). Tier study: MIG on 10,000 rows."
     )
     assert board.rows[0].cost == "1,000 steps, 13 s (median)"
     assert "1,000 steps, 64,000 images" in formats.markdown(board)
 
 
 def test_markdown():
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2, 0.1, 0.2), method("n", 0.3)])
+    board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", 0.1, 0.2, 0.1, 0.2), method("n", 0.3)])
     # Student's interval: 0.15 and 3.182 times 0.0577 / 2.
     lines = formats.markdown(board).splitlines()
     assert lines[4:7:2] == [
@@ -175,14 +175,14 @@ def test_markdown():
 
 @pytest.mark.parametrize("migs", [(0.1,), (0.1, 0.1, 0.1)])
 def test_few_seeds_have_no_interval(migs):
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", *migs)])
+    board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", *migs)])
     assert "[" not in formats.markdown(board).splitlines()[-1]
     (record,) = csv.DictReader(io.StringIO(formats.comma_separated([board])))
     assert (record["mean"], record["low"], record["high"]) == ("0.100000", "", "")
 
 
 def test_an_interval_stays_within_the_range_of_the_score():
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.0, 0.0, 0.0, 0.9)])
+    board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", 0.0, 0.0, 0.0, 0.9)])
     assert board.rows[0].cells["mig"].low == 0.0
 
 
@@ -190,7 +190,7 @@ def test_a_score_whose_range_is_not_known_has_no_interval():
     runs = [
         run(0.5, seed, scores={"mig": 0.5, "dci.informativeness_train": x}) for seed, x in enumerate((0.9, 1, 1, 1))
     ]
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", [result("xysquares/spacing_8@v1", "m", runs)])
+    board = ranking.table("xysquares/spacing_8@v1", "study", [result("xysquares/spacing_8@v1", "m", runs)])
     cell = board.rows[0].cells["dci.informativeness_train"]
     assert (round(cell.mean, 3), cell.low, cell.high) == (0.975, None, None)
 
@@ -211,14 +211,14 @@ def test_training_is_told_per_seed():
 
 def test_csv_is_tidy_and_no_spreadsheet_runs_it():
     about = About(title="=cmd|' /C calc'!A0")
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, 0.2, about=about)])
+    board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", 0.1, 0.2, about=about)])
     (record,) = csv.DictReader(io.StringIO(formats.comma_separated([board])))
     assert record["title"] == "'=cmd|' /C calc'!A0"
     assert (record["score"], record["seeds"], record["note"]) == ("mig", "2", "2 of 5 seeds")
 
 
 def test_hostile_text_stays_text_in_markdown():
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", [method("m", 0.1, about=About(title=HOSTILE))])
+    board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", 0.1, about=About(title=HOSTILE))])
     text = formats.markdown(board)
     assert "<" not in text
     assert len(re.findall(r"(?<!\\)\|", text.splitlines()[-1])) == 5
@@ -238,7 +238,7 @@ def test_terminal_shows_a_table_for_each_task(capsys):
     console = rich.console.Console(width=80, file=io.StringIO())
     console.print(formats.terminal(found))
     shown = console.file.getvalue()
-    assert "xysquares/spacing_8@v1, tier smoke" in shown
+    assert "xysquares/spacing_8@v1, tier study" in shown
     assert "[red]β[/red]" in shown
     assert "0.058–0.242" in shown
     assert "Not ranked (4 of 5 seeds): [red]β[/red]. A rank takes 5 seeds" in " ".join(shown.split())
@@ -352,16 +352,26 @@ def test_a_table_says_who_is_not_in_it_and_what_to_do():
     flagged = result(task, "perfect", [run(0.99, seed, marks=("encoder_disagrees",)) for seed in range(5)])
     held = result(task, "held", [run(0.5, seed) for seed in range(5)], quarantine="saw the labels")
     found = [method("m", *[0.1] * 5), flagged, held, result(task, "other", [run(0.2, tier="desk")])]
-    desk, smoke = ranking.tables(found)
-    assert smoke.notes == [
+    desk, study = ranking.tables(found)
+    assert study.notes == [
         "Not ranked (marked: encoder_disagrees): perfect. Put its encoder in ONNX next to the codes: `offaxis board "
         "verify` runs it on fresh rows and clears it.",
         "Not ranked (in quarantine: saw the labels): held. Those who keep the board can lift it.",
-        "Scored only in another tier, desk: other. To be ranked here, a method needs runs of tier smoke.",
+        "Scored only in another tier, desk: other. To be ranked here, a method needs runs of tier study.",
     ]
-    assert desk.notes[-1].startswith("Scored only in another tier, smoke: m; perfect; held.")
-    for note in smoke.notes:
-        assert formats.escaped(note) in formats.markdown(smoke)
+    assert desk.notes[-1].startswith("Scored only in another tier, study: m; perfect; held.")
+    for note in study.notes:
+        assert formats.escaped(note) in formats.markdown(study)
+
+
+def test_a_table_of_a_quick_look_speaks_of_no_seeds_and_encoders():
+    task = "xysquares/spacing_8@v1"
+    quick = method("m", 0.1, tier="smoke", status="recomputed")
+    desk, smoke = ranking.tables([quick, result(task, "other", [run(0.2, tier="desk")])])
+    assert smoke.notes == [
+        "Scored only in another tier, desk: other. Tier smoke is for a quick look. For a rank, score in tier desk."
+    ]
+    assert "To be ranked here, a method needs runs of tier desk." in desk.notes[-1]
 
 
 def test_natural_order():
@@ -374,7 +384,7 @@ def test_the_ranks_that_seeds_leave_open():
         method("close", 0.49, 0.51, 0.53, 0.55, 0.57),
         method("far", *[0.1] * 5),
     ]
-    board = ranking.table("xysquares/spacing_8@v1", "smoke", found)
+    board = ranking.table("xysquares/spacing_8@v1", "study", found)
     assert [(row.rank, row.place) for row in board.rows] == [(1, (1, 2, 1)), (2, (1, 2, 1)), (3, (3, 3, 2))]
     assert "| 2 (1–2) | close |" in formats.markdown(board)
     assert "| 3 | far |" in formats.markdown(board)
@@ -399,7 +409,7 @@ def test_a_record_names_the_score_that_its_rank_is_of():
 
 def test_tiers_come_in_the_order_of_the_protocol():
     both = result("xysquares/spacing_8@v1", "m", [run(0.1, 0), run(0.2, 0, tier="desk", budget=run(0).budget)])
-    assert [board.tier for board in ranking.tables([both])] == ["desk", "smoke"]
+    assert [board.tier for board in ranking.tables([both])] == ["desk", "study"]
     assert sorted(["odd", "held_out", "smoke", "study", "desk"], key=ranking.tier_order)[::4] == ["desk", "odd"]
 
 
@@ -447,7 +457,7 @@ def test_submissions_on_a_few_tasks_change_no_mean_of_others():
     found = [method(name, *[0.5] * 5, task=task) for name in "ab" for task in (one, two)]
     boards = ranking.tables(found)
     tables = {board.task: board for board in boards}
-    few = ranking.table(one, "smoke", [method(name, *[0.9] * 5, task=one, status="recomputed") for name in "cdefg"])
+    few = ranking.table(one, "study", [method(name, *[0.9] * 5, task=one, status="recomputed") for name in "cdefg"])
     ranked = [dataclasses.replace(row, rank=1, note="") for row in few.rows]
     more = dataclasses.replace(tables[one], groups={"unsupervised": (*tables[one].rows, *ranked)})
     assert overall.shared([more, tables[two]]) == (more, tables[two])
@@ -515,7 +525,7 @@ def test_who_is_ranked_is_one_switch(tmp_path, monkeypatch):
         result("dsprites@v1", method, [run(0.5, seed, **fields) for seed in range(5)])
         for method, fields in made.items()
     ]
-    assert {row.result.method: row.trust for row in ranking.table("dsprites@v1", "smoke", found).rows} == {
+    assert {row.result.method: row.trust for row in ranking.table("dsprites@v1", "study", found).rows} == {
         "handed_in": "recomputed",
         "ours": "recomputed",
         "verified": "verified",
@@ -530,7 +540,7 @@ def test_who_is_ranked_is_one_switch(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert ranking.RANKED == "trusted"
     partly = [run(0.5, 0, verification=verification), *(run(0.5, seed) for seed in range(1, 5))]
-    assert result("dsprites@v1", "partly", partly).trust("smoke") == "recomputed"
+    assert result("dsprites@v1", "partly", partly).trust("study") == "recomputed"
     shown = build.build(write(tmp_path / "results", *found), tmp_path / "site").read_text("utf-8")
     assert "verified: its encoder was run here" in shown
 
