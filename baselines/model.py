@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from baselines.config import Precision, RunConfig
 from baselines.nets import architectures, backend, reconstruction
 from baselines.nets.backend import Tensor, keras, ops
-from baselines.objectives import Adam, Batch, Network, Posterior, kl_to_prior
+from baselines.objectives import Adam, Batch, Network, Posterior, Term, kl_to_prior
+from benchmark_data import discovery
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.sources import Pixels
 
@@ -179,7 +180,9 @@ class Model:
         codes = sample(posterior, batch["noise"]) if stochastic else self.objective.code(posterior.mean, call)
         mean, kl = self.config.reduction == "mean", kl_to_prior(posterior)
         kl = ops.mean(kl, axis=1) if mean else ops.sum(kl, axis=1)
-        terms = self.objective.terms(Batch(posterior, codes, kl, batch["step"], inputs, call, self.sizes))
+        seen, what = Batch(posterior, codes, kl, batch["step"], inputs, call, self.sizes), self.config.objective
+        returns = "Term(weight, scalar) by name"
+        terms = discovery.called(f"objective {what}", self.objective.terms, seen, returns=returns, sound=_are_terms)
         loss, history = 0.0, {name: term.value for name, term in terms.items()}
         if self.decoder:
             read = codes if self.objective.reconstructs else ops.stop_gradient(codes)
@@ -325,6 +328,12 @@ def check_shapes(wanted: Mapping[str, tuple[int, ...]], arrays: Mapping[str, Any
             f"{source}: expected {wrong[0]} of shape {wanted.get(wrong[0], 'none')}, received "
             f"{found.get(wrong[0], 'none')}. The file belongs to another config, or is damaged."
         )
+
+
+def _are_terms(found: Any) -> bool:
+    """Return whether an objective returned terms as it should."""
+    terms = found.values() if isinstance(found, dict) else [None]
+    return all(isinstance(term, Term) and not len(getattr(term.value, "shape", ())) for term in terms)
 
 
 def _layers(network: Any, inputs: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:

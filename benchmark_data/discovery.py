@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import reprlib
 import sys
+import traceback
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from benchmark_data.errors import UnknownName
+from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName
 
 
 def names(package: str) -> tuple[str, ...]:
@@ -45,6 +47,7 @@ def find(package: str, name: str, *, kind: str) -> ModuleType:
 
     Raises:
         UnknownName: there is no such module; the message gives the near match and the list.
+        InvalidInput: it cannot be imported.
 
     Example:
         >>> find("benchmark_data.datasets", "xysquare", kind="dataset")
@@ -57,7 +60,40 @@ def find(package: str, name: str, *, kind: str) -> ModuleType:
         return known
     if name not in names(package):
         raise UnknownName(kind, name, names(package))
-    return importlib.import_module(f"{package}.{name}")
+    module: ModuleType = called(f"{kind} {name}", importlib.import_module, f"{package}.{name}")
+    return module
+
+
+def called(
+    what: str, code: Callable[..., Any], *given: Any, returns: str = "", sound: Callable[[Any], bool] | None = None
+) -> Any:
+    """Run code of a plug-in, and name the plug-in in what goes wrong.
+
+    Args:
+        what: the plug-in, such as ``"metric mig"``.
+        code: a function of it.
+        *given: what the function is called with.
+        returns: what it should return, in words.
+        sound: whether it did.
+
+    Returns:
+        What the function returned.
+
+    Raises:
+        InvalidInput: it raised an error that is not the project's own, or did not return what it should.
+    """
+    try:
+        found = code(*given)
+    except OffaxisError:
+        raise
+    except Exception as error:
+        line = traceback.extract_tb(error.__traceback__)[-1]
+        raised = f"{type(error).__name__}: {error} (line {line.lineno} of {line.filename})"
+        raise InvalidInput(f"{what}: its code raised {raised}. Correct the code.") from error
+    if sound and not sound(found):
+        received = reprlib.repr(found)
+        raise InvalidInput(f"{what}: expected its code to return {returns}, received {received}. Correct the code.")
+    return found
 
 
 def on_demand(

@@ -48,7 +48,7 @@ def evaluate(
     *,
     name: str = "my_encoder",
     tier: str = "desk",
-    metrics: Sequence[str] | None = None,
+    metrics: str | Sequence[str] | None = None,
     seeds: Sequence[int] | None = None,
     input: Input | None = None,
     batch_size: int = 256,
@@ -69,7 +69,7 @@ def evaluate(
         name: what the encoder is called in tables: lower-case letters, digits and underscores.
         tier: ``"desk"``, ``"smoke"``, ``"study"`` or ``"held_out"``: how many rows each metric gets, and beside which
             published rows the scores stand.
-        metrics: names of files in ``leaderboard/metrics`` to compute instead of the tier's.
+        metrics: names of files in ``leaderboard/metrics`` to compute instead of the tier's; ``"all"`` for every one.
         seeds: training seed of each encoder. Default: 0, 1, 2 and so on.
         input: what a function is called with (`leaderboard.encoding.Input`). Default: chosen by what is passed, and
             stated in the result.
@@ -101,7 +101,7 @@ def evaluate(
     if not all_encoders or not chosen or len(numbers) != len(all_encoders):
         raise InvalidInput("evaluate takes at least one encoder, one task, and one seed for each encoder.")
     protocol.tier(tier)
-    measure.named(list(metrics or ()))
+    measure.named(metrics)
     sources = [_Source(one, input, batch_size) for one in all_encoders]
     seeded = list(zip(numbers, sources, strict=True))
     records = [[source.record(task, name, seed, steps, supervision, pca) for seed, source in seeded] for task in chosen]
@@ -217,7 +217,7 @@ class _Row:
 
 
 def _scored(
-    candidate: Candidate, task: protocol.Task, tier: str, metrics: Sequence[str] | None, source: _Source
+    candidate: Candidate, task: protocol.Task, tier: str, metrics: str | Sequence[str] | None, source: _Source
 ) -> _Row:
     """Score a run by the metrics of its tier, or by others."""
     if metrics is None and task.own is None:
@@ -226,7 +226,7 @@ def _scored(
     chosen = list(protocol.tier(tier).measurements)
     if metrics is not None:
         chosen = []
-        for name, metric in measure.named(list(metrics)).items():
+        for name, metric in measure.named(metrics).items():
             drop = {"constant_factors": "drop"} if measure.takes(metric, "constant_factors") else {}
             test = protocol.TEST if measure.takes(metric, measure.HELD_OUT[0]) else 0
             chosen.append(protocol.Measurement(name, test=test, arguments=drop))

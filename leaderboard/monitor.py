@@ -45,7 +45,7 @@ class Monitor:
     def __init__(
         self,
         task: str | Dataset,
-        metrics: Sequence[str] = ("mig", "dci"),
+        metrics: str | Sequence[str] = ("mig", "dci"),
         samples: tuple[int, int] = (2_000, 1_000),
         *,
         input: Input | None = None,
@@ -58,7 +58,7 @@ class Monitor:
                     f"samples: expected 1 to {len(there)} {name} rows of {rows.dataset}, received {wanted}."
                 )
         self._train = samples[0]
-        self._modules = measure.named(list(metrics))
+        self._modules = measure.named(metrics)
         dataset = rows.load()
         chosen = [*rows.train[: samples[0]], *rows.test[: samples[1]]]
         self._images, self._factors = dataset.images(chosen), dataset.labels(chosen)
@@ -134,4 +134,5 @@ class BatchedMetric:
 
 def _scores(name: str, metric: Any, *sample: Any, **arguments: Any) -> dict[str, float]:
     """Compute a metric, and name its scores as the board does."""
-    return {protocol.key(name, key): value for key, value in metric.score(*sample, **arguments).items()}
+    found = measure.called(name, metric.score, *sample, **arguments)
+    return {protocol.key(name, key): value for key, value in found.items()}

@@ -5,14 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+import benchmark_data
 from benchmark_data import console, files
 from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
+from leaderboard import protocol
+from leaderboard.arrays import warn_if_same
 from leaderboard.commands.tables import show, write
-
-if TYPE_CHECKING:
-    import pandas as pd
+from leaderboard.reading import representations
+from leaderboard.scoring import measure, small_samples
 
 DEVIATIONS = 6
 """A factor's mean differs by so many between rows to learn from and held-out rows only where rows are sorted."""
@@ -37,13 +41,6 @@ def compute(
         to: a CSV file to write the scores to: a line for each file and score.
     """
     needs("this command", "metrics", "pandas")
-    import pandas as pd
-
-    import benchmark_data
-    from leaderboard.arrays import warn_if_same
-    from leaderboard.reading import representations
-    from leaderboard.scoring import measure
-
     files.check_ending("--to", to, ".csv")
     paths = list(dict.fromkeys(paths))
     modules = measure.named(names)
@@ -59,7 +56,8 @@ def compute(
             )
         warn_if_same(found.codes, str(path))
         samples.append((path, found, _held_out(path, dataset)))
-    tables, doubts = [], []
+    scored: list[dict[str, Any]] = []
+    doubts: list[tuple[Path, str]] = []
     with console.progress() as progress:
         work = progress.add_task("scoring", total=len(modules) * len(paths))
         for path, found, held_out in samples:
@@ -67,20 +65,20 @@ def compute(
             for name, module in modules.items():
                 progress.update(work, description=name)
                 try:
-                    table, doubted = _scored(name, module, found, held_out)
+                    scores, doubted = _scored(name, module, found, held_out)
                 except InvalidInput as error:
                     if names != ["all"]:
                         raise
                     doubts.append((path, f"{name} is left out: {error}"))
                 else:
-                    tables.append(table.assign(file=str(path)))
+                    scored += [{"file": str(path), "metric": name, "score": s, "value": v} for s, v in scores.items()]
                     doubts += [(path, sentence) for sentence in doubted]
                 progress.advance(work)
-    if not tables:
+    if not scored:
         raise InvalidInput(
             f"{', '.join(map(str, paths))}: expected codes that some metric can score, received {doubts[-1][1]}."
         )
-    _report(pd.concat(tables, ignore_index=True), to)
+    _report(scored, to)
     several = len(paths) > 1
     for path, sentence in doubts:
         console.warn(f"{path}: {sentence}" if several else sentence)
@@ -88,13 +86,10 @@ def compute(
 
 def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
     """Read the rows that a file of arrays holds out by itself, if it does."""
-    from leaderboard.reading import representations
-    from leaderboard.scoring.measure import HELD_OUT
-
     if path.is_dir() or path.suffix not in (".npz", ".safetensors"):
         return None
     found = representations.arrays(path)
-    given = [name for name in HELD_OUT if name in found]
+    given = [name for name in measure.HELD_OUT if name in found]
     if not given:
         return None
     if len(given) == 1 or dataset:
@@ -103,29 +98,24 @@ def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
             f"{' and '.join(given)}{(f' beside codes of {dataset}' if dataset else ' alone')}. Without them the last "
             "third of the rows is held out."
         )
-    return found[HELD_OUT[0]], found[HELD_OUT[1]]
+    return found[measure.HELD_OUT[0]], found[measure.HELD_OUT[1]]
 
 
-def _scored(name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None) -> tuple[pd.DataFrame, list[str]]:
-    """Score codes by one metric: a line for each score, and what is to be doubted."""
-    import pandas as pd
-
-    from leaderboard.scoring import measure
-
+def _scored(name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None) -> tuple[dict[str, Any], list[str]]:
+    """Score codes by one metric: the scores, and what is to be doubted."""
     sample, options = measure.divided(module, found.codes, found.factors, held_out)
-    scores = module.score(*sample, **options)
-    scored = pd.DataFrame({"metric": name, "score": list(scores), "value": list(scores.values())})
+    scores = dict(measure.called(name, module.score, *sample, **options))
     if name == "downstream":  # which is a curve over sample sizes by itself
-        return scored, []
-    return scored, _doubts(name, *sample, whole=scores, **options)
+        return scores, []
+    return scores, _doubts(name, *sample, whole=scores, **options)
 
 
-def _report(table: pd.DataFrame, to: Path | None) -> None:
+def _report(scored: list[dict[str, Any]], to: Path | None) -> None:
     """Print scores, and write them if they are wanted; of several files, print mean and spread of each score."""
     import pandas as pd
 
+    table = pd.DataFrame(scored)
     several = table["file"].nunique()
-    table.insert(0, "file", table.pop("file"))
     if several == 1:
         shown = table = table.drop(columns="file")
     else:
@@ -139,8 +129,6 @@ def _report(table: pd.DataFrame, to: Path | None) -> None:
 
 def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
     """Return whether a metric's first score still moves with the number of samples."""
-    from leaderboard.scoring import small_samples
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OffaxisWarning)  # the score of the whole has warned of it
         try:
@@ -167,21 +155,12 @@ def _of_the_sample(path: Path, found: Any, held_out: tuple[Any, Any] | None) -> 
 
 def _of_the_task(found: Any) -> bool:
     """Return whether codes are of the rows of a task, in its order: shuffled, and what it holds out stands last."""
-    import numpy as np
-
-    import benchmark_data
-    from leaderboard import protocol
-
     known = found.dataset.partition("/")[0] in benchmark_data.names()
     return known and np.array_equal(found.indices, protocol.task(found.dataset).indices)
 
 
 def _repeated(rows: Any) -> list[str]:
     """Return how many held-out rows, of the last third, are among those to learn from, too."""
-    import numpy as np
-
-    from leaderboard.scoring import measure
-
     if rows is None:
         return []
     learnt, tested = np.split(rows, [measure.to_learn_from(len(rows))])
@@ -191,8 +170,6 @@ def _repeated(rows: Any) -> list[str]:
 
 def _left_out(found: Any, held_out: tuple[Any, Any] | None) -> list[str]:
     """Return which factors have one value in the rows to learn from, of which metrics can say nothing."""
-    from leaderboard.scoring import measure
-
     learnt = found.factors if held_out else found.factors[: measure.to_learn_from(len(found.factors))]
     constant = [name for name, ids in zip(found.names, learnt.T, strict=True) if (ids == ids[:1]).all()]
     return [f"left out, with one value in all rows to learn from: {', '.join(constant)}."] if constant else []
@@ -200,10 +177,6 @@ def _left_out(found: Any, held_out: tuple[Any, Any] | None) -> list[str]:
 
 def _in_order(factors: Any, names: Sequence[str]) -> list[str]:
     """Return which factors have other values in the held-out rows, the last third, as no shuffle leaves them."""
-    import numpy as np
-
-    from leaderboard.scoring import measure
-
     learnt, tested = np.split(factors, [measure.to_learn_from(len(factors))])
     if not len(learnt):
         return []

@@ -14,7 +14,6 @@ from benchmark_data import console
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import out, say
 from benchmark_data.errors import InvalidInput
-from leaderboard.commands import metrics
 from leaderboard.commands.arguments import Into, Replace, Tier, by_tier, published, published_with, report
 
 if TYPE_CHECKING:
@@ -64,6 +63,8 @@ def score(
     if names or dataset or array or to or not all(map(_has_record, paths)):
         if into:
             raise InvalidInput("--into stores scores of run folders and submissions: leave out --metric and --dataset.")
+        from leaderboard.commands import metrics
+
         metrics.compute(paths, dataset=dataset, names=names, array=array, to=to)
         return
     fresh = "" if unverified else secrets.token_hex(16)

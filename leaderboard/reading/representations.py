@@ -147,7 +147,7 @@ def _is_layer(array: Array) -> bool:
 
 def activations_file(path: FilePath) -> Path:
     """Return the file that ``activations`` reads: ``activations.npz`` of a run folder, or the path itself."""
-    return _inside(path, "activations.npz", "encode --layers")
+    return inside(path, "activations.npz", "encode --layers")
 
 
 def check_same_rows(paths: Sequence[FilePath]) -> None:
@@ -263,7 +263,7 @@ def codes(
                 "with this run into a file of their own, and give that."
             )
         dataset = said if path.is_dir() else dataset
-    path = _inside(path, "codes.npz", "encode")
+    path = inside(path, "codes.npz", "encode")
     found_arrays = arrays(path)
     name = _codes_name(path, found_arrays, array)
     checked = check_codes(units.reduced(found_arrays[name], f"{path}: {name}"), f"{path}: {name}")
@@ -292,7 +292,7 @@ def dataset_of(folder: FilePath) -> str:
     return str(record["dataset"])
 
 
-def _inside(path: FilePath, name: str, command: str) -> Path:
+def inside(path: FilePath, name: str, command: str) -> Path:
     """Return the file in a run folder, or the file itself; where it is missing, name the command that writes it."""
     path = Path(path)
     if not path.is_dir():

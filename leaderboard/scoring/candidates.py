@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data.archives import npz
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
+from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName
 from benchmark_data.files import in_run
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol, record, schema
 from leaderboard.arrays import check_codes, warn_if_same
-from leaderboard.reading import units
+from leaderboard.reading import representations, units
 from leaderboard.record import About, Digests, RunFile, RunRecord
 from leaderboard.schema import Settings, problems, pydantic
 from leaderboard.scoring import copies, measure, verification
@@ -134,7 +134,8 @@ def _looked_at(folder: Path, known: RunFile) -> Candidate | list[OffaxisError]:
         return [error]
     found = [*wrong_record(known, file), *unknown_claims(known.claimed, protocol.TIERS, f"{file}: claimed")]
     try:
-        made = candidate(codes_file(folder), task, known, known.about, folder / "encoder.onnx")
+        codes = representations.inside(folder, "codes.npz", "encode")
+        made = candidate(codes, task, known, known.about, folder / "encoder.onnx")
     except OffaxisError as error:
         found.append(error)
     return found or made
@@ -144,19 +145,6 @@ def candidate(codes: Path, task: protocol.Task, known: RunRecord, about: About, 
     """Read the codes of a run, whose record is known, and find its encoder. Raise and warn as ``read_codes``."""
     scored, given = _read(codes, task)
     return Candidate(str(codes.parent), known, about, scored, given, encoder if os.path.lexists(encoder) else None)
-
-
-def codes_file(folder: str | os.PathLike[str]) -> Path:
-    """Return the file with a run folder's codes; where there is none, name the command that writes it."""
-    file = Path(folder) / "codes.npz"
-    if not os.path.lexists(file):
-        remedy = (
-            f"Write them: offaxis train encode {shlex.quote(str(folder))}"
-            if (file.parent / "config.json").is_file()
-            else "docs/submitting.md says what a run folder of another program holds."
-        )
-        raise DamagedFile(f"{file}: expected the codes of the run, received no such file. {remedy}")
-    return file
 
 
 def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> NDArray[np.float32]:

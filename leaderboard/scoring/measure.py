@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +20,11 @@ HELD_OUT = ("codes_test", "factors_test")
 """What a metric calls the rows that nothing is learned from."""
 
 
-def named(names: Sequence[str] | None) -> dict[str, Any]:
+def named(names: str | Sequence[str] | None) -> dict[str, Any]:
     """Return the metrics that a user names, by name.
 
     Args:
-        names: as files in ``leaderboard/metrics``; mig and dci if none are named, and every metric if ``["all"]``.
+        names: as files in ``leaderboard/metrics``; mig and dci if none are named, and every metric if ``"all"``.
 
     Returns:
         Name -> the metric's module.
@@ -31,8 +32,26 @@ def named(names: Sequence[str] | None) -> dict[str, Any]:
     Raises:
         UnknownName: there is no such metric.
     """
-    chosen = discovery.names("leaderboard.metrics") if names == ["all"] else names or ["mig", "dci"]
+    given = [names] if isinstance(names, str) else list(names or ["mig", "dci"])
+    chosen = discovery.names("leaderboard.metrics") if given == ["all"] else given
     return {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in chosen}
+
+
+def called(name: str, compute: Callable[..., Any], *sample: Any, **arguments: Any) -> Mapping[str, Any]:
+    """Compute a metric, or its parts.
+
+    Raises:
+        InvalidInput: what the metric refuses; or its code raised an error, or did not return finite numbers by name.
+    """
+    compute, returns = functools.partial(compute, **arguments), "finite numbers by name"
+    found: Mapping[str, Any] = discovery.called(f"metric {name}", compute, *sample, returns=returns, sound=_finite)
+    return found
+
+
+def _finite(found: Any) -> bool:
+    """Return whether a metric returned what it should."""
+    arrays = [np.asarray(value) for value in found.values()] if isinstance(found, Mapping) else [np.array(None)]
+    return all(array.dtype.kind in "fiub" and np.isfinite(array).all() for array in arrays)
 
 
 def takes(metric: Any, argument: str) -> bool:
@@ -141,11 +160,12 @@ def score_codes(
             middle = train + to_learn_from(end - train) if tested else end
             learnt, held_out = slice(train, middle), slice(middle, end)
         extra = dict(zip(HELD_OUT, (codes[held_out], factors[held_out]), strict=True)) if tested else {}
-        found: Mapping[str, Any] = compute(codes[learnt], factors[learnt], **extra, **measurement.arguments)
+        sample, name = (codes[learnt], factors[learnt]), measurement.metric
+        found = called(name, compute, *sample, **extra, **measurement.arguments)
         if stored:
-            parts[measurement.metric] = {name: _rounded(part) for name, part in found.items()}
+            parts[name] = {part: _rounded(values) for part, values in found.items()}
             found = metric.combine(found)
-        scores |= {protocol.key(measurement.metric, name): value for name, value in found.items()}
+        scores |= {protocol.key(name, score): value for score, value in found.items()}
     return Measured(scores, parts)
 
 

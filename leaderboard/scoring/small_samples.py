@@ -59,7 +59,7 @@ def doubt(
     values = {n: whole} if whole is not None else {}
     for size in (n // 8, n // 4, n // 2, n):
         if size >= min(LEAST, n) and size not in values:
-            values[size] = metric.score(codes[order[:size]], factors[order[:size]], **fixed)
+            values[size] = measure.called(name, metric.score, codes[order[:size]], factors[order[:size]], **fixed)
     curve = [(size, next(iter(values[size].values()))) for size in sorted(values)]
     if len(curve) > 1 and not abs(curve[-1][1] - curve[-2][1]) > TOLERANCE:
         return ""

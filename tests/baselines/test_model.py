@@ -7,7 +7,9 @@ import pytest
 
 import benchmark_data
 from baselines.model import Model
+from baselines.objectives import Term, beta_vae
 from baselines.training.batches import draw_batch
+from benchmark_data.errors import InvalidInput
 
 DATA = benchmark_data.load("xysquares/spacing_8")
 
@@ -37,3 +39,26 @@ def test_the_loss_of_a_batch_against_numpy(tiny, objective, reduction, weight):
         expected, rel=1e-4
     )
     assert float(found) == pytest.approx(weight * expected["reconstruction"] + 3 * expected.get("kl", 0), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        (lambda self, batch: None, r"expected its code to return Term\(weight, scalar\) by name, received None"),
+        (lambda self, batch: {"kl": batch.kl}, r"return Term\(weight, scalar\) by name, received {'kl': "),
+        (
+            lambda self, batch: {"kl": Term(1.0, batch.kl)},
+            r"return Term\(weight, scalar\) by name, received {'kl': Term",
+        ),
+        (lambda self, batch: batch.labels, "its code raised AttributeError: .*'labels'"),
+    ],
+)
+def test_a_wrong_objective_is_named_with_what_it_did(tiny, monkeypatch, terms, message):
+    monkeypatch.setattr(beta_vae.OBJECTIVE, "terms", terms)
+    config = tiny(objective="beta_vae")
+    model, batch = (
+        Model(config, DATA.image_shape),
+        draw_batch(config, config.build_objective(), DATA, np.arange(500), 1),
+    )
+    with pytest.raises(InvalidInput, match=f"objective beta_vae: .*{message}"):
+        model.loss([v.value for v in model.variables()], batch)

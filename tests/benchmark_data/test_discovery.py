@@ -49,9 +49,26 @@ def test_find(package):
         discovery.find(package, "_helper", kind="thing")
 
 
-def test_a_module_that_fails_says_so_itself(package):
-    with pytest.raises(ModuleNotFoundError, match="a_module_that_does_not_exist"):
+def test_a_module_that_fails_is_named_with_its_error(package):
+    with pytest.raises(
+        InvalidInput, match=r"thing broken: its code raised ModuleNotFoundError: No module named 'a_mod"
+    ):
         discovery.find(package, "broken", kind="thing")
+
+
+def test_an_error_of_a_plug_ins_code_names_it_and_the_line():
+    def code(number):
+        return 1 / number
+
+    line = code.__code__.co_firstlineno + 1
+    with pytest.raises(
+        InvalidInput, match=rf"thing x: its code raised ZeroDivisionError: .* \(line {line} of "
+    ) as found:
+        discovery.called("thing x", code, 0)
+    assert isinstance(found.value.__cause__, ZeroDivisionError)
+    with pytest.raises(InvalidInput, match="thing x: expected its code to return less than 1, received 1"):
+        discovery.called("thing x", code, 1, returns="less than 1", sound=lambda found: found < 1)
+    assert discovery.called("thing x", code, 2, returns="less than 1", sound=lambda found: found < 1) == 0.5
 
 
 def test_load_by_name_config_and_parameter():

@@ -95,7 +95,6 @@ LATE = {
     "leaderboard/commands/board.py": "a command starts before it loads what it runs",
     "leaderboard/commands/similarity.py": "a command starts before it loads what it runs",
     "leaderboard/commands/arguments.py": "a command starts before it loads what it runs",
-    "leaderboard/commands/metrics.py": "a command starts before it loads what it runs",
     "leaderboard/commands/scores.py": "a command starts before it loads what it runs",
     "baselines/commands/outputs.py": "a command starts before it loads what it runs",
     "leaderboard/commands/tables.py": "a command starts before it loads what it runs",

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
+import leaderboard.metrics
 from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard import BatchedMetric, Monitor, protocol
 from leaderboard.metrics import dci, mig
@@ -44,6 +45,35 @@ def test_unknown_names_are_refused():
         Monitor("dsprites", metrics=["migg"])
     with pytest.raises(UnknownName):
         Monitor("sprites3d")
+
+
+@pytest.fixture
+def newcomer(tmp_path, monkeypatch):
+    """Put a metric of somebody's own where metrics are found."""
+
+    def make(name, returned):
+        (tmp_path / f"{name}.py").write_text(f"def score(codes, factors):\n    return {returned}\n", "utf-8")
+        monkeypatch.setattr(leaderboard.metrics, "__path__", [*leaderboard.metrics.__path__, str(tmp_path)])
+        return name
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("name", "returned", "message"),
+    [
+        ("own_none", "None", "expected its code to return finite numbers by name, received None"),
+        ("own_nan", "{'x': float('nan')}", "return finite numbers by name, received {'x': nan}"),
+        ("own_text", "{'x': 'high'}", "return finite numbers by name, received {'x': 'high'}"),
+        ("own_error", "codes['z']", r"its code raised IndexError: .* \(line 2 of .*own_error\.py\)"),
+    ],
+)
+def test_a_wrong_metric_is_named_with_what_it_did(newcomer, name, returned, message):
+    monitor = Monitor("dsprites", metrics=newcomer(name, returned), samples=(30, 15))
+    with pytest.raises(InvalidInput, match=f"metric {name}: .*{message}"):
+        monitor(encode)
+    with pytest.raises(InvalidInput, match=f"metric {name}: .*{message}"):
+        leaderboard.evaluate(encode, "xysquares/spacing_8", metrics=[name], progress=False)
 
 
 @pytest.mark.parametrize("name", ["mig", "dci"])

@@ -413,9 +413,9 @@ def test_evaluate_and_heatmap_name_the_command_that_writes_what_is_missing(board
     assert (code, "submitting.md says what a run folder of another program holds" in err) == (2, True), err
     (folder / "config.json").write_text("{}")  # as the trainer writes
     code, _, err = board("score", folder, "--into", tmp_path / "results")
-    assert (code, f"received no such file. Write them: offaxis train encode {folder}" in err) == (2, True), err
+    assert (code, f"received none. Write it: offaxis train encode {folder}" in err) == (2, True), err
     code, _, err = board("score", folder, "--metric", "mig")
-    assert (code, f"Write it: offaxis train encode {folder}" in err) == (2, True), err
+    assert (code, f"received none. Write it: offaxis train encode {folder}" in err) == (2, True), err
     code, _, err = board("similarity", folder, folder, "--to", tmp_path / "a.png")
     assert (code, f"received none. Write it: offaxis train encode --layers {folder}" in err) == (2, True), err
 
