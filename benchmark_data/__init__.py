@@ -169,7 +169,8 @@ def named_or_folder(name: str) -> Dataset:
     if not known:
         if Path(name).is_dir():
             return user_images.from_folder(name)
-        raise UnknownName("dataset, or folder that is there", name, names())
+        remedy = "It is a file: name the folder that it is in." if Path(name).is_file() else ""
+        raise UnknownName("dataset, or folder that is there", name, names(), remedy)
     return load(name)
 
 

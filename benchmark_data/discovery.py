@@ -12,9 +12,11 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName
+
+T = TypeVar("T")
 
 
 def names(package: str) -> tuple[str, ...]:
@@ -60,13 +62,12 @@ def find(package: str, name: str, *, kind: str) -> ModuleType:
         return known
     if name not in names(package):
         raise UnknownName(kind, name, names(package))
-    module: ModuleType = called(f"{kind} {name}", importlib.import_module, f"{package}.{name}")
-    return module
+    return called(f"{kind} {name}", importlib.import_module, f"{package}.{name}")
 
 
 def called(
-    what: str, code: Callable[..., Any], *given: Any, returns: str = "", sound: Callable[[Any], bool] | None = None
-) -> Any:
+    what: str, code: Callable[..., T], *given: Any, returns: str = "", sound: Callable[[T], bool] | None = None
+) -> T:
     """Run code of a plug-in, and name the plug-in in what goes wrong.
 
     Args:

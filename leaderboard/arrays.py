@@ -403,7 +403,7 @@ def _matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
         remedy = "Reshape one column to (n, 1)." if array.ndim == 1 else "Flatten each sample to one row."
         raise InvalidInput(f"{what}: expected a 2-d array {axes}, received shape {array.shape}. {remedy}")
     if array.shape[0] < 2 or array.shape[1] < 1:
-        remedy = f"Rows are samples: pass {what}.T if it is one column." if array.shape[1] > 1 else ""
+        remedy = f"Rows are samples: pass {what.split()[-1]}.T if it is one column." if array.shape[1] > 1 else ""
         received = f"shape {array.shape}"
         raise InvalidInput(f"{what}: expected at least two rows and one column, received {received}. {remedy}")
     return array
@@ -428,12 +428,12 @@ def _matching(
     if z.shape[1] == n:
         raise InvalidInput(
             f"{codes_name}: expected shape ({n}, latents), one row per sample, received shape {z.shape}. It looks "
-            f"transposed: pass {codes_name}.T."
+            f"transposed: pass {codes_name.split()[-1]}.T."
         )
     if z.shape[0] == f:
         raise InvalidInput(
             f"{factors_name}: expected shape ({f}, factors), one row per sample, received shape {v.shape}. It looks "
-            f"transposed: pass {factors_name}.T."
+            f"transposed: pass {factors_name.split()[-1]}.T."
         )
     if f > n:
         remedy = "Rows are samples: both arrays look transposed." if z.shape[1] == f else "Rows are samples."

@@ -200,11 +200,13 @@ def _evaluating(modules: list[Any]) -> Iterator[None]:
 
 def _checked(codes: Any, n: int) -> NDArray[np.float32]:
     """Return the codes of a batch of n images as float32, shape (n, L) or (n, K, d)."""
+    if codes is None:
+        raise InvalidInput("codes: expected one array, received None. Let the encoder return its codes.")
     if isinstance(codes, tuple | list | dict):
-        raise InvalidInput(
-            f"codes: expected one array, received a {type(codes).__name__} of {len(codes)}. Pass the part that holds "
-            "the codes, for example `lambda images: model(images)[0]`."
-        )
+        remedy = "Pass the part that holds the codes, for example `lambda images: model(images)[0]`."
+        if isinstance(codes, list) and len(codes) == n:
+            remedy = "Return numpy.array(codes)."
+        raise InvalidInput(f"codes: expected one array, received a {type(codes).__name__} of {len(codes)}. {remedy}")
     if hasattr(codes, "detach"):
         codes = codes.detach().float().cpu()
     array = np.asarray(codes)

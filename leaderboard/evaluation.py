@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import console
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, needs
+from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, needs
 from benchmark_data.factors import Indices
 from benchmark_data.files import written_atomically
 from leaderboard import encoding, protocol
@@ -97,9 +97,11 @@ def evaluate(
     needs("leaderboard.evaluate", "board", "pandas", "pydantic")
     all_encoders = list(encode) if isinstance(encode, list | tuple) else [encode]
     chosen = [protocol.of(one) for one in (tasks if isinstance(tasks, list | tuple) else [tasks])]
-    numbers = list(range(len(all_encoders)) if seeds is None else seeds)
-    if not all_encoders or not chosen or len(numbers) != len(all_encoders):
-        raise InvalidInput("evaluate takes at least one encoder, one task, and one seed for each encoder.")
+    numbers = np.atleast_1d(range(len(all_encoders)) if seeds is None else seeds).tolist()
+    if not all_encoders or not chosen or not len(numbers) == len(set(numbers)) == len(all_encoders):
+        raise InvalidInput("evaluate takes at least one encoder, one task, and one seed of its own for each encoder.")
+    for what, count in (("batch_size", batch_size), ("pca", 1 if pca is None else pca)):
+        check_count(what, count, 1)
     protocol.tier(tier)
     measure.named(metrics)
     sources = [_Source(one, input, batch_size) for one in all_encoders]
@@ -117,8 +119,8 @@ def evaluate(
                     raise
                 if pca is not None:
                     given = _components(given, pca, len(task.train))
-                codes = check_codes(units.reduced(given, name), name).astype(np.float32)
                 where = f"{name} on {task.dataset}, seed {seed}"
+                codes = check_codes(units.reduced(given, where), where).astype(np.float32)
                 candidate = Candidate(where, known, About(title=name, description=about), codes, given)
                 rows.append(_scored(candidate, task, tier, metrics, source))
     return Evaluation(name, tier, tuple(rows))
@@ -131,7 +133,7 @@ class _Source:
         self.path = Path(encode) if isinstance(encode, str | os.PathLike) else None
         self.run = candidates.load(self.path) if self.path and self.path.is_dir() else None
         if self.path and self.run is None and self.path.suffix != ".onnx":
-            raise InvalidInput(f"{self.path} is neither an ONNX file nor a run folder.")
+            raise InvalidInput(f"There is neither an ONNX file nor a run folder at {self.path}.")
         self.call = None if self.path else encoding.Encoder(encode, input=input, batch_size=batch_size)
         self.onnx = self.run.encoder if self.run else self.path
 

@@ -274,10 +274,8 @@ def of(dataset: object) -> Task:
     if isinstance(dataset, Dataset):
         return task(dataset.id) if dataset.name in benchmark_data.names() else _drawn_from(dataset, own=dataset)
     if not isinstance(dataset, str):
-        raise InvalidInput(
-            "task: expected the name of a dataset, such as 'xysquares/spacing_8', or a dataset, such as "
-            f"benchmark_data.from_folder('my_pictures'), received {type(dataset).__name__}."
-        )
+        found = type(dataset).__name__
+        raise InvalidInput(f"task: expected a dataset or its name, such as 'xysquares/spacing_8', received a {found}.")
     return task(dataset)
 
 

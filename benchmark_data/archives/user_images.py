@@ -219,7 +219,7 @@ def _read_table(table: Path) -> Any:
     if len(read) == 0 or len(read.columns) < 2:
         raise InvalidInput(
             f"{table}: expected a column that names files, one or more factors, and a row for each picture, received "
-            f"{len(read.columns)} columns and {len(read)} rows."
+            f"{len(read.columns)} columns and {len(read)} rows. Separate columns by commas."
         )
     for column in read:
         missing = np.flatnonzero(read[column].isna())

@@ -31,7 +31,7 @@ from benchmark_data.archives import npz
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, needs
 from benchmark_data.factors import Indices
-from benchmark_data.files import read_json
+from benchmark_data.files import in_run, read_json
 from leaderboard import protocol
 from leaderboard.arrays import check_codes, check_rows
 from leaderboard.reading import encoders, units
@@ -285,7 +285,7 @@ def codes(
 
 def dataset_of(folder: FilePath) -> str:
     """Return the full name of the dataset that a run was trained on, from its ``run.json``."""
-    path = Path(folder) / "run.json"
+    path = in_run(Path(folder), "run.json")
     record = read_json(path)
     if not isinstance(record, Mapping) or not isinstance(record.get("dataset"), str):
         raise DamagedFile(f"{path}: expected the name of a dataset, received {json.dumps(record)[:80]}.")
@@ -387,7 +387,7 @@ def _codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> st
     if len(possible) != 1:
         raise InvalidInput(
             f"codes in {path}: expected an array called codes, or one 2-d array of floats, received the arrays "
-            f"{', '.join((f'{name} {values.shape}' for name, values in found.items()))}. Name the array."
+            f"{', '.join((f'{name} {values.shape}' for name, values in found.items()))}. Name the array: --array NAME."
         )
     return possible[0]
 

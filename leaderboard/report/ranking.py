@@ -159,12 +159,11 @@ class Table:
     def notes(self) -> list[str]:
         """Which methods have no rank or no row here, why, and what would change that: a sentence or two for each."""
         why: dict[str, list[str]] = {}
-        for row in self.rows:
-            if row.note and row.category != "reference":
-                why.setdefault(row.note, []).append(row.result.title)
         quick = self.tier == "smoke"
-        ranks = () if quick else why.items()
-        said = [f"Not ranked ({note}): {_named(titles)}. {_remedy(note)}" for note, titles in ranks]
+        for row in self.rows:
+            if row.note and row.category != "reference" and not quick:
+                why.setdefault(row.note, []).append(row.result.title)
+        said = [f"Not ranked ({note}): {_named(titles)}. {_remedy(note)}" for note, titles in why.items()]
         if self.dataset == "xysquares/spacing_1" and any(row.result.method == "pca" for row in self.rows):
             said.append(PCA)
         others = [f"Scored only in another tier, {tier}: {_named(titles)}." for tier, titles in self.elsewhere.items()]

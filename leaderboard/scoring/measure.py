@@ -37,15 +37,14 @@ def named(names: str | Sequence[str] | None) -> dict[str, Any]:
     return {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in chosen}
 
 
-def called(name: str, compute: Callable[..., Any], *sample: Any, **arguments: Any) -> Mapping[str, Any]:
-    """Compute a metric, or its parts.
+def called(name: str, compute: Callable[..., Any], *sample: Any, **arguments: Any) -> Any:
+    """Compute a metric, or its parts: numbers by name.
 
     Raises:
         InvalidInput: what the metric refuses; or its code raised an error, or did not return finite numbers by name.
     """
     compute, returns = functools.partial(compute, **arguments), "finite numbers by name"
-    found: Mapping[str, Any] = discovery.called(f"metric {name}", compute, *sample, returns=returns, sound=_finite)
-    return found
+    return discovery.called(f"metric {name}", compute, *sample, returns=returns, sound=_finite)
 
 
 def _finite(found: Any) -> bool:

@@ -69,6 +69,8 @@ def test_an_object_with_a_method_encode_is_called_by_it():
         (lambda images: images, r"codes\.reshape\(len\(codes\), -1\)"),
         (lambda images: means(images)[:3], "shape"),
         (lambda images: np.array([["a"]] * len(images)), "real numbers"),
+        (lambda images: None, r"expected one array, received None\. Let the encoder return"),
+        (lambda images: means(images).tolist(), r"Return numpy\.array\(codes\)"),
     ],
 )
 def test_what_is_no_codes_is_refused_with_the_remedy(encode, message):

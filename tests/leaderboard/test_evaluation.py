@@ -183,7 +183,10 @@ def test_units_of_several_numbers_are_scored():
     [
         ({"encode": []}, "at least one encoder"),
         ({"tasks": []}, "one task"),
-        ({"seeds": [1, 2]}, "one seed for each"),
+        ({"seeds": [1, 2]}, "one seed of its own for each"),
+        ({"seeds": 3, "encode": [squares, squares]}, "one seed of its own for each"),
+        ({"seeds": [0, 0], "encode": [squares, squares]}, "one seed of its own for each"),
+        ({"encode": "nowhere"}, "neither an ONNX file nor a run folder at nowhere"),
         ({"encode": "nowhere.bin"}, "neither an ONNX file nor a run folder"),
     ],
 )
@@ -196,13 +199,15 @@ def test_bad_arguments_are_refused(arguments, message):
     ("arguments", "error", "message"),
     [
         ({"tasks": [TASK, "xysquare"]}, UnknownName, "Did you mean 'xysquares'"),
-        ({"tasks": squares}, InvalidInput, r"task: expected the name of a dataset, .*from_folder.*, received function"),
-        ({"tasks": [TASK, 8]}, InvalidInput, "task: expected the name of a dataset, .*, received int"),
+        ({"tasks": squares}, InvalidInput, "task: expected a dataset or its name, .*, received a function"),
+        ({"tasks": [TASK, 8]}, InvalidInput, "task: expected a dataset or its name, .*, received a int"),
         ({"tier": "table"}, UnknownName, "tier"),
         ({"metrics": ["migg"]}, UnknownName, "Did you mean 'mig'"),
         ({"name": "My Net"}, InvalidInput, "method: .*received 'My Net'"),
         ({"supervision": "semi"}, InvalidInput, "supervision: .*received 'semi'"),
         ({"steps": -3}, InvalidInput, "budget.steps|steps: .*received -3"),
+        ({"batch_size": 0}, InvalidInput, "batch_size: expected at least 1, received 0"),
+        ({"pca": "3"}, InvalidInput, "pca: expected an integer, at least 1, received '3'"),
     ],
 )
 def test_a_wrong_argument_is_refused_before_anything_is_encoded(arguments, error, message):
@@ -211,6 +216,13 @@ def test_a_wrong_argument_is_refused_before_anything_is_encoded(arguments, error
 
     with pytest.raises(error, match=message):
         leaderboard.evaluate(**({"encode": encode, "tasks": TASK, "progress": False} | arguments))
+
+
+def test_codes_that_are_no_numbers_are_named_with_the_task():
+    with pytest.raises(
+        InvalidInput, match=f"my_encoder on {TASK}, seed 0: expected finite numbers .*, received nan at"
+    ):
+        leaderboard.evaluate(lambda images: np.full((len(images), 2), np.nan), TASK, metrics="mig", progress=False)
 
 
 def test_an_error_in_an_encoder_names_the_task():

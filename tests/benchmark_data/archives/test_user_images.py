@@ -273,6 +273,9 @@ def test_folders_that_will_not_do(folder):
     labels.write_text("file_name,x\n7.png,1\n", "utf-8")
     with pytest.raises(DamagedFile, match=r"labels\.csv, line 2: expected a picture in the f.*, received '7\.png'"):
         from_folder(folder)
+    labels.write_text("file_name;x\n0.png;1\n", "utf-8")
+    with pytest.raises(InvalidInput, match=r"received 1 columns and 1 rows\. Separate columns by commas"):
+        from_folder(folder)
     labels.write_text("idx,file\n0,0.png\n", "utf-8")
     with pytest.raises(InvalidInput, match=r"column 'idx' of .*: expected names of picture files, .* file_name\."):
         from_folder(folder)
@@ -287,6 +290,8 @@ def test_a_name_or_a_folder(folder):
     assert benchmark_data.named_or_folder(str(folder)).id == "my_pictures"
     with pytest.raises(UnknownName, match=r"^dataset, or folder that is there: expected one of .*'nofolder'"):
         benchmark_data.named_or_folder("nofolder")
+    with pytest.raises(UnknownName, match=r"labels\.csv'\. It is a file: name the folder that it is in"):
+        benchmark_data.named_or_folder(str(folder / "labels.csv"))
 
 
 def test_a_picture_has_one_row(tmp_path):

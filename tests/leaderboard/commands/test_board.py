@@ -221,6 +221,8 @@ def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tre
     ("arguments", "message"),
     [
         (("show", "{tmp}/absent"), "expected a results folder, received no such folder"),
+        (("show", __file__), "expected a results folder, received a file"),
+        (("score", "{tmp}"), "expected a run folder, which has run.json, received a folder without it"),
         (("show", "{tree}", "--task", "toy/smal"), "Did you mean 'toy/small'?"),
         (
             ("verify", "{tmp}", "--into", "{tmp}/r"),

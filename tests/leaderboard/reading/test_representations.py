@@ -124,7 +124,7 @@ def test_factors_of_data_that_is_no_dataset_here(tmp_path, codes):
     with pytest.raises(InvalidInput, match=r"z: expected 9 rows, as in .*d\.npz: factors, received 60"):
         representations.codes(tmp_path / "d.npz")
     np.savez(tmp_path / "e.npz", z=codes.T, factors=factors)
-    with pytest.raises(InvalidInput, match=r"z: expected shape \(60, latents\).*It looks transposed"):
+    with pytest.raises(InvalidInput, match=r"z: expected shape \(60, latents\).*It looks transposed: pass z\.T"):
         representations.codes(tmp_path / "e.npz")
 
 
