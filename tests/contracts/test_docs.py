@@ -35,6 +35,15 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), target
 
 
+def test_names_that_a_new_file_must_have_are_those_of_the_file_to_copy():
+    rows = [row for row in (ROOT / "CONTRIBUTING.md").read_text("utf-8").splitlines() if row.startswith("| a")]
+    assert len(rows) == 8
+    for row in rows:
+        files = [path for path in re.findall(r"[\w/]+\.py", row) if (ROOT / path).is_file()]
+        text = "".join((ROOT / path).read_text("utf-8") for path in files)
+        assert [name for name in re.findall(r"`([A-Z_]{4,})`", row) if not re.search(rf"\b{name}\b", text)] == [], row
+
+
 @every_page
 def test_commands_and_their_options_exist(page):
     text = page.read_text("utf-8").replace("\\\n", " ")
