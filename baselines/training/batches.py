@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -44,7 +45,15 @@ def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:
     if split and split not in dataset.splits:
         raise UnknownName(f"split of {dataset.id}", split, [*dataset.splits, *splitting.split_rules()])
     rows = dataset.splits[split] if split else range(len(dataset))
-    return rows.start + draws.permutation(0, len(rows))[: max(1, int(share * len(rows)))]
+    return _shuffled(rows, max(1, int(share * len(rows))))
+
+
+@functools.lru_cache(maxsize=1)  # of all runs that are trained together, and of the check before
+def _shuffled(rows: range, count: int) -> Indices:
+    """Shuffle rows, and return the first of them, read-only."""
+    found: Indices = rows.start + draws.permutation(0, len(rows))[:count]
+    found.flags.writeable = False
+    return found
 
 
 def factors_drawn(config: RunConfig, objective: Objective, dataset: Dataset) -> FactorSpace | FactorTable:

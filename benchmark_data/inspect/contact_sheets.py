@@ -133,10 +133,10 @@ def _tiles(images: Pixels) -> list[Image.Image]:
 
 def _examples(dataset: Dataset, factor: str, values: Indices, row: int | None) -> tuple[Indices, Indices]:
     """Find a row for each class id; class ids that no row has are left out."""
-    order = draws.permutation(0, len(dataset))
-    chosen = int(dataset.rows([order[0] if row is None else row])[0])
+    chosen = int(dataset.rows(draws.sample(0, len(dataset), 1) if row is None else [row])[0])
     if isinstance(dataset.space, FactorSpace):
         return values, dataset.space.traverse(chosen, factor)[values]
+    order = draws.permutation(0, len(dataset))
     labels, column = dataset.labels(order), dataset.space.column(factor)
     others = np.arange(labels.shape[1]) != column
     alike = (labels[:, others] == dataset.labels([chosen])[:, others]).all(axis=1)

@@ -50,7 +50,7 @@ def sheet(dataset: Dataset) -> bytes | None:
     if not drawable(dataset):
         return None
     content = io.BytesIO()
-    contact_sheets.sheet(dataset).save(content, format="PNG", optimize=True)
+    contact_sheets.sheet(dataset).save(content, format="PNG")
     return content.getvalue()
 
 

@@ -194,12 +194,13 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
     dataset = task.load()
     number = protocol.seed(f"{task.id}:fresh:{seed}")
     wanted = [len(part) // SHARE for part in (task.train, task.test)]
+    most = BLOCKS * sum(wanted)
     if isinstance(dataset.source, Divided):
         parts = [dataset.splits[name] for name in ("train", "test")]
-        left = [_unused(number, part.start + np.arange(len(part)), task) for part in parts]
+        left = [_unused(number, part.start + np.arange(len(part)), task, most) for part in parts]
         sizes = [min(size, len(rows) // BLOCKS) for size, rows in zip(wanted, left, strict=True)]
     else:
-        rows = _unused(number, np.arange(len(dataset)), task)
+        rows = _unused(number, np.arange(len(dataset)), task, most)
         block = min(sum(wanted), len(rows) // BLOCKS)
         sizes = [block * wanted[0] // max(1, sum(wanted)), 0]
         sizes[1] = block - sizes[0]
@@ -309,9 +310,9 @@ def _drawn(task: protocol.Task, what: str, seed: str, of: int, count: int) -> In
     return draws.sample(protocol.seed(f"{task.id}:{what}:{seed}"), of, count)
 
 
-def _unused(number: int, rows: Indices, task: protocol.Task) -> Indices:
-    """Shuffle rows, and leave out the task's."""
-    shuffled = rows[draws.permutation(number, len(rows))]
+def _unused(number: int, rows: Indices, task: protocol.Task, count: int) -> Indices:
+    """Shuffle rows, leave out the task's, and return the first of them: all, or at least so many."""
+    shuffled = rows[draws.sample(number, len(rows), count + len(task.indices))]
     kept: Indices = shuffled[~np.isin(shuffled, task.indices)]
     return kept
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
+import functools
+import os
 
 import pytest
 
@@ -40,19 +42,42 @@ def trained(tmp_path_factory):
 
 @pytest.fixture
 def few_rows(monkeypatch):
-    """Let DCI of tier desk learn from 400 rows, not 10,000: its trees take seconds for each model."""
-    desk = protocol.tier("desk")
-    fewer = [dataclasses.replace(one, train=400, test=200) if one.metric == "dci" else one for one in desk.measurements]
-    tiers = {**protocol.TIERS, "desk": dataclasses.replace(desk, measurements=tuple(fewer))}
-    monkeypatch.setattr(protocol, "TIERS", tiers)
+    """Let tasks have 600 rows, not 15,000, which take seconds to encode and to score for each model."""
+    monkeypatch.setattr(protocol, "TRAIN", 400)
+    monkeypatch.setattr(protocol, "TEST", 200)
+    monkeypatch.setattr(protocol, "task", functools.cache(protocol.task.__wrapped__))
+
+
+@contextlib.contextmanager
+def training_here():
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in worker.thread_limits(1).items():
+            patch.setenv(name, value)  # and away again
+        patch.setattr(
+            processes, "train", lambda tasks, jobs, threads, device: [worker.work(*task, 1, device) for task in tasks]
+        )
+        yield
 
 
 @pytest.fixture
-def in_this_process(monkeypatch):
+def in_this_process():
     """Let sweeps train here. A worker process takes seconds to load TensorFlow; test_sweep.py is about those."""
-    for name, value in worker.thread_limits(1).items():
-        monkeypatch.setenv(name, value)  # and away again
-    monkeypatch.setattr(processes, "train", lambda tasks, *_: [worker.work(*task, 1) for task in tasks])
+    with training_here():
+        yield
+
+
+@pytest.fixture(scope="session")
+def sweeps_here():
+    """The same as a context, for what a module makes once."""
+    return training_here
+
+
+@pytest.fixture(scope="session")
+def jax_on_cpu():
+    """The environment of a process that computes on jax. Compiling its programs would take longer than running them."""
+    flags = "--xla_cpu_use_fusion_emitters=false"  # they take a third of the rest
+    quick = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "XLA_FLAGS": flags}
+    return {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", **quick}
 
 
 @pytest.fixture(scope="session")

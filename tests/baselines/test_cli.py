@@ -26,7 +26,7 @@ def fails(command, message):
         call(command)
 
 
-def test_run_encode_traverse_resume(tmp_path, monkeypatch):
+def test_run_encode_traverse_resume(tmp_path, monkeypatch, few_rows):
     monkeypatch.chdir(tmp_path)
     done = call(TINY)
     assert done.exit_code == 0
@@ -48,7 +48,7 @@ def test_run_encode_traverse_resume(tmp_path, monkeypatch):
     assert [path.rsplit("/")[-1] for path in drawn][:2] == ["traversals.png", "traversals.gif"]
 
 
-def test_codes_of_a_finished_run_are_left_alone(tmp_path):
+def test_codes_of_a_finished_run_are_left_alone(tmp_path, few_rows):
     codes = tmp_path / "run" / "codes.npz"
     for _ in range(2):
         call(f"{TINY} --into {tmp_path}/run")

@@ -28,7 +28,7 @@ def call(command):
     return CliRunner().invoke(demo.app, command.split(), catch_exceptions=False)
 
 
-def test_from_nothing_to_a_board(tmp_path, monkeypatch, few_rows):
+def test_from_nothing_to_a_board(tmp_path, monkeypatch, few_rows, in_this_process):
     monkeypatch.setattr(demo, "SEEDS", (0, 1))
     monkeypatch.setattr(demo, "UNTRAINED", demo.UNTRAINED[:1])  # the quickest; the others' codes are tested below
     plan = demo.configs

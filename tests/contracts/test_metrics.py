@@ -294,8 +294,8 @@ def test_constant_codes_score_no_better_than_chance(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_single_latent_and_more_latents_than_samples(name):
-    _, factors = sample(0)
-    for codes in (perfect(factors)[:, :1], np.random.default_rng(0).normal(size=(len(factors), 260))):
+    _, factors = sample(0, n=156)
+    for codes in (perfect(factors)[:, :1], np.random.default_rng(0).normal(size=(len(factors), 160))):
         scores = call(name, codes, factors)
         assert not any(math.isnan(value) for value in scores.values())
 

@@ -6,6 +6,7 @@ test run in another process, exactly as a file that a stranger adds. What the ru
 
 from __future__ import annotations
 
+import collections
 import re
 import subprocess
 import sys
@@ -138,54 +139,49 @@ FAULTS = {
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
-    """Run the contract of a kind over all of its newcomers, once: by name, what failed and how many tests passed."""
-    found: dict[str, tuple[dict[str, list[str]], dict[str, int]]] = {}
-
-    def run(kind: str):
-        if kind not in found:
-            folder = tmp_path_factory.mktemp("newcomers")
-            (folder / KINDS[kind]).mkdir()
-            for name, text in {**GOOD[kind], **{name: text for name, (_, text, _) in FAULTS[kind].items()}}.items():
-                text = text.replace(f'name="{kind}"', f'name="newcomer_{name}"')
-                (folder / KINDS[kind] / f"newcomer_{name}.py").write_text(text, "utf-8")
-            contract = ROOT / "tests" / "contracts" / f"test_{KINDS[kind]}.py"
-            chosen = [f"newcomer_{name}" for name in GOOD[kind]]
-            chosen += [f"(newcomer_{name} and {test})" for name, (test, *_) in FAULTS[kind].items()]
-            command = [sys.executable, "-m", "pytest", contract, "-k", " or ".join(chosen), "--also", folder, "-q"]
-            command += ["-p", "no:cacheprovider", "--junitxml", folder / "outcomes.xml"]
-            done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-            assert (folder / "outcomes.xml").is_file(), done.stdout + done.stderr
-            failed: dict[str, list[str]] = {}
-            passed: dict[str, int] = {}
-            for case in ET.parse(folder / "outcomes.xml").iter("testcase"):
-                name = re.search(r"newcomer_([a-z_]+)", case.get("name", ""))
-                if not name:
-                    raise AssertionError(f"{case.get('name')}: {done.stdout}")
-                wrong = [*case.iter("failure"), *case.iter("error")]
-                if wrong:
-                    text = f"{wrong[0].get('message')} {wrong[0].text}"
-                    failed.setdefault(name[1], []).append(f"{text}\n{case.get('name')}")
-                elif not list(case.iter("skipped")):
-                    passed[name[1]] = passed.get(name[1], 0) + 1
-            found[kind] = failed, passed
-        return found[kind]
-
-    return run
+    """Run the contracts over all newcomers, once: by kind and name, what failed and how many tests passed."""
+    folder = tmp_path_factory.mktemp("newcomers")
+    chosen = []
+    for kind, room in KINDS.items():
+        (folder / room).mkdir()
+        for name, text in {**GOOD[kind], **{name: text for name, (_, text, _) in FAULTS[kind].items()}}.items():
+            text = text.replace(f'name="{kind}"', f'name="newcomer_{name}"')
+            (folder / room / f"newcomer_{name}.py").write_text(text, "utf-8")
+        chosen += [f"newcomer_{name}" for name in GOOD[kind]]
+        chosen += [f"(newcomer_{name} and {test})" for name, (test, *_) in FAULTS[kind].items()]
+    contracts = [ROOT / "tests" / "contracts" / f"test_{room}.py" for room in KINDS.values()]
+    command = [sys.executable, "-m", "pytest", *contracts, "-k", " or ".join(chosen), "--also", folder, "-q"]
+    command += ["-p", "no:cacheprovider", "--junitxml", folder / "outcomes.xml"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (folder / "outcomes.xml").is_file(), done.stdout + done.stderr
+    failed, passed = collections.defaultdict(list), collections.Counter()
+    for case in ET.parse(folder / "outcomes.xml").iter("testcase"):
+        name = re.search(r"newcomer_([a-z_]+)", case.get("name", ""))
+        if not name:
+            raise AssertionError(f"{case.get('name')}: {done.stdout}")
+        (kind,) = (kind for kind, room in KINDS.items() if case.get("classname").endswith(f"test_{room}"))
+        wrong = [*case.iter("failure"), *case.iter("error")]
+        if wrong:
+            failed[kind, name[1]].append(f"{wrong[0].get('message')} {wrong[0].text}\n{case.get('name')}")
+        elif not list(case.iter("skipped")):
+            passed[kind, name[1]] += 1
+    return failed, passed
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, good in GOOD.items() for name in good])
 def test_a_correct_newcomer_passes(outcomes, kind, name):
-    failed, passed = outcomes(kind)
-    assert failed.get(name, []) == []
-    assert passed[name] > 5
+    failed, passed = outcomes
+    assert failed.get((kind, name), []) == []
+    assert passed[kind, name] > 5
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, faults in FAULTS.items() for name in faults])
 def test_a_planted_mistake_is_named(outcomes, kind, name):
-    failed, _ = outcomes(kind)
-    assert name in failed, "the contract passes"
+    failed, _ = outcomes
+    assert (kind, name) in failed, "the contract passes"
     message = FAULTS[kind][name][2]
-    assert any(re.search(message, text, re.DOTALL | re.MULTILINE) for text in failed[name]), failed[name]
+    found = failed[kind, name]
+    assert any(re.search(message, text, re.DOTALL | re.MULTILINE) for text in found), found
 
 
 def test_there_is_a_template_for_each_noun():

@@ -11,10 +11,11 @@ import pytest
 
 import benchmark_data
 from baselines import RunConfig, objectives, train
-from baselines.engines import start
 from baselines.model import Model, generator, sample
 from baselines.nets import architectures, backend
 from baselines.nets.backend import ops
+from baselines.run import Run
+from baselines.run_folder import Snapshots
 from baselines.training.batches import draw_batch
 from benchmark_data import InvalidInput
 
@@ -34,7 +35,7 @@ def config(name: str, **changes: Any) -> RunConfig:
         "latents": 4,
         "batch_size": 6,
         "steps": 4,
-        "snapshots": [2],
+        "snapshots": [0, 1, 2],
         "history_every": 1,
     }
     return RunConfig(**settings | changes)
@@ -69,7 +70,7 @@ def regularisation(model: Model, posterior: objectives.Posterior, kl: Any, step:
     return sum(number(term.weight) * number(term.value) for term in model.objective.terms(seen).values())
 
 
-@pytest.fixture(params=objectives.names())
+@pytest.fixture(scope="module", params=objectives.names())
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -181,20 +182,19 @@ def test_what_a_mean_reduction_changes_is_said(name: str) -> None:
     )
 
 
-def test_it_learns_every_network(name: str) -> None:
-    model = Model(config(name), DATASET.image_shape, DATASET.space.sizes)
-    before = model.weights()
-    engine = start(model)
-    engine.step(batch(name))
-    after = engine.state().weights
-    unused = () if model.objective.stochastic else ("encoder/log_variance",)
+@pytest.fixture(scope="module")
+def whole(name: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(config(name), tmp_path_factory.mktemp(name) / "whole")
+
+
+def test_it_learns_every_network(whole: Run) -> None:
+    before, after = (Snapshots(whole.folder).read(step)[0].weights for step in (0, 1))
+    unused = () if whole.config.build_objective().stochastic else ("encoder/log_variance",)
     for weight in before:
         assert (before[weight] != after[weight]).any() != weight.startswith(unused or "none"), weight
 
 
-def test_stopped_and_resumed_it_ends_the_same(name: str, tmp_path: Path) -> None:
-    settled = config(name)
-    whole = train(settled, tmp_path / "whole")
+def test_stopped_and_resumed_it_ends_the_same(whole: Run, tmp_path: Path) -> None:
     for path in sorted((whole.folder / "snapshots" / "step_00000002").iterdir()):
         copy = tmp_path / "half" / path.relative_to(whole.folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -202,7 +202,7 @@ def test_stopped_and_resumed_it_ends_the_same(name: str, tmp_path: Path) -> None
     (tmp_path / "half" / "config.json").write_bytes((whole.folder / "config.json").read_bytes())
     lines = (whole.folder / "history.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "half" / "history.jsonl").write_text("".join(lines[:3]) + lines[3][:10])  # one too many, one torn
-    train(settled, tmp_path / "half")
+    train(whole.config, tmp_path / "half")
     for file in ("history.jsonl", "snapshots/step_00000004/weights.npz", "snapshots/step_00000004/optimiser.npz"):
         assert (tmp_path / "half" / file).read_bytes() == (whole.folder / file).read_bytes()
 

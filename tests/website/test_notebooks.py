@@ -13,33 +13,34 @@ TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md
 every_tutorial = pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 STEPS = 8
 """Of every training in a tutorial, in place of what the page says."""
+IMAGES = 400
+"""In place of 2,000, where they are encoded or scored."""
 
 
 def here(source):
-    """Let a cell's ``offaxis train`` run in the notebook's process, which need not load TensorFlow once more for each.
+    """Let a cell's commands run in the notebook's process, which need not load TensorFlow or pandas anew for each.
 
-    The other commands of the cell run in a shell. That all can be started by their names is for test_wheel.py.
+    That all can be started by their names is for test_wheel.py.
     """
-    if not source.startswith("%%sh") or "offaxis train" not in source:
+    if not source.startswith("%%sh"):
         return source
-    called = ["import subprocess", "from baselines.commands import train as cli"]
+    called = ["from baselines import program"]
     for command in source.removeprefix("%%sh -e\n").replace("\\\n", " ").splitlines():
-        words = shlex.split(command)
-        if words[:2] == ["offaxis", "train"]:
-            called.append(f"assert not cli.app({words[2:]!r}, standalone_mode=False)")
-        else:
-            called.append(f"subprocess.run({command!r}, shell=True, check=True)")
+        name, *words = shlex.split(command)
+        assert name == "offaxis", command
+        called.append(f"assert not program.load({words[0]!r}).main({words[1:]!r}, standalone_mode=False)")
     return "\n".join(called)
 
 
 def notebook(page, website):
-    """Make a notebook of a Markdown file, with few training steps. They are taken in the notebook's own process."""
+    """Make a notebook of a Markdown file, with few training steps and images."""
     nbformat = pytest.importorskip("nbformat")
     made = nbformat.reads(website("notebooks").text(page), 4)
     nbformat.validate(made)
     for cell in made.cells:
         if cell.cell_type == "code":
-            cell.source = here(re.sub(r"(?i)\b(steps(?: = |=| ))\d[\d_]*", rf"\g<1>{STEPS}", cell.source))
+            source = re.sub(r"(?i)\b(steps(?: = |=| ))\d[\d_]*", rf"\g<1>{STEPS}", cell.source)
+            cell.source = here(re.sub(r"\b2_?000\b", str(IMAGES), source))
     return made
 
 

@@ -55,14 +55,14 @@ def heatmaps(configs):
 
 
 @pytest.fixture(scope="module")
-def made(heatmaps, tmp_path_factory):
-    """Its results, made once, by a worker. The first attempt is broken off between the table and the picture."""
+def made(heatmaps, sweeps_here, tmp_path_factory):
+    """Its results, made once. The first attempt is broken off between the table and the picture."""
     folder = tmp_path_factory.mktemp("study")
 
     def broken(found, path):
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with sweeps_here(), pytest.raises(KeyboardInterrupt):
         runner.run(dataclasses.replace(heatmaps, draw=broken), "desk", folder, folder / "runs", jobs=1)
     assert (folder / FIRST / "table.csv.gz").exists()
     assert not (folder / FIRST / "verdict.json").exists()

@@ -1,4 +1,4 @@
-"""Run by test_backends.py on one backend, in a process of its own: each part prints a line of JSON."""
+"""Run by test_backends.py on one backend, in a process of its own, which prints a line of JSON."""
 
 from __future__ import annotations
 
@@ -18,21 +18,18 @@ from baselines.nets import backend
 from baselines.run_folder import Snapshots
 from baselines.training.batches import draw_batch
 
-warnings.simplefilter("error")
 
-
-def gradients(cases, to):
+def gradients(settings, cases, to):
     """Write the gradients of one step of each case: with beta_1 of 0 they are Adam's first moments."""
     found = {}
     for name, changes in cases.items():
-        config = RunConfig(**SETTINGS | {"beta_1": 0.0, "snapshots": [], "hyperparameters": {}} | changes)
+        config = RunConfig(**settings | {"beta_1": 0.0, "snapshots": [], "hyperparameters": {}} | changes)
         data = benchmark_data.load(config.dataset)
         engine = engines.start(Model(config, data.image_shape, data.space.sizes))
         scalars = engine.step(draw_batch(config, config.build_objective(), data, np.arange(512), 1))
         found |= {f"{name}:{key}": value for key, value in engine.state().first.items()}
         found[f"{name}:loss"] = backend.to_numpy(scalars["loss"])
     np.savez(to, **found)
-    return len(found)
 
 
 def finished(folder):
@@ -59,8 +56,24 @@ def resumed(folder):
     return [same, devices.line(), devices.record("float32")["deterministic"]]
 
 
+def trained(folder):
+    """Open the run that `resumed` trained, and return what it is and whether TensorFlow is loaded."""
+    run = train(RunConfig(**SETTINGS), folder)
+    images = run.dataset.images([0, 1])
+    mean = run.encode(images).mean
+    return {
+        "tensorflow": "tensorflow" in sys.modules,
+        "step": run.step,
+        "history": run.history,
+        "mean": mean.tolist(),
+        "shape": run.decode(mean).shape,
+        "layers": list(run.activations(images)),
+    }
+
+
 if __name__ == "__main__":
+    warnings.simplefilter("error")
     root, (SETTINGS, cases) = Path(sys.argv[1]), json.loads(sys.argv[2])
-    print(json.dumps({"gradients": gradients(cases, root / "gradients.npz")}), flush=True)
-    if (root / "begun").exists():
-        print(json.dumps({"finished": finished(root / "begun"), "resumed": resumed(root)}), flush=True)
+    gradients(SETTINGS, cases, root / "gradients.npz")
+    found = {"finished": finished(root / "begun"), "resumed": resumed(root), "trained": trained(root / "whole")}
+    print(json.dumps(found), flush=True)

@@ -21,11 +21,11 @@ kernels than two are. Found on CPUs: 2.7e-6 and 1.2e-5 with AVX2, less than 1e-6
 
 
 @pytest.fixture(scope="module")
-def found(tiny, some_objectives, tmp_path_factory, request):
+def found(tiny, some_objectives, jax_on_cpu, tmp_path_factory, request):
     parts = ["lowered", "compiled", "copied"]
     parts += ["divided", "diverging", "moved"] if request.config.getoption("--whole") else []
     settings = tiny(learning_rate=1e-3).as_json()
-    simulated = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
+    simulated = f"{jax_on_cpu['XLA_FLAGS']} --xla_force_host_platform_device_count=8"
     script = Path(__file__).with_name("accelerators.py")
     done = subprocess.run(
         [
@@ -34,7 +34,7 @@ def found(tiny, some_objectives, tmp_path_factory, request):
             tmp_path_factory.mktemp("devices"),
             *map(json.dumps, (settings, some_objectives, parts)),
         ],
-        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", **simulated},
+        env={**jax_on_cpu, "XLA_FLAGS": simulated},
         capture_output=True,
         text=True,
         check=False,

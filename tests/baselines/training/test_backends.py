@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,8 +18,7 @@ import pytest
 from baselines import objectives
 from baselines.nets import architectures
 from baselines.run_folder import Snapshots
-
-QUICK = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}  # compiling takes longer than running
+from tests.baselines.training import backends
 
 ALIKE = 1e-5
 """How far a gradient may be from TensorFlow's, over the length of the whole gradient. Found: at most 2e-6."""
@@ -44,19 +41,6 @@ def every():
     return named | built
 
 
-def call(name, folder, settings, cases):
-    script = Path(__file__).with_name("backends.py")
-    done = subprocess.run(
-        [sys.executable, script, folder, json.dumps([settings, cases])],
-        env={**os.environ, "KERAS_BACKEND": name, "JAX_PLATFORMS": "cpu", "KERAS_TORCH_DEVICE": "cpu", **QUICK},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return {key: value for line in done.stdout.splitlines() for key, value in json.loads(line).items()}
-
-
 @pytest.fixture(scope="module")
 def cases(request):
     return every() if request.config.getoption("--whole") else SOME
@@ -65,20 +49,28 @@ def cases(request):
 @pytest.fixture(scope="module")
 def reference(tiny, cases, tmp_path_factory):
     """TensorFlow's gradients."""
-    folder = tmp_path_factory.mktemp("tensorflow")
-    call("tensorflow", folder, tiny().as_json(), cases)
-    return dict(np.load(folder / "gradients.npz"))
+    path = tmp_path_factory.mktemp("tensorflow") / "gradients.npz"
+    backends.gradients(tiny().as_json(), cases, path)
+    return dict(np.load(path))
 
 
 @pytest.fixture(scope="module", params=OTHERS)
-def other(request, tiny, trained, cases, tmp_path_factory):
+def other(request, tiny, trained, cases, jax_on_cpu, tmp_path_factory):
     """What another backend makes of the same cases, and of a run that TensorFlow has begun."""
     if not importlib.util.find_spec(request.param):
         pytest.skip(f"{request.param} is not installed: pip install {request.param}")
     folder = tmp_path_factory.mktemp(request.param)
     shutil.copytree(trained.folder, folder / "begun")
     shutil.rmtree(Snapshots(folder / "begun").path(6))
-    return request.param, folder, call(request.param, folder, tiny().as_json(), cases)
+    done = subprocess.run(
+        [sys.executable, backends.__file__, folder, json.dumps([tiny().as_json(), cases])],
+        env={**jax_on_cpu, "KERAS_BACKEND": request.param, "KERAS_TORCH_DEVICE": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return request.param, folder, json.loads(done.stdout)
 
 
 def test_gradients_are_tensorflows(other, reference, cases):
@@ -109,3 +101,20 @@ def test_a_stopped_run_goes_on_bit_by_bit(other):
     assert same == [True] * 3
     assert deterministic
     assert f"with {name} " in line
+
+
+def test_it_trains_the_same_and_never_loads_tensorflow(other, trained):
+    name, folder, found = other
+    ours = found["trained"]
+    assert not ours["tensorflow"]
+    assert ours["step"] == 6
+    assert [list(row) for row in ours["history"]] == [list(row) for row in trained.history]
+    for row, wanted in zip(ours["history"], trained.history, strict=True):
+        assert row == pytest.approx(wanted, rel=1e-4)
+    images = trained.dataset.images([0, 1])
+    np.testing.assert_allclose(ours["mean"], trained.encode(images).mean, rtol=1e-2, atol=1e-3)
+    assert ours["shape"] == [2, 64, 64, 3]
+    assert ours["layers"] == list(trained.activations(images))
+    record = json.loads((folder / "whole" / "run.json").read_text())
+    assert f"({name})" in record["budget"]["device"]
+    assert set(record["versions"]) == {"python", "offaxis", "numpy", "keras", name}

@@ -238,10 +238,9 @@ def test_training_from_python_warns_too(plugged, tiny, tmp_path):
         train(tiny(), tmp_path / "run")
 
 
-def test_a_sweep_refuses_a_device_that_is_not_there(tiny, tmp_path, monkeypatch):
+def test_a_sweep_refuses_a_device_that_is_not_there(tiny, tmp_path, in_this_process):
     with pytest.raises(UnknownName, match="--device: expected one of auto, cpu, gpu, received 'tpu'"):
         sweep.run([tiny()], tmp_path, device="tpu")
-    monkeypatch.setenv("PATH", os.defpath)
     (state,) = sweep.run([tiny()], tmp_path, jobs=1, device="gpu", encode=False)
     assert state.state == "failed"
     assert state.error.startswith("--device gpu: expected a GPU that tensorflow can use")

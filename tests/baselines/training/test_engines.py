@@ -92,44 +92,6 @@ def test_state_of_another_model_is_refused(tiny):
         engine.load(State(state.weights, wrong, state.second), "x")
 
 
-JAX = """
-import json, sys
-from baselines import RunConfig, train
-run = train(RunConfig.from_json(json.loads(sys.argv[1])), sys.argv[2])
-images = run.dataset.images([0, 1])
-again = train(run.config, sys.argv[2])
-print(json.dumps([
-    sorted(m for m in ("tensorflow", "jax") if m in sys.modules),
-    run.history, run.encode(images).mean.tolist(), run.decode(run.encode(images).mean).shape,
-    list(run.activations(images)), run.step,
-]))
-"""
-
-
-def test_jax_trains_the_same_and_never_loads_tensorflow(tiny, trained, tmp_path, monkeypatch):
-    monkeypatch.setenv("KERAS_BACKEND", "jax")
-    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
-    done = subprocess.run(
-        [sys.executable, "-c", JAX, json.dumps(tiny().as_json()), str(tmp_path / "jax")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    loaded, history, mean, shape, layers, step = json.loads(done.stdout)
-    assert loaded == ["jax"]
-    assert step == 6
-    assert [list(row) for row in history] == [list(row) for row in trained.history]
-    for ours, theirs in zip(history, trained.history, strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-4)
-    images = trained.dataset.images([0, 1])
-    np.testing.assert_allclose(mean, trained.encode(images).mean, rtol=1e-2, atol=1e-3)
-    assert shape == [2, 64, 64, 3]
-    assert layers == list(trained.activations(images))
-    record = json.loads((tmp_path / "jax" / "run.json").read_text())
-    assert "(jax)" in record["budget"]["device"]
-    assert set(record["versions"]) == {"python", "offaxis", "numpy", "keras", "jax"}
-
-
 def test_another_backend_is_refused_in_one_line(tiny, tmp_path, monkeypatch):
     monkeypatch.setenv("KERAS_BACKEND", "numpy")
     program = "import sys; from baselines import RunConfig, train; train(RunConfig.read(sys.argv[1]), sys.argv[2])"

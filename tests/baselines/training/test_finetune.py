@@ -196,7 +196,7 @@ def test_a_damaged_copy_of_the_source_is_refused(trained, tmp_path):
         train(config, folder)
 
 
-def test_the_command(trained, tmp_path):
+def test_the_command(trained, tmp_path, few_rows):
     command = f"transfer {trained.folder} --dataset {TARGET} --no-heads --decoder 2 --side outside --steps 1 --seed 4"
     done = CliRunner().invoke(cli.app, [*command.split(), "--into", str(tmp_path / "run")], catch_exceptions=False)
     assert done.exit_code == 0

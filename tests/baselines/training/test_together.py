@@ -28,13 +28,12 @@ HISTORY = 5e-3
 
 
 @pytest.fixture(scope="module")
-def found(tiny, some_objectives, tmp_path_factory):
+def found(tiny, some_objectives, jax_on_cpu, tmp_path_factory):
     settings = json.dumps(tiny(learning_rate=1e-3).as_json())
     names = json.dumps(some_objectives)
-    quick = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}  # compiling some forty programs takes longer than running them
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("together.py"), tmp_path_factory.mktemp("jax"), settings, names],
-        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", **quick},
+        env=jax_on_cpu,
         capture_output=True,
         text=True,
         check=False,

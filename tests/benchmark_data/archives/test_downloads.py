@@ -229,7 +229,7 @@ def test_a_page_instead_of_the_file(server, fetched, left, type_):
 
 def test_a_stalled_server_is_left_and_the_part_kept(server, fetched):
     stalled = server.add("stalled.bin", CONTENT, stall=30.0)
-    assert fetched(stalled, server.add("data.bin", CONTENT), timeout=2.0).path.read_bytes() == CONTENT
+    assert fetched(stalled, server.add("data.bin", CONTENT), timeout=1.0).path.read_bytes() == CONTENT
 
 
 def test_a_stalled_server_alone(server, fetched):

@@ -266,7 +266,7 @@ def test_json(spacings):
 
 
 def test_the_same_seed_the_same_numbers():
-    data = benchmark_data.load("dsprites")
+    data = benchmark_data.load("xyobject")
     first, again, other = (audit(data, traversals=3, pairs=10, seed=seed).as_json() for seed in (1, 1, 2))
     assert first == again != other
 

@@ -426,7 +426,8 @@ def violations(browser, page, dark=False, width=1300):
     browser.open(page, dark=dark, width=width)
     browser.run(f"{axe}; 1")
     found = browser.run(
-        "axe.run(document).then((r) => r.violations.map((v) => `${v.impact} ${v.id}: ${v.nodes[0].html}`))"
+        "axe.run({resultTypes: ['violations']})"
+        ".then((r) => r.violations.map((v) => `${v.impact} ${v.id}: ${v.nodes[0].html}`))"
     )
     return [text for text in found if text.startswith(("serious", "critical"))]
 
