@@ -4,8 +4,8 @@
         --tasks xysquares/spacing_8 --into runs/frozen
     find runs/frozen -name codes.npz -printf '%h ' | xargs offaxis board score --tier desk --into results
 
-The encoder is a file in ONNX (docs/your_encoder.md says how to write one). Its features are scored raw, as their first
-principal components, as many as factors vary, and as the units of a sparse autoencoder, TopK and L1
+The encoder is a file in ONNX (benchmarks/efficientnet_onnx.py writes such files). Its features are scored raw, as their
+first principal components, as many as factors vary, and as the units of a sparse autoencoder, TopK and L1
 (`baselines.outputs.sparse_codes`); components and autoencoders are fitted to the task's train rows. Each becomes a run
 folder whose supervision is ``pretrained``. MIG and linear R² of each are added to frozen_encoders.csv, R² of the
 directions in which the codes vary.
@@ -35,6 +35,7 @@ RECORD = Path(__file__).with_suffix(".csv")
 UNITS = 64
 STEPS = 500
 SEEDS = 5
+TITLES = {"raw": "features", "pca": "PCA", "topk": "TopK", "l1": "L1"}
 FIELDS = ("task", "encoder", "codes", "latents", "seed", "mig", "r_squared")
 
 
@@ -45,7 +46,8 @@ def codes_of(
     yield "raw", 0, features
     centred = features - features[:train].mean(axis=0)
     directions = np.linalg.eigh(centred[:train].T @ centred[:train])[1][:, ::-1]
-    yield "pca", 0, (centred @ directions[:, :latents]).astype(np.float32)
+    components = centred @ directions[:, :latents]
+    yield "pca", 0, (components / components[:train].std()).astype(np.float32)  # DCI takes ranges below 1e-6 for none
     for kind in ("topk", "l1"):
         for seed in range(seeds):
             encode = sparse_codes.fit(features[:train], units=UNITS, steps=STEPS, kind=kind, seed=seed)
@@ -81,7 +83,7 @@ def scored(encoder: Path, name: str, about: dict[str, str], task: str, into: Pat
             supervision="pretrained",
             hyperparameters={"codes": codes, "encoder": files.hash_of(encoder)[:16], "features": features.shape[1]},
             versions={"numpy": np.__version__},
-            about=about | {"title": f"{about['title']} ({codes})"},
+            about=about | {"title": f"{about['title']} ({TITLES[codes]})"},
         )
         write_arrays(folder / "codes.npz", {"indices": rows.indices, "codes": found})
         read = independent(found, count)
