@@ -433,7 +433,7 @@ def test_plans_name_runs_and_datasets_that_exist(entry, tier):
 def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
     """Five of each model, ten on rooms and of pairs; tables of MIG and the ladder ask for nothing that the board
     has not, and the tables of pairs for nothing that it has."""
-    first = [run for run in sweep.find("desk") if run.seed < _tiers.SEEDS]
+    first = [run for name in ("desk", "desk_controls") for run in sweep.find(name) if run.seed < _tiers.SEEDS]
     board = {run.digest for run in first}
     similarity = {run.digest for run in sweep.find("desk_similarity")}
     for id_, entry in ENTRIES.items():
@@ -456,7 +456,7 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
     for what in ("fig4", "fig6", "fig7", "fig9", "fig9_ends"):
         assert {run.digest for run in ENTRIES[f"2202.13341/{what}"].desk.runs} <= board
     trained = {run.dataset for run in ENTRIES["2102.06822/table1"].desk.runs}
-    assert trained == {"dsprites", "dsprites_squeezed/eps10", "dsprites_perturbed/pca32_eps10"}
+    assert trained == {"dsprites", "dsprites_squeezed/eps10", "dsprites_perturbed/conv32_eps10"}
 
 
 @pytest.mark.parametrize("wrong", [{"near": 0.3}, {"far": 0.6}, {"far": 0.3, "largest": 0.4}])
