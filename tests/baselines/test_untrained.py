@@ -77,6 +77,13 @@ def test_a_seed_that_a_record_cannot_hold_is_refused(seed, message, tmp_path):
     assert not (tmp_path / "reference").exists()
 
 
+def test_pca_takes_as_many_latents_as_images_and_no_more():
+    few = benchmark_data.from_images("few", DATA.images(ROWS[:12]))
+    assert untrained.find("pca", {"latents": 12, "sample": 20}).codes(few, ROWS[:5] * 0, seed=0).shape == (5, 12)
+    with pytest.raises(InvalidInput, match="expected at most 12, with 12 images of 12288 numbers, received 13"):
+        untrained.find("pca", {"latents": 13, "sample": 20}).codes(few, ROWS[:5] * 0, seed=0)
+
+
 def test_the_random_encoder_is_random_by_its_seed():
     made = untrained.find("random_encoder", {"latents": 2})
     codes = [made.codes(DATA, ROWS[:5], seed=seed) for seed in (0, 1)]

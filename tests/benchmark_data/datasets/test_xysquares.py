@@ -27,6 +27,12 @@ def test_grid():
     assert {factor.kind for factor in SPACE.factors} == {"ordinal"}
 
 
+def test_the_description_says_whether_places_overlap():
+    texts = {spacing: benchmark_data.load("xysquares", spacing=spacing).description for spacing in OFFSETS}
+    assert [spacing for spacing, text in texts.items() if "No two places overlap" in text] == [8]
+    assert "share 5 of 8 columns or rows" in texts[3]
+
+
 @pytest.mark.parametrize(("spacing", "first"), OFFSETS.items())
 def test_places_are_centred(spacing, first):
     assert offset(spacing) == first

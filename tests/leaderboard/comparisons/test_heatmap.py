@@ -125,6 +125,14 @@ def test_layers_of_other_samples_are_refused():
         heatmap.compare_layers(layers(0, n=3), layers(1, n=3), similarity="cka_debiased")
 
 
+def test_layers_whose_first_row_is_the_same_are_different_layers():
+    x = np.random.default_rng(0).normal(size=(50, 4))
+    y = np.vstack([x[:1], np.random.default_rng(1).normal(size=(49, 4))])
+    found = heatmap.compare_layers({"x": x}, {"x": x, "y": y}).loc["x"]
+    assert found["x"] == pytest.approx(1)
+    assert found["y"] == pytest.approx(cka.compare(x, y))
+
+
 def test_runs_are_averaged_seed_by_seed():
     pairs = [(layers(seed), layers(seed + 10)) for seed in range(3)]
     expected = np.mean([heatmap.compare_layers(x, y) for x, y in pairs], axis=0)

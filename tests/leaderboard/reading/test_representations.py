@@ -136,6 +136,8 @@ def test_which_array_holds_the_codes(tmp_path, codes):
     assert np.array_equal(representations.codes(path, array="b").codes, 2 * codes)
     with pytest.raises(UnknownName, match="expected one of a, b, received 'c'"):
         representations.codes(path, array="c")
+    np.savez(path, a=codes, losses=codes[:, 0], steps=np.arange(3))
+    assert np.array_equal(representations.codes(path).codes, codes), "the one table of floats"
 
 
 def test_half_precision_and_brain_floats(tmp_path):

@@ -3,20 +3,23 @@
 import dataclasses
 import html.parser
 import importlib.resources
+import io
 import json
 import pathlib
 import re
 import shutil
 
+import numpy as np
 import pytest
 import yaml
+from PIL import Image
 
 from benchmark_data.errors import DamagedFile
 from benchmark_data.sources import Derived
 from leaderboard import properties, protocol
 from leaderboard.commands import board
 from leaderboard.report import media
-from leaderboard.report.site import build, pages, plots
+from leaderboard.report.site import build, gallery, pages, plots
 from leaderboard.scoring import candidates
 from leaderboard.store import giveaways, results, results_tree
 
@@ -575,3 +578,13 @@ def test_pages_of_a_tier_count_what_is_in_it(made_result, toys, tmp_path, monkey
     assert 'id="tier-desk"' in task
     method = (tmp_path / "s" / "methods" / "a.html").read_text("utf-8")
     assert "<dt>Scores are</dt><dd>reproduced</dd>" in method
+
+
+def test_a_thumbnail_is_the_first_of_four_rows(tmp_path):
+    sheet, album = tmp_path / "sheet.png", {}
+    rows = np.repeat(np.array([10, 20, 30, 40], np.uint8), 5)
+    Image.fromarray(np.tile(rows[:, None], (1, 8))).save(sheet)
+    shown = gallery.thumb(sheet, album)
+    assert (shown.width, shown.height) == (8, 5)
+    assert (np.asarray(Image.open(io.BytesIO(album[shown.file]))) == 10).all()
+    assert gallery.thumb(tmp_path / "none.png", album) is None
