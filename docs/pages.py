@@ -130,7 +130,7 @@ def table_over_seeds(tutorial: str, columns: Mapping[str, str], of: Sequence[str
     lines = [row(what, *columns.values()), row(*["---"] * (1 + len(columns)))]
     for name in of:
         found = (values[quantity, name] for quantity in columns)
-        lines.append(row(f"`{name}`", *(f"{min(each):.2f} to {max(each):.2f}" for each in found)))
+        lines.append(row(f"`{name}`", *(span(min(each), max(each)) for each in found)))
     return [*lines, "", f"Lowest to highest of {len(seeds)} seeds ([record](../../benchmarks/tutorial_seeds.csv))."]
 
 
@@ -217,7 +217,8 @@ def ranked_tables() -> list[str]:
     short = (formats.markdown(dataclasses.replace(board, columns=board.columns[:2])) for board in main)
     titles = {row.result.method: row.result.title for board in (*main, *others) for row in board.rows}
     known = {board.dataset: {row.result.method: row for row in board.rows} for board in others}
-    methods = [name for name in titles if any(name in rows for rows in known.values()) and name not in TRIVIAL]
+    there = {name for rows in known.values() for name, each in rows.items() if each.category != "pretrained"}
+    methods = [name for name in titles if name in there - TRIVIAL]
     lines = [row("mean MIG", *(titles[name] for name in methods)), row("---", *["---:"] * len(methods))]
     for dataset, rows in known.items():
         means = (f"{rows[name].cells['mig'].mean:.2f}" if name in rows else "–" for name in methods)
@@ -248,7 +249,7 @@ def table_of_means(columns: Mapping[str, str], *, explained: str = "") -> list[s
     for method in sorted(shown, key=lambda name: -first[name].cells["mig"].mean):
         cells = [cell_of(found.get(name, {}).get(method)) for name in columns]
         if explained:
-            cells.append(f"{min(shares[method]):z.0%} to {max(shares[method]):z.0%}" if method in shares else "–")
+            cells.append(span(min(shares[method]), max(shares[method]), "z.0%") if method in shares else "–")
         lines.append(row(first[method].result.title, *cells))
     return lines
 
@@ -298,6 +299,11 @@ def table_of_backends() -> list[str]:
     return lines
 
 
+def span(low: float, high: float, form: str = ".2f") -> str:
+    """Write a range with a dash, or with a word if a sign stands before a number."""
+    return f"{low:{form}}{'–' if low >= 0 else ' to '}{high:{form}}"
+
+
 def rate_and_ratio(values: Sequence[float], plain: Sequence[float]) -> str:
     """Write the median over the rounds, and the median ratio to other values of the same rounds."""
     ratio = statistics.median(a / b for a, b in zip(values, plain, strict=True))
@@ -343,7 +349,7 @@ def table_of_pixel_loss(tasks: Mapping[str, str], architecture: str = "fc") -> l
     lines.append(row("---", *["---:"] * (2 * len(tasks))))
     for method, title in PIXEL_LOSS_METHODS.items():
         groups = [found.get((task, method, score), []) for score in ("mig", "r_squared") for task in tasks]
-        cells = [f"{min(of):.2f} to {max(of):.2f}" if len(of) >= LEAST_SEEDS else "–" for of in groups]
+        cells = [span(min(of), max(of)) if len(of) >= LEAST_SEEDS else "–" for of in groups]
         if set(cells) != {"–"}:
             lines.append(row(title, *cells))
     return lines
@@ -359,6 +365,14 @@ PIXEL_LOSS_METHODS = {
     "regression": "regression of the factors",
     "ica": "ICA of the pixels",
     "random_encoder": "the encoder before training",
+}
+
+
+DSPRITES_FORMS = {
+    "dsprites": "dSprites",
+    "dsprites_squeezed/eps10": "contrast-matched",
+    "dsprites_noisy/eps10": "noisy",
+    "dsprites_perturbed/pca32_eps10": "perturbed",
 }
 
 
@@ -390,6 +404,19 @@ def table_of_convolutions() -> list[str]:
     return _answers(compared, "R² of the first higher?", "difference (95%)", "no, lower")
 
 
+def table_of_contrast() -> list[str]:
+    """Judge what InfoNCE on pairs loses by reduced contrast, and by a pattern on top of it."""
+    found, (original, matched, _, perturbed) = pixel_loss_record(), DSPRITES_FORMS
+    compared = {
+        f"{title}: {DSPRITES_FORMS[after]}; {DSPRITES_FORMS[before]}": verdicts.compare(
+            [found[before, "infonce_pairs", score]], [found[after, "infonce_pairs", score]]
+        )
+        for score, title in (("mig", "MIG"), ("r_squared", "R²"))
+        for before, after in ((original, matched), (matched, perturbed))
+    }
+    return _answers(compared, "InfoNCE on pairs: lower on the first?", "decrease (95%)", "no, higher")
+
+
 def _answers(compared: Mapping[str, verdicts.Comparison], question: str, difference: str, opposed: str) -> list[str]:
     """Write what became of claims that are corrected together: what is compared -> the comparison."""
     lines = [row(question, difference, "p after Holm", "answer"), row("---", "---:", "---:", "---")]
@@ -401,21 +428,19 @@ def _answers(compared: Mapping[str, verdicts.Comparison], question: str, differe
 
 
 def table_of_frozen_encoders() -> list[str]:
-    """Write linear R² and MIG of frozen encoders, with the range over seeds where there are several."""
-    found: dict[tuple[str, str], dict[str, list[tuple[float, float]]]] = {}
-    latents: dict[tuple[str, str], dict[str, None]] = {}
+    """Write linear R² of a pretrained encoder and of the same with random weights, and the highest MIG of both."""
+    found: dict[tuple[str, str, str], list[float]] = {}
+    highest: dict[str, float] = {}
     for line in record_of("frozen_encoders.csv"):
-        place = (line["encoder"], line["codes"])
-        latents.setdefault(place, {})[line["latents"]] = None
-        values = found.setdefault(place, {}).setdefault(line["task"], [])
-        values.append((float(line["r_squared"]), float(line["mig"])))
-    tasks = sorted({task for of in found.values() for task in of})
-    titles = [f"{score}, `{task}`" for task in tasks for score in ("R²", "MIG")]
-    lines = [row("encoder", "codes", "latents", *titles), row("---", "---", "---:", *["---:"] * len(titles))]
-    for place, of in sorted(found.items()):
-        columns = [[pair[score] for pair in of.get(task, [])] for task in tasks for score in (0, 1)]
-        ranges = [" to ".join(sorted({f"{min(each):.2f}", f"{max(each):.2f}"})) if each else "–" for each in columns]
-        lines.append(row(f"`{place[0]}`", place[1], " or ".join(sorted(latents[place])), *ranges))
+        task, of = line["task"], line["encoder"]
+        found.setdefault((task, of, line["codes"]), []).append(float(line["r_squared"]))
+        highest[task] = max(highest.get(task, 0.0), float(line["mig"]))
+    encoders = sorted({of for _, of, _ in found})
+    codes = {"raw": "raw (1,280)", "pca": "PCA (5 or 6)", "l1": "L1 (64)", "topk": "TopK (64)"}
+    lines = [row("task", *codes.values(), "highest MIG"), row("---", *["---:"] * (1 + len(codes)))]
+    for task, mig in highest.items():
+        cells = (" / ".join(f"{statistics.mean(found[task, of, kind]):.2f}" for of in encoders) for kind in codes)
+        lines.append(row(f"`{task}`", *cells, f"{mig:.2f}"))
     return lines
 
 
@@ -448,7 +473,7 @@ def table_of_giveaways() -> list[str]:
         if one.correlation and one.datasets >= LEAST_DATASETS:
             shared = one.on_shared if one.on_shared != one.correlation else None
             both = (one.correlation, shared)
-            cells = (f"{each.value:.2f} ({each.low:.2f} to {each.high:.2f})" if each else "" for each in both)
+            cells = (f"{each.value:.2f} ({span(each.low, each.high)})" if each else "" for each in both)
             lines.append(row(one.title, str(one.datasets), *cells))
     return lines
 
@@ -496,9 +521,9 @@ MAIN = {"xysquares/spacing_1", "xysquares/spacing_8", "dsprites", "room3d"}
 SHOWN_ELSEWHERE = {"xysquares/spacing_2", "xysquares/spacing_4"}
 """Tasks of findings.md's table of spacings."""
 FURTHER = (
-    "Five seeds; a dash: not run. `perturbed` images have a faint pattern added, placed by a principal component",
-    "(`pca32`) or a latent of a VAE (`conv32`); `squeezed` images have their contrast and no pattern; `eps10`: its",
-    "amplitude is 0.1 ([datasets](datasets.md)).",
+    "Five seeds; a dash: not run. `perturbed` images have a faint added pattern, whose place depends on a principal",
+    "component (`pca32`) or a VAE's latent (`conv32`); `squeezed`: the same contrast, no pattern; `noisy`: noise",
+    "instead; `eps10`: amplitude 0.1 ([datasets](datasets.md)).",
 )
 TRIVIAL = {"ground_truth", "random_encoder"}
 """References whose scores are near 1 and near 0 everywhere."""
@@ -530,7 +555,8 @@ PAGES = {
     "performance.md": {"backends": table_of_backends, "precision": table_of_precision},
     "pixel_loss.md": {
         "spacing": functools.partial(table_of_pixel_loss, {f"xysquares/spacing_{n}": str(n) for n in (1, 2, 4, 8)}),
-        "dsprites": functools.partial(table_of_pixel_loss, {"dsprites": "dSprites"}),
+        "dsprites": functools.partial(table_of_pixel_loss, DSPRITES_FORMS),
+        "contrast": table_of_contrast,
         "claims": table_of_pixel_loss_claims,
         "network": functools.partial(table_of_pixel_loss, {"xysquares/spacing_8": "convolutions"}, "conv_small"),
         "convolutions": table_of_convolutions,

@@ -91,10 +91,8 @@ def span(place: rank_intervals.Place | None) -> str:
 
 NOTE = (
     f"Mean over seeds and its 95% interval (Student's t, from {intervals.SEEDS} seeds on). Methods "
-    f"with at least {protocol.SEEDS} seeds are ranked within their group by the score of the first column, references "
-    "excepted. The ranks in parentheses are possible, too: a method is only sure to be behind those that score "
-    "significantly higher and ahead of those that score significantly lower (Welch's test, Holm over all pairs of the "
-    "group)."
+    f"with {protocol.SEEDS} seeds or more are ranked within their group by the first score, except references. "
+    "Parentheses hold the ranks that tests cannot exclude (Welch's test, Holm within the group)."
 )
 
 

@@ -33,7 +33,7 @@ from leaderboard.scoring import copies, measure, verification
 from leaderboard.store import results
 from leaderboard.store.results import Result, Scored, Status
 
-__all__ = ["Candidate", "load", "read_codes", "results_of", "score"]
+__all__ = ["Candidate", "check", "load", "read_codes", "results_of", "score"]
 
 LATENTS = 2048
 """The most latents that are scored."""
@@ -110,7 +110,14 @@ def load(folder: str | os.PathLike[str]) -> Candidate:
 
 
 def check(folder: str | os.PathLike[str]) -> Candidate | list[OffaxisError]:
-    """Look at everything in a run folder: return the run, with its codes, or all that is wrong with it."""
+    """Look at everything in a run folder.
+
+    Args:
+        folder: the folder, with ``run.json`` and ``codes.npz``.
+
+    Returns:
+        The run, with its codes, or the list of all that is wrong with it.
+    """
     file = Path(folder) / record.FILE
     try:
         known = schema.parse(RunFile, schema.content(in_run(Path(folder), record.FILE)), str(file))
