@@ -24,6 +24,7 @@ def examples():
     return names
 
 
+@pytest.mark.filterwarnings("ignore:`isinstance.treespec, LeafSpec:FutureWarning")  # PyTorch's exporter has it
 def test_the_pytorch_export_is_an_encoder_that_is_taken(toys, tmp_path):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install torch")
     pytest.importorskip("onnxscript", reason="PyTorch's export needs it: pip install onnx onnxscript")
