@@ -81,11 +81,11 @@ def called(
         What the function returned.
 
     Raises:
-        InvalidInput: it raised an error that is not the project's own, or did not return what it should.
+        InvalidInput: it raised an error other than the project's own or MemoryError, or did not return what it should.
     """
     try:
         found = code(*given)
-    except OffaxisError:
+    except (OffaxisError, MemoryError):  # the latter is no fault of the code
         raise
     except Exception as error:
         line = traceback.extract_tb(error.__traceback__)[-1]

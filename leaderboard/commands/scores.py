@@ -129,8 +129,8 @@ def submit(
 
     First: offaxis board submit DIR --method my_vae --task xysquares/spacing_4
 
-    Fill in DIR/submission.json, and add the encoder or the codes for each task and
-    seed. Then: offaxis board submit DIR. Exit status 1 if anything is wrong.
+    Fill in DIR/submission.json, and add the encoder or the codes for each task
+    and seed. Then: offaxis board submit DIR. Exit status 1 if anything is wrong.
     """
     from leaderboard.scoring import remarks, submission
 
