@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import itertools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -40,9 +39,6 @@ PAPERS = {
 
 HEAD = ("claim", "data", "model, steps (share of the paper's images)", "n", "effect (95% CI)", "verdict")
 
-WIDEST = 160
-"""Characters of a cell at most."""
-
 
 def report(folder: Path) -> str:
     """Make the page of all figures and tables from the entries' folders.
@@ -71,12 +67,12 @@ def report(folder: Path) -> str:
     for name in catalogue.papers():
         entries = [entry for entry in catalogue.of_paper(name) if entry.id in found]
         rows += ["", f"## {catalogue.module(name).__doc__.splitlines()[0]}", ""]
-        usual = collections.Counter(_setting(entry, found[entry.id]) for entry in entries).most_common(1)[0][0]
+        usual = collections.Counter(_setting(found[entry.id]) for entry in entries).most_common(1)[0][0]
         rows += [f"Unless stated: {usual[0].replace(' (', ' steps (')}, n = {usual[1]}.", ""] if all(usual) else []
         rows += _table(("figure", *HEAD))
         for entry in entries:
             if record := found[entry.id]:
-                setting = ("", "") if all(usual) and _setting(entry, record) == usual else ()
+                setting = ("", "") if all(usual) and _setting(record) == usual else ()
                 for one in record["judged"]:
                     claim, data, model, seeds, effect, verdict = _cells(entry, record, one, kept)
                     rows.append(_row(_more(entry), claim, data, *(setting or (model, seeds)), effect, verdict))
@@ -136,9 +132,9 @@ def main_results(folder: Path) -> list[str]:
     return [
         *lines,
         "",
-        f"Verdicts are unadjusted: after Holm's correction over all {tests} tests in "
-        f"[reproduction](docs/reproduction.md), {sum(above) or 'none'} of the {len(above)} p-values above remain "
-        f"significant; {len(kept) - sum(above)} others do.",
+        f"Verdicts are unadjusted. Significant after Holm's correction over all {tests} tests in "
+        f"[reproduction](docs/reproduction.md): {sum(above) or 'none'} of the {len(above)} p-values above, and "
+        f"{len(kept) - sum(above)} others.",
     ]
 
 
@@ -196,7 +192,7 @@ def _cells(
     return (
         _claim(entry, one["claim"], control=one["control"]),
         _data(budget),
-        _model(entry, budget),
+        _model(budget),
         seeds,
         _effect(one),
         verdict,
@@ -215,7 +211,7 @@ def _data(budget: Mapping[str, Any]) -> str:
     )
 
 
-def _model(entry: Entry, budget: Mapping[str, Any]) -> str:
+def _model(budget: Mapping[str, Any]) -> str:
     """Name the architectures, the steps of a run and the share of the paper's images that it sees."""
     if not budget["runs"]:
         return "no training"
@@ -233,11 +229,11 @@ def _effect(one: Mapping[str, Any]) -> str:
     return f"{value} {one['measure']} ({low} to {high}), {records.p_value(one['p'])}"
 
 
-def _setting(entry: Entry, record: Mapping[str, Any] | None) -> tuple[str, str]:
+def _setting(record: Mapping[str, Any] | None) -> tuple[str, str]:
     """Return the cells of model and seeds; empty ones where nothing was trained."""
     if record is None or not record["budget"]["runs"]:
         return "", ""
-    return _model(entry, record["budget"]), str(record["budget"]["seeds"])
+    return _model(record["budget"]), str(record["budget"]["seeds"])
 
 
 def _more(entry: Entry) -> str:
@@ -245,9 +241,3 @@ def _more(entry: Entry) -> str:
     what = entry.id.partition("/")[2]
     folder = f"reproduction/{entry.id}"
     return f"[{what}]({folder}/{records.PICTURE}), [numbers]({folder}/{records.RECORD})"
-
-
-def too_wide(page: str) -> list[str]:
-    """Return the cells of a page's tables that are wider than `WIDEST`."""
-    rows = (line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("|"))
-    return [cell for cell in itertools.chain.from_iterable(rows) if len(cell) > WIDEST]

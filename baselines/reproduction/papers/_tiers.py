@@ -3,8 +3,9 @@
 A run of a paper becomes a smaller one by `baselines.sweeps._forms.form`, which keeps its strength, loss and reduction.
 Where an entry needs no more than the board has, its runs are the board's own (`board`), with the board's strengths.
 
-``desk`` has five seeds. What compares layers takes the papers' kinds of architecture for 1,000 steps (`of`, the sweep
-``desk_similarity``); other models are fully connected, 128 wide, and see 3,000 steps of 64 images (`plain`).
+``desk`` has five seeds, and ten where an entry says so. What compares layers takes the papers' kinds of architecture
+for 1,000 steps (`of`, the sweep ``desk_similarity``); other models are fully connected, 128 wide, and see 3,000 steps
+of 64 images (`plain`).
 
 XYSquares and dSprites are the papers' own; rendered datasets stand in for the others (`STAND_INS`). Nothing rendered
 has faces: xyobject, whose place, size and colour vary, stands in for CelebA.
@@ -94,7 +95,7 @@ def dataset(tier: str, published: str) -> str:
     return published if tier == "study" else stand_in(published)
 
 
-def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConfig, ...]:
+def board(datasets: Container[str], objectives: Container[str], seeds: int = SEEDS) -> tuple[RunConfig, ...]:
     """Return the board's own runs of some datasets and objectives, in the order of its sweeps.
 
     Example:
@@ -102,4 +103,4 @@ def board(datasets: Container[str], objectives: Container[str]) -> tuple[RunConf
         [('dsprites', 0), ('room3d', 0)]
     """
     runs = (*desk.SWEEP, *desk_controls.CONV32)
-    return tuple(run for run in runs if run.dataset in datasets and run.objective in objectives and run.seed < SEEDS)
+    return tuple(run for run in runs if run.dataset in datasets and run.objective in objectives and run.seed < seeds)

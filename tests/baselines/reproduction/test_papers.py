@@ -42,6 +42,7 @@ from baselines.sweeps import _forms
 from baselines.training import sweep
 from benchmark_data import console
 from benchmark_data.errors import InvalidInput
+from benchmark_data.variants import perturbation
 from leaderboard.analyses import transfer_accuracy
 from leaderboard.store import verdicts
 
@@ -379,10 +380,10 @@ def test_all_figures_and_tables_are_listed():
             *("fig4_smaller", "fig4_between", "fig7_between", "fig7_datasets"),
         ],
         "2304.10767": [*(f"fig{n}" for n in range(1, 21)), *(f"table{n}" for n in range(1, 5))],
-        "2202.13341": [*(f"fig{n}" for n in range(2, 12)), "fig3_importance", "fig3_first", "fig9_ends"],
+        "2202.13341": [*(f"fig{n}" for n in range(2, 12)), "fig3_importance", "fig3_first"],
         "2102.06822": [
             *("fig1", "fig1_linear", "fig3", "fig4", "fig4_noise", "fig5"),
-            *(f"table{n}{what}" for n in (1, 2) for what in ("", "_longer", "_pairs", "_rooms")),
+            *(f"table{n}{what}" for n in (1, 2) for what in ("", "_floats", "_longer", "_pairs", "_rooms")),
             "table2_tuned",
         ],
     }
@@ -396,7 +397,7 @@ def test_the_list_fits_a_narrow_terminal_and_cuts_no_word(monkeypatch, tmp_path)
     out = CliRunner().invoke(cli.app, ["list", *folders]).output
     assert max(map(len, out.splitlines())) <= 80
     assert "…" not in out
-    assert re.search(r"^2202\.13341/fig9_ends +MIG\b.* +20 +20 of 20 runs missing", out, re.M)
+    assert re.search(r"^2202\.13341/fig11 +A\b.* +20 +20 of 20 runs missing", out, re.M)
     for entry in ENTRIES.values():
         for word in entry.claim.split():
             assert word in out
@@ -433,7 +434,8 @@ def test_plans_name_runs_and_datasets_that_exist(entry, tier):
 def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
     """Five of each model, ten on rooms and of pairs; tables of MIG and the ladder ask for nothing that the board
     has not, and the tables of pairs for nothing that it has."""
-    first = [run for name in ("desk", "desk_controls") for run in sweep.find(name) if run.seed < _tiers.SEEDS]
+    desk = [run for name in ("desk", "desk_controls") for run in sweep.find(name)]
+    first = [run for run in desk if run.seed < _tiers.SEEDS]
     board = {run.digest for run in first}
     similarity = {run.digest for run in sweep.find("desk_similarity")}
     for id_, entry in ENTRIES.items():
@@ -442,7 +444,8 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
         models = {}
         for run in entry.desk.runs:
             models.setdefault(dataclasses.replace(run, seed=0).digest, set()).add(run.seed)
-        seeds = {"rooms": zietlow2021.SEEDS, "pairs": len(zietlow2021.FRESH)}.get(id_.rpartition("_")[2], _tiers.SEEDS)
+        ten = id_ == "2202.13341/fig9" or id_.endswith(("_rooms", "_pairs", "_floats"))
+        seeds = 10 if ten else _tiers.SEEDS
         assert all(len(found) == seeds for found in models.values())
         if id_.startswith(("2205", "2304")):
             assert {run.digest for run in entry.desk.runs} <= similarity
@@ -453,10 +456,28 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
         fresh = ENTRIES[f"2102.06822/{what}_pairs"].desk.runs
         assert {run.digest for run in fresh}.isdisjoint(board)
         assert {dataclasses.replace(run, seed=run.seed % _tiers.SEEDS).digest for run in fresh} <= board
-    for what in ("fig4", "fig6", "fig7", "fig9", "fig9_ends"):
+    assert {run.digest for run in ENTRIES["2202.13341/fig9"].desk.runs} <= {run.digest for run in desk}
+    for what in ("fig4", "fig6", "fig7"):
         assert {run.digest for run in ENTRIES[f"2202.13341/{what}"].desk.runs} <= board
     trained = {run.dataset for run in ENTRIES["2102.06822/table1"].desk.runs}
     assert trained == {"dsprites", "dsprites_squeezed/eps10", "dsprites_perturbed/conv32_eps10"}
+
+
+def test_in_floats_the_pattern_is_added_to_images_that_keep_their_contrast():
+    """The loss of what is stored is that of x + ε / (1 - 2 ε) f and of the decoder's output, restored alike."""
+    runs = {run.dataset: run for run in ENTRIES["2102.06822/table1_floats"].desk.runs}
+    usual, changed = runs["dsprites"], runs["dsprites_perturbed/conv32_eps10"]
+    assert {run.reconstruction for run in runs.values()} == {"mse"}
+    assert {json.dumps(dict(run.hyperparameters)) for run in runs.values()} == {json.dumps(dict(usual.hyperparameters))}
+    numbers = np.random.default_rng(0)
+    x, f = (255 * numbers.integers(0, 2, (4, 8, 8, 1), np.uint8) for _ in range(2))
+    stored, decoded = perturbation.blend(x, f, epsilon=0.1) / 255, numbers.uniform(0, 1, x.shape)
+    image, output = ((y - 0.1) / 0.8 for y in (stored, decoded))
+    np.testing.assert_allclose(image, x / 255 + 0.125 * (f / 127.5 - 1), atol=0.5 / 204 + 1e-9)
+    loss = reconstruction.find("mse").loss
+    of_bytes = changed.reconstruction_weight * loss(stored.astype("float32"), decoded.astype("float32"))
+    of_floats = usual.reconstruction_weight * loss(image.astype("float32"), output.astype("float32"))
+    np.testing.assert_allclose(of_bytes, of_floats, rtol=1e-5)
 
 
 @pytest.mark.parametrize("wrong", [{"near": 0.3}, {"far": 0.6}, {"far": 0.3, "largest": 0.4}])
@@ -703,7 +724,7 @@ def test_settings_are_no_seeds():
 def test_reduced_runs_are_those_of_one_sweep_with_ten_seeds_on_the_papers_own_data():
     wanted = {run.digest for run in sweep.find("michlo2023_reduced")}
     reduced = {id_: entry.reduced for id_, entry in ENTRIES.items() if entry.reduced}
-    assert sorted(reduced) == [f"2202.13341/{what}" for what in ("fig10", "fig11", "fig7", "fig9", "fig9_ends")]
+    assert sorted(reduced) == [f"2202.13341/{what}" for what in ("fig10", "fig11", "fig7", "fig9")]
     assert {digest for plan in reduced.values() for digest in plan.configs} == wanted
     for id_, plan in reduced.items():
         assert verdicts.own_data(plan.all_datasets)
