@@ -212,19 +212,18 @@ def progress(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
 
 
 @contextlib.contextmanager
-def working(description: str, total: int | None = None) -> Iterator[Callable[[str, int, int], None]]:
+def working(description: str) -> Iterator[Callable[[str, int, int], None]]:
     """Show one bar for work of several steps, and nothing once it is done.
 
     Args:
         description: what it says first.
-        total: how many steps there are, where that is known beforehand.
 
     Yields:
         What a step calls with its description, how many are done and how many there are.
     """
     with progress() as bars:
         bars.live.transient = True
-        bar = bars.add_task(description, total=total)
+        bar = bars.add_task(description, total=None)
         yield lambda what, done, total: bars.update(bar, description=what, completed=done, total=total)
 
 

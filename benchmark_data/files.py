@@ -102,6 +102,8 @@ def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -
         raise unwritable(path, error) from error
     finally:
         _remove(temporary)
+        if os.path.lexists(former) and not os.path.lexists(path):
+            os.replace(former, path)  # the new folder did not take its place
         _remove(former)
 
 

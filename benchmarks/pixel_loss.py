@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import benchmark_data
 from baselines import Run, untrained
-from baselines.sweeps import beyond_pixels
+from baselines.sweeps import beyond_pixels, desk
 from benchmark_data import files
 from leaderboard import figures, protocol
 from leaderboard.metrics import mig, r_squared
@@ -56,7 +56,7 @@ def measured(folder: Path, known: set[tuple[str, ...]]) -> Iterator[tuple[Any, .
         config = files.read_json(path.with_name("config.json"))
         task, method, seed = config["dataset"], config["objective"], config["seed"]
         network = config["architecture"]
-        if task not in beyond_pixels.TASKS or method not in (*SHOWN, "regression"):
+        if task not in beyond_pixels.TASKS or method not in (*SHOWN, *desk.OBJECTIVES, "regression"):
             continue
         wanted = {method: lambda path=path: np.load(path)["codes"]}
         if method == "infonce_pairs":

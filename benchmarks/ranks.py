@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from seeds import SHAPES
+from seeds import SHAPES, all_pairs
 
 from leaderboard.store import intervals, rank_intervals
 
@@ -43,9 +43,7 @@ def power(methods, ahead, errors_apart, rng, draws):
         groups = board("normal", methods, rng)
         shift = errors_apart * np.sqrt(2 / len(groups[0]))
         groups = [group + shift * (m < ahead) for m, group in enumerate(groups)]
-        corrected = rank_intervals.all_pairs({str(m): group for m, group in enumerate(groups)})
-        apart = [corrected[str(a), str(b)] <= intervals.ERROR for a in range(ahead) for b in range(ahead, methods)]
-        pairs.append(np.mean(apart))
+        pairs.append(np.mean(all_pairs(groups)[:ahead, ahead:] <= intervals.ERROR))
         found = places(groups)
         bands += max(place.band for place in found[:ahead]) < min(place.band for place in found[ahead:])
     return np.mean(pairs), bands / draws

@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 from collections.abc import Callable
 
 import numpy as np
 
-from leaderboard.store import intervals, rank_intervals, statistics, verdicts
+from benchmark_data.draws import uniform
+from leaderboard.store import intervals, rank_intervals, verdicts
 
 SHAPES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "normal": lambda rng, n: rng.standard_normal(n),
@@ -43,7 +45,18 @@ def paired(x, y):
 
 def welch(x, y):
     """Welch's test alone."""
-    return rank_intervals.all_pairs({"x": x, "y": y})["x", "y"] <= intervals.ERROR
+    return all_pairs([x, y])[0, 1] <= intervals.ERROR
+
+
+def all_pairs(groups):
+    """Return the p-values of all pairs of groups, as a table of methods has them."""
+    return rank_intervals.of_pairs(intervals.Moments([[group] for group in groups]))
+
+
+@functools.cache
+def resamples(n, seed):
+    """Draw n of n seeds with replacement, 2,000 times."""
+    return (uniform(seed, np.arange(2_000), n) * n).astype(np.int64)
 
 
 def covered(shape, n, rng, draws):
@@ -52,7 +65,8 @@ def covered(shape, n, rng, draws):
     hits = np.zeros(2)
     for i in range(draws):
         sample = SHAPES[shape](rng, n)
-        ends = [intervals.mean_interval(sample), statistics.interval(sample, lambda s: s.mean(axis=-1), seed=i % 50)]
+        means = sample[resamples(n, i % 50)].mean(axis=1)
+        ends = [intervals.mean_interval(sample), np.quantile(means, [0.025, 0.975])]
         hits += [end is not None and end[0] <= true <= end[1] for end in ends]
     return hits / draws
 
@@ -68,8 +82,7 @@ def family(shape, methods, n, rng, draws):
     """How often Holm over all pairs of equal methods tells any two apart."""
     wrong = 0
     for _ in range(draws):
-        found = rank_intervals.all_pairs({str(m): SHAPES[shape](rng, n) for m in range(methods)})
-        wrong += min(found.values()) <= intervals.ERROR
+        wrong += all_pairs([SHAPES[shape](rng, n) for _ in range(methods)]).min() <= intervals.ERROR
     return wrong / draws
 
 
@@ -192,8 +205,7 @@ def main() -> None:
     for size in (2, 3, 4, 6):
         hits = 0
         for _ in range(few):
-            groups = {str(m): rng.standard_normal(5) + size * (m == 0) for m in range(9)}
-            hits += rank_intervals.all_pairs(groups)["0", "1"] <= intervals.ERROR
+            hits += all_pairs([rng.standard_normal(5) + size * (m == 0) for m in range(9)])[0, 1] <= intervals.ERROR
         print(f"  {size} sd: {hits / few:.3f}")
     rng = np.random.default_rng(0)
     print(f"Two-sided error where two of the methods are alike (0.8), promised 0.05; {draws} draws")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Codes",
     "ConstantFactors",
+    "ContinuousFactors",
     "LostSpread",
     "SameCodes",
     "check_codes",
@@ -27,6 +29,7 @@ __all__ = [
     "numbered",
     "standardised",
     "varying",
+    "warn_if_continuous",
     "warn_if_lost",
     "warn_if_same",
 ]
@@ -46,6 +49,10 @@ _SPREAD = 1e-6
 
 class LostSpread(OffaxisWarning):
     """Latents that vary, and that a classifier sees as constant or nearly so."""
+
+
+class ContinuousFactors(OffaxisWarning):
+    """Factors of which most rows have a value of their own."""
 
 
 class SameCodes(OffaxisWarning):
@@ -309,6 +316,30 @@ def warn_if_same(codes: Codes, what: str = "codes") -> None:
         warnings.warn(
             f"{what}: the codes are the same in all rows; was the right model encoded, or did its posterior collapse?",
             SameCodes,
+            stacklevel=3,
+        )
+
+
+def warn_if_continuous(factors: Int64[NDArray[np.int64], "n F"], names: Sequence[str], what: str) -> None:
+    """Warn of factors with so many values that hardly any recurs: metrics take each value for a class.
+
+    Args:
+        factors: class ids, shape (n, F).
+        names: of the factors.
+        what: what the factors are of, for the warning.
+
+    Warns:
+        ContinuousFactors: a factor has more values than half of the rows.
+
+    Example:
+        >>> warn_if_continuous(np.arange(8)[:, None] // 2, ["size"], "mine")
+    """
+    many = [name for name, column in zip(names, factors.T, strict=True) if 2 * len(np.unique(column)) > len(factors)]
+    if many:
+        warnings.warn(
+            f"{what}: {', '.join(many)}: most of {len(factors):,} rows have a value of their own. Metrics take each "
+            "value for a class, and such scores mean nothing: put the values into bins first (numpy.digitize).",
+            ContinuousFactors,
             stacklevel=3,
         )
 

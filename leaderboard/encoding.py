@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
 import inspect
 import os
@@ -14,13 +15,17 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.errors import InvalidInput, needs
+from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
 from benchmark_data.types import Pixels
 
 __all__ = ["Encoder", "Input"]
 
 Input: TypeAlias = Literal["uint8_hwc", "uint8_chw", "float32_hwc", "float32_chw"]
 """What an encoder is called with: uint8 in [0, 255] or float32 in [0, 1], channels last or first."""
+
+
+class ModuleNotFound(OffaxisWarning):
+    """An encoder returned tensors that keep gradients: its module is not in evaluation mode on our account."""
 
 
 class Encoder:
@@ -50,10 +55,13 @@ class Encoder:
     """
 
     def __init__(self, encode: Any, *, input: Input | None = None, batch_size: int = 256) -> None:
-        if not callable(encode):
+        if not callable(encode) and not isinstance(encode, str):
             encode = getattr(encode, "encode", encode)
         if not callable(encode):
-            raise InvalidInput(f"encode: expected a function from images to codes, received a {type(encode).__name__}.")
+            raise InvalidInput(
+                f"encode: expected a function from images to codes, received a {type(encode).__name__}. Files and run "
+                "folders are for leaderboard.evaluate."
+            )
         if input is not None and input not in get_args(Input):
             raise InvalidInput(f"input: expected one of {', '.join(get_args(Input))}, received {input!r}.")
         self._encode = encode
@@ -99,6 +107,9 @@ class Encoder:
             for start in range(0, len(images), self.batch_size):
                 batch = images[start : start + self.batch_size]
                 codes.append(_checked(self._called(batch), len(batch)))
+                if codes[-1].shape[1:] != codes[0].shape[1:]:
+                    before, now = codes[0].shape[1:], codes[-1].shape[1:]
+                    raise InvalidInput(f"codes: expected shape (n, *{before}) of every batch, received (n, *{now}).")
                 progress(start + len(batch))
         return np.concatenate(codes)
 
@@ -160,7 +171,11 @@ class Encoder:
         batch: NDArray[Any] = images.astype(np.float32) / 255 if kind == "float32" else images
         if layout == "chw":
             batch = np.ascontiguousarray(batch.transpose(0, 3, 1, 2))
-        return sys.modules["torch"].from_numpy(batch).to(self.device) if self._torch else batch
+        if not self._torch:
+            return batch
+        weights = (tensor for module in self._torch for tensor in module.parameters() if tensor.is_floating_point())
+        dtype = next((tensor.dtype for tensor in weights), None) if kind == "float32" else None
+        return sys.modules["torch"].from_numpy(batch).to(self.device, dtype)
 
 
 def _reached(encode: Any) -> Iterator[Any]:
@@ -173,7 +188,10 @@ def _reached(encode: Any) -> Iterator[Any]:
         yield from vars(encode.__self__).values() if hasattr(encode.__self__, "__dict__") else ()
     elif inspect.isfunction(encode):
         variables = inspect.getclosurevars(encode)
-        for value in (*variables.nonlocals.values(), *variables.globals.values()):
+        # Python 3.11 lists globals, too, that only have the name of an attribute, such as `model` of `mine.model`.
+        loaded = {step.argval for step in dis.get_instructions(encode) if step.opname == "LOAD_GLOBAL"}
+        referred = (value for name, value in variables.globals.items() if name in loaded)
+        for value in (*variables.nonlocals.values(), *referred):
             yield value
             if inspect.ismethod(value):
                 yield value.__self__
@@ -208,6 +226,13 @@ def _checked(codes: Any, n: int) -> NDArray[np.float32]:
             remedy = "Return numpy.array(codes)."
         raise InvalidInput(f"codes: expected one array, received a {type(codes).__name__} of {len(codes)}. {remedy}")
     if hasattr(codes, "detach"):
+        if codes.requires_grad:
+            warnings.warn(
+                "The encoder's PyTorch module was not found, and may be in training mode, with dropout: call eval() "
+                "before, or pass the module itself or a lambda that refers to it.",
+                ModuleNotFound,
+                stacklevel=4,
+            )
         codes = codes.detach().float().cpu()
     array = np.asarray(codes)
     if array.dtype.kind not in "fiub":
@@ -223,4 +248,5 @@ def _checked(codes: Any, n: int) -> NDArray[np.float32]:
         raise InvalidInput(
             f"codes: expected shape ({n}, latents) for {n} images, received shape {array.shape}. {remedy}"
         )
-    return array.astype(np.float32, copy=False)
+    with np.errstate(over="ignore"):  # infinite codes are refused with their place
+        return array.astype(np.float32, copy=False)

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from benchmark_data import console
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, needs
-from benchmark_data.factors import Indices
 from benchmark_data.files import written_atomically
 from leaderboard import encoding, protocol
-from leaderboard.arrays import check_codes
+from leaderboard.arrays import check_codes, warn_if_continuous, warn_if_same
 from leaderboard.encoding import Input
 from leaderboard.reading import encoders, units
 from leaderboard.record import About, Budget, RunRecord, Supervision
@@ -40,6 +39,25 @@ PUBLISHED = Path(__file__).parent / "published"
 
 CHANCE = 0.01
 """Two methods of which neither scores so much above an untrained encoder are not compared."""
+
+NEITHER = "neither above untrained"
+"""The verdict on those. Holm's correction counts them: that they were left out was seen from the same scores."""
+
+COMPARED = (
+    "task",
+    "score",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "n",
+    "n_other",
+    "steps",
+    "steps_other",
+    "verdict",
+    "note",
+)
+"""Columns of a comparison beside those of the two methods."""
 
 
 def evaluate(
@@ -63,13 +81,15 @@ def evaluate(
     Args:
         encode: a function from images to codes, (n, L), or (n, K, d) for K units of d numbers; a PyTorch module, Keras
             model, JAX function or object with a method ``encode``; the path of an ONNX file, which runs in the sandbox;
-            or the path of a run folder. A list holds one encoder for each training seed.
+            or the path of a run folder, whose own seed, steps and supervision count. A list holds one encoder for each
+            training seed.
         tasks: names of datasets, such as ``"xysquares/spacing_8"``, or datasets of your own, such as
             ``benchmark_data.from_folder("my_pictures")``, whose scores can be printed and neither saved nor compared.
         name: what the encoder is called in tables: lower-case letters, digits and underscores.
         tier: ``"desk"``, ``"smoke"``, ``"study"`` or ``"held_out"``: how many rows each metric gets, and beside which
             published rows the scores stand.
-        metrics: names of files in ``leaderboard/metrics`` to compute instead of the tier's; ``"all"`` for every one.
+        metrics: names of files in ``leaderboard/metrics`` to compute instead of the tier's; ``"all"`` for every one
+            that does not refuse the codes.
         seeds: training seed of each encoder. Default: 0, 1, 2 and so on.
         input: what a function is called with (`leaderboard.encoding.Input`). Default: chosen by what is passed, and
             stated in the result.
@@ -90,9 +110,10 @@ def evaluate(
         UnknownName: there is no such task, tier or metric.
 
     Example:
-        >>> found = evaluate(lambda images: images.mean(axis=(1, 2)), "xysquares/spacing_8", metrics=["mig"])
+        >>> columns = lambda images: images.max(axis=1).argmax(axis=1)  # x of each square, three of six factors
+        >>> found = evaluate(columns, "xysquares/spacing_8", metrics=["mig"])
         >>> found.frame().round(2)[["task", "seed", "mig"]].to_dict("records")
-        [{'task': 'xysquares/spacing_8', 'seed': 0, 'mig': 0.0}]
+        [{'task': 'xysquares/spacing_8', 'seed': 0, 'mig': 0.5}]
     """
     needs("leaderboard.evaluate", "board", "pandas", "pydantic")
     all_encoders = list(encode) if isinstance(encode, list | tuple) else [encode]
@@ -100,6 +121,8 @@ def evaluate(
     numbers = np.atleast_1d(range(len(all_encoders)) if seeds is None else seeds).tolist()
     if not all_encoders or not chosen or not len(numbers) == len(set(numbers)) == len(all_encoders):
         raise InvalidInput("evaluate takes at least one encoder, one task, and one seed of its own for each encoder.")
+    if twice := {one.id for one in chosen if [other.id for other in chosen].count(one.id) > 1}:
+        raise InvalidInput(f"tasks: expected each once, received {min(twice)} more than once.")
     for what, count in (("batch_size", batch_size), ("pca", 1 if pca is None else pca)):
         check_count(what, count, 1)
     protocol.tier(tier)
@@ -107,6 +130,9 @@ def evaluate(
     sources = [_Source(one, input, batch_size) for one in all_encoders]
     seeded = list(zip(numbers, sources, strict=True))
     records = [[source.record(task, name, seed, steps, supervision, pca) for seed, source in seeded] for task in chosen]
+    for task in chosen:
+        if task.own is not None:
+            warn_if_continuous(task.labels(), task.own.space.names, task.dataset)
     rows = []
     with rich.progress.Progress(console=console.err, transient=True, disable=not progress) as bars:
         for task, of_task in zip(chosen, records, strict=True):
@@ -121,6 +147,7 @@ def evaluate(
                     given = _components(given, pca, len(task.train))
                 where = f"{name} on {task.dataset}, seed {seed}"
                 codes = check_codes(units.reduced(given, where), where).astype(np.float32)
+                warn_if_same(codes, where)
                 candidate = Candidate(where, known, About(title=name, description=about), codes, given)
                 rows.append(_scored(candidate, task, tier, metrics, source))
     return Evaluation(name, tier, tuple(rows))
@@ -132,29 +159,35 @@ class _Source:
     def __init__(self, encode: Any, input: Input | None, batch_size: int) -> None:
         self.path = Path(encode) if isinstance(encode, str | os.PathLike) else None
         self.run = candidates.load(self.path) if self.path and self.path.is_dir() else None
-        if self.path and self.run is None and self.path.suffix != ".onnx":
+        if self.path and self.run is None and not (self.path.suffix == ".onnx" and self.path.is_file()):
             raise InvalidInput(f"There is neither an ONNX file nor a run folder at {self.path}.")
         self.call = None if self.path else encoding.Encoder(encode, input=input, batch_size=batch_size)
         self.onnx = self.run.encoder if self.run else self.path
 
-    @property
-    def description(self) -> str:
+        self.description = self.call.description if self.call else f"read from {self.path}"
         """What the encoder is called with, in words."""
-        return self.call.description if self.call else f"read from {self.path}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the encoder, which may be a lambda: scores go from process to process without it."""
+        return self.__dict__ | {"call": None}
 
     def record(
         self, task: protocol.Task, name: str, seed: int, steps: int, supervision: Supervision, pca: int | None
     ) -> RunRecord:
         """Return what is known of the run: what the run folder says, or what the caller does."""
-        if self.run:
-            return self.run.record.model_copy(update={"method": name, "dataset": task.dataset})
         version, digest = candidates.dataset_digest(task)
+        projected: dict[str, Any] = {} if pca is None else {"pca": pca}
+        if self.run:
+            known = self.run.record
+            data = {"dataset": task.dataset, "dataset_version": version, "dataset_digest": digest}
+            own = {"method": name, "hyperparameters": {**known.hyperparameters, **projected}}
+            return known.model_copy(update=data | own)
         try:
             return RunRecord(
                 method=name,
                 supervision=supervision,
                 selection="none",
-                hyperparameters={} if pca is None else {"pca": pca},
+                hyperparameters=projected,
                 versions={},
                 dataset=task.dataset,
                 dataset_version=version,
@@ -163,20 +196,15 @@ class _Source:
                 budget=Budget(steps=steps, images=0, seconds=0.0, device=self.call.device if self.call else ""),
             )
         except pydantic.ValidationError as error:
-            raise InvalidInput(str(problems(error, "evaluate", RunRecord)[0])) from None
+            told = str(problems(error, "evaluate", RunRecord)[0])
+            raise InvalidInput(told.replace("evaluate: method:", "evaluate: name:")) from None
 
     def encode(self, task: protocol.Task, progress: Callable[[int], None] = lambda done: None) -> NDArray[Any]:
         """Return the codes of a task's rows, (n, L) or (n, K, d)."""
         if self.run and self.run.task.id == task.id:
             progress(len(task.indices))
             return self.run.given
-        return self.encode_rows(task, task.indices, progress)
-
-    def encode_rows(
-        self, task: protocol.Task, rows: Indices, progress: Callable[[int], None] = lambda done: None
-    ) -> NDArray[Any]:
-        """Return the codes of any rows of a task's dataset."""
-        dataset = task.load()
+        dataset, rows = task.load(), task.indices
         if self.call:
             size = 16 * self.call.batch_size  # never all images of a task in memory
             parts = [rows[start : start + size] for start in range(0, len(rows), size)]
@@ -195,13 +223,19 @@ class _Source:
 
     def write_onnx(self, path: Path, candidate: Candidate) -> None:
         """Write the encoder in ONNX and check its codes in the sandbox, or raise an error."""
+        if "pca" in candidate.record.hyperparameters or not (self.onnx or self.call):
+            raise InvalidInput(
+                "A run folder without encoder.onnx, principal components, and an encoder in another process cannot be "
+                "exported."
+            )
         if self.onnx:
             path.write_bytes(self.onnx.read_bytes())
-            return
-        if not self.call or "pca" in candidate.record.hyperparameters:
-            raise InvalidInput("A run folder without encoder.onnx, and principal components, cannot be exported.")
+        elif self.call:
+            self._export(self.call, path, candidate)
+
+    def _export(self, call: encoding.Encoder, path: Path, candidate: Candidate) -> None:
         dataset, rows = candidate.task.load(), candidate.task.indices[:64]
-        self.call.export(path, dataset.images(rows[:2]))
+        call.export(path, dataset.images(rows[:2]))
         with encoders.OnnxEncoder(path) as running:
             codes, given = running.encode(dataset, rows), candidate.given[:64]
         if not np.allclose(codes, given, rtol=1e-3, atol=1e-3 * given.std()):
@@ -232,8 +266,15 @@ def _scored(
             drop = {"constant_factors": "drop"} if measure.takes(metric, "constant_factors") else {}
             test = protocol.TEST if measure.takes(metric, measure.HELD_OUT[0]) else 0
             chosen.append(protocol.Measurement(name, test=test, arguments=drop))
-    found = measure.score_codes(candidate.codes, task.labels(), chosen, train=len(task.train))
-    return _Row(candidate, found.scores, None, source)
+    scores: dict[str, float] = {}
+    for one in chosen:
+        try:
+            scores |= measure.score_codes(candidate.codes, task.labels(), [one], train=len(task.train)).scores
+        except InvalidInput as error:
+            if not measure.is_every(metrics):
+                raise
+            measure.left_out(one.metric, error)
+    return _Row(candidate, scores, None, source)
 
 
 def _components(codes: NDArray[Any], count: int, train: int) -> NDArray[np.float32]:
@@ -292,16 +333,22 @@ class Evaluation:
 
         Raises:
             UnknownName: nothing is published of the method.
+            InvalidInput: the encoder has the method's name, or that of a column of the table.
         """
         import pandas as pd
 
         tree = Path(published)
+        if self.name in (method, *COMPARED):
+            raise InvalidInput(
+                f"compare: {self.name!r} would name two columns. Call evaluate with another name, such as my_{method}."
+            )
         known = {file.stem for file in results_tree.files(tree)}
         if method not in known:
             raise UnknownName("method with published results", method, known)
         found = pd.DataFrame([line for task in self._tasks for line in self._against(task, method, tree)])
-        for _, lines in found[found["p"].notna()].groupby("score"):
-            found.loc[lines.index, "p"] = verdicts.holm(lines["p"].to_numpy())
+        for _, lines in found[found["p"].notna() | (found["verdict"] == NEITHER)].groupby("score"):
+            adjusted = verdicts.holm(lines["p"].fillna(1.0).to_numpy())
+            found.loc[lines.index, "p"] = np.where(lines["p"].isna(), math.nan, adjusted)
         for index, line in found[found["p"].notna()].iterrows():
             side = "higher" if line["difference"] > 0 else "lower"
             clear = line["p"] <= intervals.ERROR
@@ -332,8 +379,10 @@ class Evaluation:
             What is missing before it can be handed in, and before it counts as verified.
 
         Raises:
-            InvalidInput: the folder exists or cannot be written.
+            InvalidInput: as `save`; or the folder exists.
         """
+        for task in self._tasks:
+            self._result(task)  # refuses what has no place on the board
         seeds = sorted({row.candidate.record.seed for row in self.rows})
         first = self.rows[0].candidate
         missing = [
@@ -375,7 +424,8 @@ class Evaluation:
         lines: dict[str, dict[str, str]] = {}
         for task in self._tasks:
             rows = [row for row in self.rows if row.candidate.record.dataset == task]
-            shown = [key for key in rows[0].scores if key in protocol.COLUMNS] or list(rows[0].scores)
+            scored = [key for key in rows[0].scores if all(key in row.scores for row in rows)]
+            shown = [key for key in scored if key in protocol.COLUMNS] or scored
             values = {key: [row.scores[key] for row in rows] for key in shown}
             lines[task] = {"seeds": str(len(rows))} | {key: _in_words(of_key) for key, of_key in values.items()}
         budget = self.rows[0].candidate.record.budget
@@ -432,7 +482,7 @@ class Evaluation:
             verdict = ""
             chance = [run.scores[score] for run in untrained if score in run.scores]
             if chance and max(np.mean(ours), np.mean(others)) <= np.mean(chance) + CHANCE:
-                found, verdict = found._replace(p=None), "neither above untrained"
+                found, verdict = found._replace(p=None), NEITHER
                 note = f"no test: neither is {CHANCE:g} above an untrained encoder ({np.mean(chance):.3f})"
             yield line | {
                 "score": score,
@@ -463,5 +513,5 @@ def _compared(ours: list[float], others: list[float]) -> tuple[verdicts.Comparis
 
 def _in_words(values: list[float]) -> str:
     """Return a mean with its 95% interval over seeds, as text."""
-    interval = intervals.mean_interval(values) if len(values) > 1 else None
+    interval = intervals.mean_interval(values) if len(values) > 1 and np.isfinite(values).all() else None
     return f"{np.mean(values):.3f}" + (f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else "")

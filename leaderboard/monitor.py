@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, check_count
 from leaderboard import protocol
+from leaderboard.arrays import warn_if_continuous, warn_if_same
 from leaderboard.encoding import Encoder, Input
 from leaderboard.reading import units
 from leaderboard.scoring import measure
@@ -26,7 +27,7 @@ class Monitor:
 
     Args:
         task: name of a dataset, such as ``"xysquares/spacing_8"``, or a dataset of your own.
-        metrics: names of files in ``leaderboard/metrics``.
+        metrics: names of files in ``leaderboard/metrics``; ``"all"`` for every one that does not refuse the codes.
         samples: rows to learn from, and held-out rows.
         input: what the encoder is called with, as in `leaderboard.encoding.Encoder`.
         batch_size: images per call of the encoder.
@@ -37,7 +38,7 @@ class Monitor:
 
     Example:
         >>> monitor = Monitor("xysquares/spacing_8", metrics=["mig"], samples=(200, 100))
-        >>> scores = monitor(lambda images: images.mean(axis=(1, 2)))  # after each epoch
+        >>> scores = monitor(lambda images: images.max(axis=1).argmax(axis=1))  # after each epoch
         >>> sorted(scores)
         ['mig']
     """
@@ -51,17 +52,22 @@ class Monitor:
         input: Input | None = None,
         batch_size: int = 256,
     ) -> None:
+        check_count("batch_size", batch_size, 1)
         rows = protocol.of(task)
+        if not (isinstance(samples, tuple | list) and len(samples) == 2):
+            raise InvalidInput(f"samples: expected two numbers, of train rows and of test rows, received {samples!r}.")
         for name, wanted, there in zip(("train", "test"), samples, (rows.train, rows.test), strict=True):
             if not 0 < wanted <= len(there):
                 raise InvalidInput(
                     f"samples: expected 1 to {len(there)} {name} rows of {rows.dataset}, received {wanted}."
                 )
         self._train = samples[0]
-        self._modules = measure.named(metrics)
+        self._modules, self._every = measure.named(metrics), measure.is_every(metrics)
         dataset = rows.load()
         chosen = [*rows.train[: samples[0]], *rows.test[: samples[1]]]
         self._images, self._factors = dataset.images(chosen), dataset.labels(chosen)
+        if rows.own is not None:
+            warn_if_continuous(self._factors, dataset.space.names, rows.dataset)
         self._input, self._batch_size = input, batch_size
 
     def __call__(self, encode: Any) -> dict[str, float]:
@@ -77,11 +83,17 @@ class Monitor:
             InvalidInput: the encoder does not return codes, or a metric cannot be computed from them.
         """
         codes = units.reduced(Encoder(encode, input=self._input, batch_size=self._batch_size)(self._images))
+        warn_if_same(codes)
         held_out = codes[self._train :], self._factors[self._train :]
         scores: dict[str, float] = {}
         for name, metric in self._modules.items():
             sample, arguments = measure.divided(metric, codes[: self._train], self._factors[: self._train], held_out)
-            scores |= _scores(name, metric, *sample, **arguments)
+            try:
+                scores |= _scores(name, metric, *sample, **arguments)
+            except InvalidInput as error:
+                if not self._every:
+                    raise
+                measure.left_out(name, error)
         return scores
 
 
@@ -111,8 +123,7 @@ class BatchedMetric:
 
     def update(self, codes: ArrayLike, factors: ArrayLike) -> None:
         """Take a batch: codes, real numbers (n, L), and factors, class ids (n, F); arrays or tensors."""
-        one, other = (value.detach().cpu() if hasattr(value, "detach") else value for value in (codes, factors))
-        self._batches.append((np.asarray(one), np.asarray(other)))
+        self._batches.append((_as_numpy(codes), _as_numpy(factors)))
 
     def compute(self) -> dict[str, float]:
         """Compute the metric on all batches together.
@@ -125,11 +136,22 @@ class BatchedMetric:
         """
         if not self._batches:
             raise InvalidInput("There are no codes yet. Call update(codes, factors) first.")
+        for what, batches in zip(("codes", "factors"), zip(*self._batches, strict=True), strict=True):
+            if len(shapes := {batch.shape[1:] for batch in batches}) > 1:
+                raise InvalidInput(f"{what}: expected batches of one width, received {sorted(shapes)}.")
         codes, factors = map(np.concatenate, zip(*self._batches, strict=True))
         sample, arguments = (codes, factors), dict[str, Any]()
         if measure.takes(self._metric, measure.HELD_OUT[0]):
             sample, arguments = measure.divided(self._metric, codes, factors)
         return _scores(self._name, self._metric, *sample, **arguments)
+
+
+def _as_numpy(values: Any) -> NDArray[Any]:
+    """Return an array or a PyTorch tensor as an array. NumPy has no bfloat16."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = values.float() if values.dtype.is_floating_point and values.dtype.itemsize < 4 else values
+    return np.asarray(values)
 
 
 def _scores(name: str, metric: Any, *sample: Any, **arguments: Any) -> dict[str, float]:

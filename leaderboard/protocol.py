@@ -272,6 +272,8 @@ def of(dataset: object) -> Task:
         InvalidInput: as `task`; or it is neither a name nor a dataset.
     """
     if isinstance(dataset, Dataset):
+        if not dataset.space.names:
+            raise InvalidInput(f"{dataset.id} has no labels, by which codes could be scored.")
         return task(dataset.id) if dataset.name in benchmark_data.names() else _drawn_from(dataset, own=dataset)
     if not isinstance(dataset, str):
         found = type(dataset).__name__

@@ -254,7 +254,10 @@ def _train(
         warnings.simplefilter("ignore", devices.SlowDevice)  # said above
         if lengthen:
             claims.lengthen(folder, config.steps, own)
-        encoded = is_trained(folder, config) and (folder / "codes.npz").exists()  # nothing changes a finished run
+        before = is_trained(folder, config)
+        encoded = before and (folder / "codes.npz").exists()  # nothing changes a finished run
+        if before:
+            console.tell(f"finished before, at step {config.steps:,}: nothing is trained")
         try:
             finished = train(config, folder, dataset=own)
         except Stopped as stopped:

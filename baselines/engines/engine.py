@@ -42,7 +42,8 @@ class Engine(abc.ABC):
                 where the engine has the pixels.
 
         Returns:
-            The history's scalars before the update, each of shape (models,), on the device; `host` waits for them.
+            The history's scalars before the update, each of shape (models,), on the device; `backend.to_numpy` waits
+            for them.
         """
 
     @abc.abstractmethod

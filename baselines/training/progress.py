@@ -98,10 +98,6 @@ class Bar:
             loss=f"stopped: {_range(losses)}" if all(stopped) else _said([losses[i] for i in going], sum(stopped)),
         )
 
-    def remove(self) -> None:
-        """Take the bar off the display."""
-        self._progress.remove_task(self._bar)
-
 
 def _mean(steps: Sequence[int]) -> int:
     return sum(steps) // len(steps)

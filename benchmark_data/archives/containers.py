@@ -43,7 +43,7 @@ def reading(path: Path) -> Iterator[None]:
     """Turn whatever goes wrong while ``path`` is read into `DamagedFile`."""
     try:
         yield
-    except OffaxisError:
+    except (OffaxisError, MemoryError):
         raise
     except Exception as error:  # damaged bytes make zipfile, h5py, zlib and numpy raise more kinds than can be listed
         raise damaged(path, "an archive that can be read", f"{type(error).__name__}: {error}") from error

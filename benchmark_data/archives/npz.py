@@ -1,8 +1,8 @@
 """Reading npz files, our own or a stranger's: nothing is unpickled, nothing is read before its size is known.
 
 An npz file is a zip archive of npy files. `numpy.load` inflates a member before it looks at it; here the archive's
-directory and each member's header are checked first, so that a zip bomb or an absurd shape costs nothing. All npz files
-that are read whole are read here; `containers.npz_slabs` reads those that are larger than memory.
+directory and each member's header are checked first, so that a zip bomb or an absurd shape is never inflated. All npz
+files that are read whole are read here; `containers.npz_slabs` reads those that are larger than memory.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def opened(
                 some = "" if most is None else f"at most {most} "
                 raise DamagedFile(f"{path}: expected {some}arrays with different names, received {len(names)} entries.")
             yield NpzFile(path, members, largest)
-    except OffaxisError:
+    except (OffaxisError, MemoryError):
         raise
     except Exception as error:
         # A stranger's bytes make zipfile, zlib, tokenize and numpy raise more kinds of errors than can be listed.

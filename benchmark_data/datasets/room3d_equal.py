@@ -3,14 +3,12 @@
 The ten hues of `room3d` are a circle in pixels too: a hue's neighbours are nearest to it, and a VAE that reconstructs
 pixels is handed their order. Flat colours are points in three dimensions, where four at most are equally far apart: the
 corners of a regular tetrahedron. So each of four hues, a quarter of the colour circle apart, gets the shade that makes
-them one: `benchmark_data.variants.adversarial.redrawn` finds it among all colours in fifths. No channel is above four
-fifths, where strong light would saturate it the sooner; what saturates still makes distances differ a little.
+them one: `benchmark_data.variants.adversarial.redrawn` finds it among all colours in fifths that are within 1/24 of a
+turn of the hue. No channel is above four fifths, where strong light would saturate it the sooner; what saturates still
+makes distances differ a little.
 """
 
 from __future__ import annotations
-
-import itertools
-import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,23 +27,6 @@ CHANNELS = np.array([(4, 0, 0), (3, 4, 1), (0, 1, 1), (3, 1, 4)])
 SPACE = FactorSpace(
     *(Factor(name, HUES, "cyclic", labels=LABELS) for name in room3d.SPACE.names[:3]), *room3d.SPACE.factors[3:]
 )
-
-
-def candidates(brightest: int = 4, nearness: float = 1 / 24) -> tuple[Indices, list[list[int]]]:
-    """List the colours that each hue may be drawn in.
-
-    Args:
-        brightest: the greatest channel, in fifths.
-        nearness: how far a colour's hue may be from the one that it stands for, in turns.
-
-    Returns:
-        Colours in fifths, int64 (n, 3), and for each hue the rows of those near it.
-    """
-    colours = np.array([c for c in itertools.product(range(brightest + 1), repeat=3) if min(c) < max(c)])
-    red, green, blue = colours.T
-    turns = np.arctan2(math.sqrt(3) * (green - blue), 2 * red - green - blue) / (2 * math.pi)
-    apart = [np.abs((turns - hue + 0.5) % 1 - 0.5) for hue in HUES]
-    return colours, [np.flatnonzero(near <= nearness).tolist() for near in apart]
 
 
 def render(labels: Indices) -> Pixels:

@@ -256,14 +256,13 @@ def _numbers(values: NDArray[Any]) -> bytes:
     return _floats(values) if values.dtype.kind == "f" else _int64s(b"".join(map(_varint, values.ravel().tolist())))
 
 
-def shards(dataset: Dataset, rows: range, count: int | None = None, *, size: int | None = None) -> list[range]:
+def shards(dataset: Dataset, rows: range, count: int | None = None) -> list[range]:
     """Cut the rows of a split into shards of nearly equal length.
 
     Args:
         dataset: the dataset.
         rows: the rows of the split.
-        count: how many shards; by default as few as hold at most ``size`` bytes of pixels each.
-        size: `SHARD` if None.
+        count: how many shards; by default as few as hold at most `SHARD` bytes of pixels each.
 
     Returns:
         Consecutive parts of ``rows``; no part is empty.
@@ -278,6 +277,6 @@ def shards(dataset: Dataset, rows: range, count: int | None = None, *, size: int
     """
     if not rows:
         raise InvalidInput(f"split of {dataset.id}: expected at least one row, received none.")
-    count = min(count or -(-len(rows) * math.prod(dataset.image_shape) // (size or SHARD)), len(rows))
+    count = min(count or -(-len(rows) * math.prod(dataset.image_shape) // SHARD), len(rows))
     bounds = [len(rows) * i // count for i in range(count + 1)]
     return [rows[a:b] for a, b in itertools.pairwise(bounds)]

@@ -5,6 +5,7 @@ A copy is read with the stock library, as anyone would read it.
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -60,12 +61,17 @@ class Finding(NamedTuple):
 
 
 def check_readable(kind: Library) -> None:
-    """Check that what reads copies of a kind is installed.
+    """Check that what reads copies of a kind is installed, and import it.
+
+    While TFDS is imported, nothing else may be: not by the thread that shows progress.
 
     Raises:
         MissingExtra: it is not.
     """
-    needs(f"verify --{kind}", kind, *{"tfds": ("tensorflow_datasets",), "hf": ("datasets", "pyarrow")}[kind])
+    packages = {"tfds": ("tensorflow_datasets",), "hf": ("datasets", "pyarrow")}[kind]
+    needs(f"verify --{kind}", kind, *packages)
+    for package in packages:
+        importlib.import_module(package)
 
 
 def verify(

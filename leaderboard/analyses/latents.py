@@ -15,7 +15,7 @@ architectures" (2021), section 5.4, count a unit as used when the mean is below 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -27,10 +27,6 @@ from leaderboard.arrays import check_codes
 if TYPE_CHECKING:
     from jaxtyping import Real
 
-Kind = Literal["active", "mixed", "passive"]
-Regime = Literal["all in use", "polarised", "collapsed"]
-
-KINDS: tuple[Kind, ...] = ("active", "mixed", "passive")
 TOLERANCE = 0.1
 """How far from 0 or 1 the mean posterior variance may lie, and the bound on its own variance (Bonheme and Grześ)."""
 

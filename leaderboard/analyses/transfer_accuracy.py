@@ -186,28 +186,25 @@ def averages(table: pd.DataFrame) -> pd.DataFrame:
     return grouped[["train", "test"]].mean().assign(deviation=grouped["test"].std(ddof=0)).reset_index()
 
 
-def by_label(table: pd.DataFrame, *, classifier: str = "gbt", part: str = "test") -> pd.DataFrame:
-    """Lay accuracies out as appendix A of the paper: a row per source, a column per label.
+def by_label(table: pd.DataFrame, *, classifier: str = "gbt") -> pd.DataFrame:
+    """Lay accuracies on held-out rows out as appendix A of the paper: a row per source, a column per label.
 
     Args:
         table: as from ``measure``, of one target; rows of several seeds are averaged.
         classifier: the one to show.
-        part: ``"test"`` or ``"train"``.
 
     Returns:
         The accuracies, with the most frequent class last.
 
     Raises:
-        UnknownName: there is no such classifier in the table, or no such part.
+        UnknownName: there is no such classifier in the table.
     """
     figures.check_columns(table, ["source", "classifier", "label", "train", "test"])
-    if part not in ("train", "test"):
-        raise UnknownName("part", part, ["train", "test"])
     if classifier not in set(table["classifier"]):
         raise UnknownName("classifier", classifier, set(table["classifier"]))
     shown = table[table["classifier"].isin([classifier, "constant"])]
     labels, sources = shown["label"].unique(), shown["source"].unique()
-    wide = shown.pivot_table(index="source", columns="label", values=part, aggfunc="mean", observed=True)
+    wide = shown.pivot_table(index="source", columns="label", values="test", aggfunc="mean", observed=True)
     order = [source for source in sources if source != MAJORITY] + [s for s in sources if s == MAJORITY]
     return wide.loc[order, list(labels)].rename_axis(columns=None)
 

@@ -13,7 +13,7 @@ import benchmark_data
 from benchmark_data import console, files
 from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
 from leaderboard import protocol
-from leaderboard.arrays import warn_if_same
+from leaderboard.arrays import warn_if_continuous, warn_if_same
 from leaderboard.commands.tables import show, write
 from leaderboard.reading import representations
 from leaderboard.scoring import measure, small_samples
@@ -55,6 +55,7 @@ def compute(
                 "an array `factors`."
             )
         warn_if_same(found.codes, str(path))
+        warn_if_continuous(found.factors, found.names, str(path))
         samples.append((path, found, _held_out(path, dataset)))
     scored: list[dict[str, Any]] = []
     doubts: list[tuple[Path, str]] = []
@@ -67,7 +68,7 @@ def compute(
                 try:
                     scores, doubted = _scored(name, module, found, held_out)
                 except InvalidInput as error:
-                    if names != ["all"]:
+                    if not measure.is_every(names):
                         raise
                     doubts.append((path, f"{name} is left out: {error}"))
                 else:

@@ -84,20 +84,13 @@ def score(
     }
 
 
-def modularity(
-    codes: Real[ArrayLike, "n L"],
-    factors: Real[ArrayLike, "n F"],
-    *,
-    bins: int = 20,
-    constant_factors: ConstantFactors = "refuse",
-) -> float:
+def modularity(codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *, bins: int = 20) -> float:
     """Compute modularity alone, which needs no held-out part.
 
     Args:
         codes: as in ``score``.
         factors: as in ``score``.
         bins: as in ``score``.
-        constant_factors: as in ``score``.
 
     Returns:
         The mean over latents, in [0, 1]. With a single factor, the share of latents that know anything of it.
@@ -110,7 +103,7 @@ def modularity(
         >>> modularity(np.hstack([factors, np.zeros((20, 2))]), factors)
         0.5
     """
-    codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    codes, factors = check_codes_factors(codes, factors)
     binned = discretise(codes, bins)
     squares = np.stack([mutual_information(binned, column) for column in np.ascontiguousarray(factors.T)]) ** 2
     best = squares.max(axis=0)

@@ -160,11 +160,16 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
     return {"r_squared": float(each.mean()), "r_squared_min": float(each.min())}
 
 
+ROUNDING = 1e-6
+"""A direction in which codes vary by less than this share of the widest one is float32's rounding: nothing is fitted
+to it. Of a posterior that collapsed latents are multiples of each other but for that."""
+
+
 def _linear(z: NDArray[np.float64], v: NDArray[np.int64], z_test: NDArray[np.float64]) -> NDArray[np.float64]:
     """Fit least squares with an intercept and predict the held-out part: float64 (m, F)."""
     z, z_test = standardised(z, z_test)
     centre = v.mean(axis=0)
-    weights = np.linalg.lstsq(z, v - centre, rcond=None)[0]
+    weights = np.linalg.lstsq(z, v - centre, rcond=ROUNDING)[0]
     return np.asarray(z_test @ weights + centre)
 
 

@@ -52,7 +52,9 @@ _ENDING = 5.0
 
 
 class OnnxEncoder:
-    """An encoder that is ready to run; use it in a ``with`` block.
+    """An encoder that is ready to run; use it in a ``with`` block, in the thread that made it.
+
+    Linux ends its process with that thread.
 
     Args:
         path: the model, a regular file. What it must be: `leaderboard.reading.graphs`.
@@ -83,13 +85,14 @@ class OnnxEncoder:
             raise DamagedFile(f"{path}: expected {expected}, received {size:,} bytes.")
         paths = os.pathsep.join(place for place in sys.path if place)
         threads = {f"{kind}_NUM_THREADS": "1" for kind in ("OMP", "OPENBLAS", "MKL")}
+        libraries = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
         facts = (str(self.path), str(seconds), str(memory), output, str(os.getpid()))
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", encoder_process.__name__, *facts],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={"PYTHONPATH": paths, **threads},
+            env={"PYTHONPATH": paths, **threads, **libraries},
             start_new_session=True,  # Ctrl-C is for this side, which ends it
         )
         self._inward, self._outward = _stream(self._process.stdin), _stream(self._process.stdout)

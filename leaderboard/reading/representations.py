@@ -420,7 +420,7 @@ def _npz(path: Path, names: Sequence[str] | None, *, only: Sequence[str] = ()) -
 
 def _npy(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
     try:
-        array = np.load(path, allow_pickle=False)
+        array = np.asarray(np.lib.format.open_memmap(path, mode="r"))
     except Exception as error:
         raise _damaged(path, "an npy file of one plain array", error) from error
     return dict.fromkeys(_present(path, names, ["codes"]), array)

@@ -46,7 +46,6 @@ class Overall:
         tier: its name.
         column: the score that is compared.
         tasks: what is averaged over: those of `shared`.
-        others: the tier's other tasks.
         standings: the methods that are ranked on all of ``tasks``, best first within each category.
         left_out: titles of methods that are ranked on some tasks, but not on all of these.
     """
@@ -54,7 +53,6 @@ class Overall:
     tier: str
     column: Column
     tasks: tuple[str, ...]
-    others: tuple[str, ...]
     standings: tuple[Standing, ...]
     left_out: tuple[str, ...]
 
@@ -119,12 +117,10 @@ def overall(boards: Sequence[Table]) -> Overall | None:
             found.append(Standing(method, titles[method], category, rank, places[method], means[method]))
     if not found:
         return None
-    tasks = tuple(board.dataset for board in counted)
     return Overall(
         tier=boards[0].tier,
         column=column,
-        tasks=tasks,
-        others=tuple(board.dataset for board in boards if board.dataset not in tasks),
+        tasks=tuple(board.dataset for board in counted),
         standings=tuple(found),
         left_out=tuple(sorted(left_out)),
     )

@@ -47,7 +47,7 @@ class Row:
         place: between which ranks its seeds leave it, and the band of methods that they do not tell apart, at an error
             of 5% over all pairs of the category's ranked methods; None where it is not ranked.
         note: why it is not ranked; empty where it is.
-        cells: score -> summary, with Student's interval of the mean instead of the stored bootstrap's.
+        cells: score -> summary, with Student's interval of the mean.
     """
 
     result: Result
@@ -86,11 +86,6 @@ class Row:
     def seeds(self) -> int:
         """How many seeds there are."""
         return len(self.runs)
-
-    @property
-    def budget(self) -> str:
-        """What training cost, in full; see ``budget``."""
-        return budgets.budget(self.runs)
 
     @property
     def cost(self) -> str:

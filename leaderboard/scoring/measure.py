@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import discovery
+from benchmark_data.errors import InvalidInput, OffaxisWarning
 from benchmark_data.factors import Indices
 from leaderboard import protocol
 from leaderboard.arrays import Codes
@@ -37,20 +39,34 @@ def named(names: str | Sequence[str] | None) -> dict[str, Any]:
     return {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in chosen}
 
 
+def is_every(names: str | Sequence[str] | None) -> bool:
+    """Return whether every metric is asked for, of which those that refuse the codes are left out."""
+    return names == "all" or list(names or []) == ["all"]
+
+
+class LeftOut(OffaxisWarning):
+    """A metric refuses the codes, and every metric was asked for."""
+
+
+def left_out(name: str, error: InvalidInput) -> None:
+    """Warn that a metric has no score."""
+    warnings.warn(f"{name} is left out: {error}", LeftOut, stacklevel=3)
+
+
 def called(name: str, compute: Callable[..., Any], *sample: Any, **arguments: Any) -> Any:
     """Compute a metric, or its parts: numbers by name.
 
     Raises:
-        InvalidInput: what the metric refuses; or its code raised an error, or did not return finite numbers by name.
+        InvalidInput: what the metric refuses; or its code raised an error, or did not return numbers by name.
     """
-    compute, returns = functools.partial(compute, **arguments), "finite numbers by name"
-    return discovery.called(f"metric {name}", compute, *sample, returns=returns, sound=_finite)
+    compute, returns = functools.partial(compute, **arguments), "numbers by name, and no NaN"
+    return discovery.called(f"metric {name}", compute, *sample, returns=returns, sound=_are_numbers)
 
 
-def _finite(found: Any) -> bool:
-    """Return whether a metric returned what it should."""
+def _are_numbers(found: Any) -> bool:
+    """Return whether a metric returned what it should. A total correlation may be infinite."""
     arrays = [np.asarray(value) for value in found.values()] if isinstance(found, Mapping) else [np.array(None)]
-    return all(array.dtype.kind in "fiub" and np.isfinite(array).all() for array in arrays)
+    return all(array.dtype.kind in "fiub" and not np.isnan(array).any() for array in arrays)
 
 
 def takes(metric: Any, argument: str) -> bool:

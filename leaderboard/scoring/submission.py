@@ -52,7 +52,7 @@ ENTRIES = 2_000
 """The most files and folders that a submission may hold: some 35 tasks with 50 seeds."""
 
 TOTAL = 2**30
-"""Bytes of all codes of a submission together: 1,700 runs of 10 latents."""
+"""Bytes of all codes of a submission together, on disk and in memory: 1,700 runs of 10 latents."""
 
 ENCODERS = 2**30
 """Bytes of all encoders of a submission together."""
@@ -205,7 +205,7 @@ def check(
     problems += [
         InvalidInput(f"{file}: about.{field}: expected some text, received nothing.")
         for field in ("title", "authors", "license")
-        if not getattr(found.about, field).strip()
+        if not getattr(found.about, field).strip() and not any(f"about.{field}:" in str(one) for one in problems)
     ]
     problems += [*_collisions(found.method, published)] or _same_titles(file, found, published)
     problems += _strays(folder, found.tasks, entries)
@@ -215,12 +215,17 @@ def check(
         problems += wrong
         too_much = [*_sizes(folder, entries)]
         problems += too_much
+        held = 0
         for run in [] if too_much else found.records():
             candidate = _candidate(folder, run, found, encode) if run.dataset in named else []
-            if isinstance(candidate, Candidate):
-                runs.append(candidate)
-            else:
+            if not isinstance(candidate, Candidate):
                 problems += candidate
+                continue
+            held += candidate.given.nbytes
+            if held > TOTAL:  # deflated, they were less
+                problems.append(_too_much(folder, TOTAL, "codes", held))
+                break
+            runs.append(candidate)
         for task in named:
             problems += candidates.trained_twice([one for one in runs if one.record.dataset == task])
     return Checked(problems, runs, None if isinstance(stated, list) else found)
@@ -253,8 +258,11 @@ def _sizes(folder: Path, entries: Sequence[Path]) -> Iterator[OffaxisError]:
     for suffix, most, what in ((".npz", TOTAL, "codes"), (".onnx", ENCODERS, "encoders")):
         size = sum(path.lstat().st_size for path in entries if path.suffix == suffix)
         if size > most:
-            expected = f"at most {most >> 20} MiB of {what}"
-            yield InvalidInput(f"{folder}: expected {expected}, received {size:,} bytes.")
+            yield _too_much(folder, most, what, size)
+
+
+def _too_much(folder: Path, most: int, what: str, size: int) -> InvalidInput:
+    return InvalidInput(f"{folder}: expected at most {most >> 20} MiB of {what}, received {size:,} bytes.")
 
 
 def _named(file: Path, submission: Submission) -> tuple[set[str], list[OffaxisError]]:

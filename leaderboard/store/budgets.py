@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from leaderboard.record import Budget
 from leaderboard.store.results import Scored
 
 
@@ -19,24 +18,12 @@ def budget(runs: Sequence[Scored], *, full: bool = True) -> str:
     Returns:
         Such as ``3,000 steps, 192,000 images, 61 s (median) on 2 cores``; ``none`` where nothing was trained.
     """
-    return spent([run.budget for run in runs], full=full)
-
-
-def spent(budgets: Sequence[Budget], *, full: bool = True) -> str:
-    """Describe what training cost, as `budget` does.
-
-    Args:
-        budgets: those of the runs.
-        full: as in ``budget``.
-
-    Returns:
-        As ``budget``.
-    """
 
     def span(values: Sequence[float]) -> str:
         low, high = f"{min(values):,.0f}", f"{max(values):,.0f}"
         return low if low == high else f"{low} to {high}"
 
+    budgets = [run.budget for run in runs]
     if not any(b.steps or b.images for b in budgets):
         return "none"
     seconds = [b.seconds for b in budgets]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,30 +10,6 @@ from numpy.typing import ArrayLike
 
 from leaderboard.store.intervals import ERROR, Floats, Moments, beyond, slack
 from leaderboard.store.verdicts import holm
-
-
-def all_pairs(groups: Mapping[str, ArrayLike]) -> dict[tuple[str, str], float]:
-    """Test every pair of several groups, as a table of methods needs it: Welch's test and Holm over all pairs.
-
-    Args:
-        groups: name -> scores, shape (n,) with at least `leaderboard.store.intervals.SEEDS` seeds.
-
-    Returns:
-        Both orders of each pair -> p-value after Holm. Groups without any spread are 0 or 1: equal, or not.
-
-    Raises:
-        InvalidInput: a group of fewer seeds, or a score that is not finite.
-
-    Example:
-        >>> found = all_pairs({"a": [0.50, 0.51, 0.52, 0.53], "b": [0.1, 0.11, 0.12, 0.13], "c": [0.1, 0.1, 0.1, 0.15]})
-        >>> found["a", "b"] < 0.05, found["c", "b"] < 0.05
-        (True, False)
-    """
-    names = list(groups)
-    if not names:
-        return {}
-    p_values = _of_pairs(Moments([[scores] for scores in groups.values()]))
-    return {(names[i], names[j]): float(p_values[i, j]) for i, j in itertools.permutations(range(len(names)), 2)}
 
 
 class Place(NamedTuple):
@@ -56,7 +31,7 @@ def places(
 ) -> dict[str, Place]:
     """Rank groups as far as seeds allow: an interval of ranks each, and bands of similar groups.
 
-    Every pair is tested as in `all_pairs`. Where no pair is a false positive, which is so in 95% of families, all
+    Every pair is tested as in `of_pairs`. Where no pair is a false positive, which is so in 95% of families, all
     intervals hold the true ranks at once (Al Mohamad, Goeman and van Zwet, "Simultaneous Confidence Intervals for
     Ranks with Application to Ranking Institutions", Biometrics 2022), and groups that are equal are in one band. A band
     ends only where every group above is significantly higher than every group below; so a band may be a chain.
@@ -82,7 +57,7 @@ def places(
         return {}
     moments = Moments(list(groups.values()))
     means = moments.means if printed is None else np.array([printed[name] for name in groups])
-    above = (_of_pairs(moments) <= ERROR) & (means[:, None] < means)
+    above = (of_pairs(moments) <= ERROR) & (means[:, None] < means)
     apart = above | above.T
     low = 1 + above.sum(axis=1)
     high = len(groups) - above.sum(axis=0)
@@ -95,8 +70,15 @@ def places(
     return {name: Place(int(low[i]), int(high[i]), int(band[i])) for i, name in enumerate(groups)}
 
 
-def _of_pairs(moments: Moments) -> Floats:
-    """Return the p-values of all pairs after Holm: float64 (k, k), 1 on the diagonal."""
+def of_pairs(moments: Moments) -> Floats:
+    """Test every pair of several groups by Welch's test and Holm over all pairs.
+
+    Args:
+        moments: of k groups.
+
+    Returns:
+        The p-values after Holm: float64 (k, k), 1 on the diagonal. Without any spread they are 0 or 1: equal, or not.
+    """
     first, second = np.triu_indices(len(moments.means), 1)
     squared = moments.squared[first] + moments.squared[second]
     apart = np.abs(moments.means[first] - moments.means[second])

@@ -11,11 +11,9 @@ import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-from benchmark_data import files
-from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.errors import DamagedFile
 from leaderboard import schema
 from leaderboard.schema import Bibtex, Field, Line, Link, Model, Name, Text
-from leaderboard.store import results_tree
 
 
 class Reported(Model):
@@ -101,26 +99,3 @@ def read_all(root: str | os.PathLike[str]) -> list[Paper]:
             raise DamagedFile(f"{file}: expected the name {paper.key}.json, as its key says, received {file.name}.")
         papers.append(paper)
     return sorted(papers, key=lambda paper: (paper.year, paper.key))
-
-
-def write(root: str | os.PathLike[str], paper: Paper) -> Path:
-    """Add what a paper reports to a results tree.
-
-    Args:
-        root: the results tree. It is made where it is missing.
-        paper: the paper.
-
-    Returns:
-        The file.
-
-    Raises:
-        InvalidInput: there is a paper of that key, or the folder cannot be written.
-    """
-    file = Path(root, "reported", f"{paper.key}.json")
-    with results_tree.locked(Path(root)):
-        if file.exists():
-            raise InvalidInput(
-                f"{file}: expected a key that is free, received {paper.key}. Choose another key, or remove the file."
-            )
-        files.write_json(file, paper.model_dump(mode="json", by_alias=True))
-    return file

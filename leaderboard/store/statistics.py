@@ -1,8 +1,4 @@
-"""From scores of seeds to what a table says: means, intervals, ranks.
-
-Definitions follow Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (NeurIPS
-2021), and its library rliable. Unlike rliable, which draws from numpy's global state, resamples are drawn by
-`benchmark_data.draws` under a seed that the caller can give, so that a table is the same on every machine.
+"""From scores of seeds to what a table says: means, interquartile means, rank correlations.
 
 Intervals of the means that tables show are in `leaderboard.store.intervals`, comparisons in `.verdicts`.
 """
@@ -10,7 +6,7 @@ Intervals of the means that tables show are in `leaderboard.store.intervals`, co
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +17,6 @@ from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
 from leaderboard.store.intervals import finite_scores, score_rows
 
-RESAMPLES = 2_000
 CONFIDENCE = 0.95
 
 Floats = NDArray[np.float64]
@@ -80,56 +75,25 @@ def summaries(scores: Sequence[Sequence[float]]) -> tuple[Summary, ...]:
     return tuple(Summary(values.shape[1], mean, middle) for mean, middle in pairs)
 
 
-def iqm(scores: ArrayLike, axis: int = -1) -> Any:
-    """Return the interquartile mean: the mean of what is left without the lowest and the highest quarter.
+def iqm(scores: ArrayLike) -> Any:
+    """Return the interquartile mean along the last axis: the mean without the lowest and the highest quarter.
 
-    As rliable has it, ``floor(n / 4)`` scores are cut at each end.
+    As in rliable, the library of Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice"
+    (NeurIPS 2021), ``floor(n / 4)`` scores are cut at each end.
 
     Args:
-        scores: shape (..., n, ...).
-        axis: the axis to reduce.
+        scores: shape (..., n).
 
     Returns:
-        float64, without that axis.
+        float64, shape (...).
 
     Example:
         >>> float(iqm([0.0, 0.4, 0.6, 1.0, 0.5]))
         0.5
     """
-    ordered = np.sort(np.asarray(scores, np.float64), axis=axis)
-    n = ordered.shape[axis]
-    return ordered.take(range(n // 4, n - n // 4), axis=axis).mean(axis=axis)
-
-
-def interval(
-    scores: ArrayLike,
-    statistic: Callable[[Floats], Floats],
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    confidence: float = CONFIDENCE,
-) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of a statistic of seeds.
-
-    Args:
-        scores: one score per seed, shape (n,) with n >= 2.
-        statistic: takes resampled scores, float64 (resamples, n), and reduces the last axis.
-        seed: of the resamples.
-        resamples: how many.
-        confidence: how much of the bootstrap distribution the interval holds, in (0, 1).
-
-    Returns:
-        The ends of the interval.
-
-    Raises:
-        InvalidInput: fewer than two scores, or one that is not finite.
-
-    Example:
-        >>> interval([0.25, 0.5, 0.75], lambda sample: sample.mean(axis=-1))
-        (0.25, 0.75)
-    """
-    values = finite_scores(scores, 2)
-    return _ends(statistic(values[_resamples(len(values), resamples, seed)]), confidence)
+    ordered = np.sort(np.asarray(scores, np.float64))
+    n = ordered.shape[-1]
+    return ordered[..., n // 4 : n - n // 4].mean(axis=-1)
 
 
 GRID = np.linspace(-1.0, 1.0, 161)
@@ -177,9 +141,9 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
 
 
 @functools.lru_cache(maxsize=64)
-def _simulated(count: int, samples: int = 2_000) -> Floats:
-    """Return Spearman's correlations of samples of normal pairs: float64 (correlations of `GRID`, samples)."""
-    uniform = np.clip(draws.uniform(0, np.arange(samples), 2 * count), 1e-12, None)
+def _simulated(count: int) -> Floats:
+    """Return Spearman's correlations of 2,000 samples of normal pairs: float64 (correlations of `GRID`, samples)."""
+    uniform = np.clip(draws.uniform(0, np.arange(2_000), 2 * count), 1e-12, None)
     one, other = np.split(scipy.special.ndtri(uniform), 2, axis=1)
     first = _ranks(one)
     both = (_ranks(rho * one + np.sqrt(1 - rho**2) * other) for rho in GRID)
@@ -220,21 +184,3 @@ def ranks(values: ArrayLike) -> Floats:
     found = np.empty(numbers.shape)
     np.put_along_axis(found, order, (first + last) / 2 + 1, axis=-1)
     return found
-
-
-BLOCK = 50
-"""Resamples that are ranked at once."""
-
-
-MANY = 24
-"""Others from which on their own seeds are left out: together they move a mean over them by next to nothing."""
-
-
-def _ends(statistics: Floats, confidence: float) -> tuple[float, float]:
-    low, high = np.quantile(statistics, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
-
-
-@functools.lru_cache(maxsize=256)
-def _resamples(n: int, resamples: int, seed: int) -> NDArray[np.int64]:
-    return (draws.uniform(seed, np.arange(resamples), n) * n).astype(np.int64)

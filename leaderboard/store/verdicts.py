@@ -215,7 +215,7 @@ def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison
 
     Returns:
         The comparison, with a task as a stratum; over several tasks a seed of a method counts once.
-        Without spread, but for rounding (`slack`), its p-value is 0 or 1, as in `rank_intervals.all_pairs`.
+        Without spread, but for rounding (`slack`), its p-value is 0 or 1, as in `rank_intervals.of_pairs`.
 
     Raises:
         InvalidInput: as `compare`.

@@ -50,9 +50,11 @@ def test_run_encode_traverse_resume(tmp_path, monkeypatch, few_rows):
 
 def test_codes_of_a_finished_run_are_left_alone(tmp_path, few_rows):
     codes = tmp_path / "run" / "codes.npz"
+    told = []
     for _ in range(2):
-        call(f"{TINY} --into {tmp_path}/run")
+        told.append("nothing is trained" in call(f"{TINY} --into {tmp_path}/run").stderr)
         os.utime(codes, (7, 7))
+    assert told == [False, True]
     call(f"resume {tmp_path}/run")
     assert codes.stat().st_mtime == 7
     call(f"resume {tmp_path}/run --steps 3")

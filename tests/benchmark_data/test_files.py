@@ -180,6 +180,24 @@ def test_a_folder_may_be_replaced(tmp_path):
     assert (names(tmp_path), names(tmp_path / "site")) == (["site"], ["new"])
 
 
+def test_a_folder_that_cannot_be_replaced_is_still_there(tmp_path, monkeypatch):
+    (tmp_path / "site" / "old").mkdir(parents=True)
+    moved = os.replace
+
+    def move(source, target):
+        if target == tmp_path / "site" and not source.name.endswith("_old.part"):
+            raise PermissionError(errno.EACCES, "in use")
+        moved(source, target)
+
+    monkeypatch.setattr(os, "replace", move)
+    with (
+        pytest.raises(InvalidInput, match="in use"),
+        written_atomically(tmp_path / "site", replace=True) as temporary,
+    ):
+        temporary.mkdir()
+    assert (names(tmp_path), names(tmp_path / "site")) == (["site"], ["old"])
+
+
 @pytest.mark.skipif(os.name != "posix", reason="folders are not held on Windows")
 def test_one_process_at_a_time_writes_a_folder(tmp_path):
     with (

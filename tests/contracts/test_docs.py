@@ -204,7 +204,7 @@ def test_the_recipe_for_a_hub_runs_on_a_stub(has_image_features, monkeypatch):
             return self
 
         def __call__(self, pixels):
-            features = np.stack(pixels).mean(axis=(1, 2)).astype(np.float32)
+            features = np.stack(pixels).max(axis=1).argmax(axis=1).astype(np.float32)
             return types.SimpleNamespace(pooler_output=np.tile(features, 4).view(Tensor))
 
     if has_image_features:

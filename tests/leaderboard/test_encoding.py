@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import types
 
 import numpy as np
 import pytest
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.encoding import Encoder
+from leaderboard.encoding import Encoder, ModuleNotFound
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (5, 8, 6, 3), np.uint8)
 
@@ -92,6 +93,42 @@ def test_an_encoder_that_fails_says_what_it_was_called_with():
         Encoder(encode)(IMAGES)
     assert "uint8 (n, H, W, C) in [0, 255]" in raised.value.__notes__[0]
     assert "float32_chw" in raised.value.__notes__[0]
+
+
+def test_batches_of_two_widths_are_refused():
+    with pytest.raises(InvalidInput, match="of every batch, received"):
+        Encoder(lambda images: np.zeros((len(images), len(images))), batch_size=3)(IMAGES[:5])
+
+
+def test_a_path_is_for_evaluate():
+    with pytest.raises(InvalidInput, match=r"received a str\. Files and run folders are for leaderboard\.evaluate"):
+        Encoder("encoder.onnx")
+
+
+def test_codes_beyond_float32_are_infinite_without_a_word_of_numpys():
+    assert np.isinf(Encoder(lambda images: np.full((len(images), 2), 1e300))(IMAGES)).all()
+
+
+def test_a_torch_module_that_is_not_found_is_warned_of():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    hidden = {"model": torch.nn.Linear(1, 2)}
+    with pytest.warns(ModuleNotFound, match="module was not found, and may be in training mode"):
+        Encoder(lambda images: hidden["model"](torch.ones(len(images), 1)))(IMAGES)
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float64"])
+def test_a_torch_module_is_called_in_its_own_precision(precision):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 8 * 6, 4)).to(getattr(torch, precision))
+    assert Encoder(model)(IMAGES).shape == (len(IMAGES), 4)
+
+
+def test_a_variable_that_shares_an_attributes_name_is_not_the_encoders(monkeypatch):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    monkeypatch.setitem(globals(), "model", torch.nn.Linear(1, 1))
+    monkeypatch.setitem(globals(), "mine", types.SimpleNamespace(model=lambda images: images.mean((1, 2))))
+    assert Encoder(eval("lambda images: mine.model(images)", globals())).input == "uint8_hwc"
+    assert Encoder(eval("lambda images: model(images)", globals())).input == "float32_chw"
 
 
 @pytest.mark.parametrize("how", ["module", "method", "lambda", "partial", "attribute"])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import json
+import math
 import shutil
 
 import numpy as np
@@ -11,9 +14,11 @@ import pytest
 import benchmark_data
 import leaderboard
 from benchmark_data.errors import InvalidInput, UnknownName
-from leaderboard import protocol
-from leaderboard.metrics import mig
+from leaderboard import evaluation, protocol
+from leaderboard.arrays import ContinuousFactors, SameCodes
+from leaderboard.metrics import mig, sap
 from leaderboard.scoring import candidates, submission
+from leaderboard.scoring.measure import LeftOut
 from leaderboard.store import results_tree
 
 TASK = "xysquares/spacing_8"
@@ -76,7 +81,7 @@ def test_an_encoder_that_solves_a_task_keeps_its_place(solved, tree):
 
 
 def test_several_seeds_are_compared_by_welch(random, tree):
-    lines = random.compare("sums", published=tree)
+    lines = dataclasses.replace(random, name="mine").compare("sums", published=tree)
     assert lines["difference"].abs().max() < 1e-12
     assert set(lines["verdict"]) == {"no significant difference"}
 
@@ -86,7 +91,7 @@ def test_what_is_not_compared_is_said(random, tree, tmp_path):
     (line,) = other.compare("sums", published=tree).to_dict("records")
     assert line["note"] == "sums has no published row on this task in tier smoke"
     other.save(tmp_path)
-    single = other.compare("squares", published=tmp_path)
+    single = dataclasses.replace(other, name="mine").compare("squares", published=tmp_path)
     assert single["note"].str.contains("no verdict").all()
     with pytest.raises(UnknownName, match="beta_vae"):
         random.compare("beta_va", published=leaderboard.PUBLISHED)
@@ -97,9 +102,26 @@ def test_methods_at_chance_are_not_told_apart(random, tree, tmp_path):
     (file,) = results_tree.files(published)
     text = file.read_text("utf-8").replace('"method": "sums"', '"method": "random_encoder"')
     file.with_name("random_encoder.json").write_text(text.replace('"unsupervised"', '"reference"'), "utf-8")
-    lines = random.compare("sums", published=published)
+    lines = dataclasses.replace(random, name="mine").compare("sums", published=published)
     assert set(lines["verdict"]) == {"neither above untrained"}
     assert lines["note"].str.contains("neither is 0.01 above an untrained encoder").all()
+
+
+@pytest.mark.parametrize("name", ["sums", "p", "steps_other"])
+def test_two_columns_of_one_name_are_refused(random, tree, name):
+    with pytest.raises(InvalidInput, match=f"compare: '{name}' would name two columns"):
+        dataclasses.replace(random, name=name).compare("sums", published=tree)
+
+
+def test_a_task_that_is_not_tested_counts_for_holm(random, monkeypatch):
+    """Two tasks, of which one is at chance: the p-value of the other is doubled."""
+    lines = [{"task": task, "score": "mig", "difference": 1.0, "p": 0.01, "verdict": ""} for task in ("a", "b")]
+    lines[1] |= {"p": math.nan, "verdict": "neither above untrained"}
+    monkeypatch.setattr(leaderboard.Evaluation, "_tasks", ["a", "b"])
+    monkeypatch.setattr(leaderboard.Evaluation, "_against", lambda self, task, method, tree: [lines["ab".index(task)]])
+    found = random.compare("beta_vae")
+    assert found["p"].tolist() == pytest.approx([0.02, math.nan], nan_ok=True)
+    assert found["verdict"].tolist() == ["significantly higher", "neither above untrained"]
 
 
 def test_saved_scores_are_read_as_the_boards_are(random, tree):
@@ -151,9 +173,56 @@ def test_a_dataset_of_your_own_is_scored_on_rows_drawn_as_a_tasks(tmp_path):
     assert (task.id, len(task.train), len(task.test)) == ("mine@v1", 64, 32)
     assert found.rows[0].candidate.codes.tolist() == labels[task.indices].tolist()
     assert "no published row on this task" in found.compare("beta_vae")["note"][0]
-    with pytest.raises(InvalidInput, match="on a dataset of your own, have no place on the board"):
-        found.save(tmp_path)
+    for write in (found.save, found.submission):
+        with pytest.raises(InvalidInput, match="on a dataset of your own, have no place on the board"):
+            write(tmp_path)
     assert leaderboard.Monitor(own, metrics=["mig"], samples=(40, 20))(lambda batch: batch[:, 0, :2, 0])["mig"] > 0.9
+
+
+def test_factors_whose_values_do_not_recur_are_warned_of():
+    values = np.random.default_rng(0).random(96)
+    images = np.zeros((96, 8, 8, 1), np.uint8)
+    images[:, 0, 0, 0] = 255 * values
+    own = benchmark_data.from_images("mine", images, {"size": values, "kind": np.arange(96) % 3})
+    with pytest.warns(ContinuousFactors, match="mine: size: most of 96 rows .*numpy.digitize"):
+        leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], own, metrics=["mig"], progress=False)
+    with pytest.warns(ContinuousFactors, match="mine: size: most of 60 rows"):
+        leaderboard.Monitor(own, samples=(40, 20))
+
+
+def test_a_dataset_without_labels_is_refused_at_once():
+    own = benchmark_data.from_images("mine", np.zeros((9, 8, 8, 1), np.uint8))
+    with pytest.raises(InvalidInput, match="mine has no labels"):
+        leaderboard.evaluate(lambda batch: pytest.fail("encoded"), own, progress=False)
+
+
+def test_codes_that_are_all_the_same_are_warned_of():
+    with pytest.warns(SameCodes, match=f"my_encoder on {TASK}, seed 0: the codes are the same in all rows"):
+        leaderboard.evaluate(lambda batch: np.zeros((len(batch), 2)), TASK, metrics=["mig"], progress=False)
+
+
+def test_of_all_metrics_those_that_refuse_the_codes_are_left_out(monkeypatch):
+    def refuse(codes, factors):
+        raise InvalidInput("too few")
+
+    monkeypatch.setattr(sap, "score", refuse)
+    monkeypatch.setattr(evaluation.measure, "named", lambda names: {"mig": mig, "sap": sap})
+    with pytest.warns(LeftOut, match="sap is left out: too few"):
+        found = leaderboard.evaluate(squares, TASK, metrics="all", progress=False)
+    assert list(found.rows[0].scores) == ["mig"]
+    with pytest.raises(InvalidInput, match="too few"):
+        leaderboard.evaluate(squares, TASK, metrics=["mig", "sap"], progress=False)
+    monitor = leaderboard.Monitor(TASK, metrics="all", samples=(100, 50))
+    with pytest.warns(LeftOut, match="sap is left out: too few"):
+        assert list(monitor(squares)) == ["mig"]
+
+
+def test_scores_go_to_another_process_without_the_encoder(solved, tmp_path):
+    """Copied as pickle does, which takes no lambda."""
+    again = copy.deepcopy(solved)
+    assert str(again) == str(solved)
+    assert again.frame().equals(solved.frame())
+    assert "an encoder in another process cannot be exported" in again.submission(tmp_path / "handed_in")[1]
 
 
 def test_a_dataset_of_the_board_is_its_task():
@@ -183,6 +252,7 @@ def test_units_of_several_numbers_are_scored():
     [
         ({"encode": []}, "at least one encoder"),
         ({"tasks": []}, "one task"),
+        ({"tasks": [TASK, TASK]}, f"tasks: expected each once, received {TASK}@v1 more than once"),
         ({"seeds": [1, 2]}, "one seed of its own for each"),
         ({"seeds": 3, "encode": [squares, squares]}, "one seed of its own for each"),
         ({"seeds": [0, 0], "encode": [squares, squares]}, "one seed of its own for each"),
@@ -203,7 +273,8 @@ def test_bad_arguments_are_refused(arguments, message):
         ({"tasks": [TASK, 8]}, InvalidInput, "task: expected a dataset or its name, .*, received a int"),
         ({"tier": "table"}, UnknownName, "tier"),
         ({"metrics": ["migg"]}, UnknownName, "Did you mean 'mig'"),
-        ({"name": "My Net"}, InvalidInput, "method: .*received 'My Net'"),
+        ({"name": "My Net"}, InvalidInput, "evaluate: name: .*received 'My Net'"),
+        ({"encode": [squares, "nowhere.onnx"]}, InvalidInput, "neither an ONNX file nor a run folder at nowhere.onnx"),
         ({"supervision": "semi"}, InvalidInput, "supervision: .*received 'semi'"),
         ({"steps": -3}, InvalidInput, "budget.steps|steps: .*received -3"),
         ({"batch_size": 0}, InvalidInput, "batch_size: expected at least 1, received 0"),
@@ -245,6 +316,49 @@ def test_a_run_folder_is_scored_by_its_codes(solved, tmp_path):
     with pytest.raises(InvalidInput, match=r"no encoder\.onnx"):
         leaderboard.evaluate(tmp_path, "xysquares/spacing_4", metrics=["mig"], progress=False)
     assert isinstance(candidates.load(tmp_path), candidates.Candidate)
+
+
+def test_a_run_folder_on_another_task_has_that_tasks_data(solved, tmp_path, monkeypatch):
+    from leaderboard import record
+
+    one = solved.rows[0].candidate
+    record.write(tmp_path, json.loads(one.record.model_dump_json()))
+    np.savez(tmp_path / "codes.npz", indices=one.task.indices, codes=one.codes)
+    (tmp_path / "encoder.onnx").write_bytes(b"a graph")
+    monkeypatch.setattr(evaluation.encoders.OnnxEncoder, "__init__", lambda self, path: None)
+    monkeypatch.setattr(evaluation.encoders.OnnxEncoder, "__enter__", lambda self: self)
+    monkeypatch.setattr(evaluation.encoders.OnnxEncoder, "__exit__", lambda self, *error: None)
+    monkeypatch.setattr(
+        evaluation.encoders.OnnxEncoder,
+        "encode",
+        lambda self, dataset, rows, progress: np.random.default_rng(0).normal(size=(len(rows), 3)),
+    )
+    other = protocol.task("xysquares/spacing_1")
+    found = leaderboard.evaluate(tmp_path, other.dataset, tier="smoke", pca=2, progress=False)
+    (row,) = found.rows
+    version, digest = candidates.dataset_digest(other)
+    assert (row.scored.dataset, row.scored.dataset_version, row.scored.dataset_digest) == (
+        other.dataset,
+        version,
+        digest,
+    )
+    assert row.scored.hyperparameters == one.record.hyperparameters | {"pca": 2}
+    found.save(tmp_path / "results")
+    missing = found.submission(tmp_path / "handed_in")
+    assert "principal components, and an encoder in another process cannot be exported" in missing[1]
+    assert not (tmp_path / "handed_in" / other.dataset / "seed_0.onnx").exists()
+
+
+def test_a_score_may_be_infinite():
+    """A copied latent makes the total correlation infinite, as its metric says."""
+    found = leaderboard.evaluate(
+        [lambda images: images[:, 20, [20, 21, 20], 0] + np.arange(len(images))[:, None] * 0.01] * 2,
+        TASK,
+        metrics="unsupervised",
+        progress=False,
+    )
+    assert (found.frame()["unsupervised.gaussian_total_correlation"] == math.inf).all()
+    assert "inf" in str(found)
 
 
 def test_a_pytorch_module_is_handed_in_with_its_graph(tmp_path):

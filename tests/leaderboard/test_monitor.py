@@ -40,6 +40,32 @@ def test_more_rows_than_there_are_are_refused(samples):
         Monitor("dsprites", samples=samples)
 
 
+def test_two_numbers_of_samples_are_asked_for():
+    with pytest.raises(InvalidInput, match=r"samples: expected two numbers, .*, received 1000"):
+        Monitor("dsprites", samples=1000)
+
+
+def test_tensors_in_bfloat16_are_taken():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    factors = np.arange(40)[:, None] % 2
+    metric = BatchedMetric("mig")
+    metric.update(torch.from_numpy(factors).to(torch.bfloat16), torch.from_numpy(factors))
+    assert metric.compute()["mig"] == pytest.approx(1.0)
+
+
+def test_no_images_in_a_batch_are_refused():
+    with pytest.raises(InvalidInput, match="batch_size: expected at least 1, received 0"):
+        Monitor("dsprites", batch_size=0)
+
+
+def test_batches_of_two_widths_are_refused():
+    metric = BatchedMetric("mig")
+    for width in (2, 3):
+        metric.update(np.zeros((4, width)), np.zeros((4, 1), int))
+    with pytest.raises(InvalidInput, match=r"codes: expected batches of one width, received \[\(2,\), \(3,\)\]"):
+        metric.compute()
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(UnknownName, match="metric"):
         Monitor("dsprites", metrics=["migg"])
@@ -62,9 +88,9 @@ def newcomer(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "returned", "message"),
     [
-        ("own_none", "None", "expected its code to return finite numbers by name, received None"),
-        ("own_nan", "{'x': float('nan')}", "return finite numbers by name, received {'x': nan}"),
-        ("own_text", "{'x': 'high'}", "return finite numbers by name, received {'x': 'high'}"),
+        ("own_none", "None", "expected its code to return numbers by name, and no NaN, received None"),
+        ("own_nan", "{'x': float('nan')}", "return numbers by name, and no NaN, received {'x': nan}"),
+        ("own_text", "{'x': 'high'}", "return numbers by name, and no NaN, received {'x': 'high'}"),
         ("own_error", "codes['z']", r"its code raised IndexError: .* \(line 2 of .*own_error\.py\)"),
     ],
 )

@@ -45,7 +45,7 @@ def files(root: str | os.PathLike[str]) -> Iterator[tuple[str, bytes]]:
         )
     papers = reported.read_all(root)
     yield "tables/all.csv", formats.comma_separated(boards).encode()
-    yield from pages.render(root, found, papers, boards=boards)
+    yield from pages.render(root, found, papers, boards)
 
 
 def build(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> Path:

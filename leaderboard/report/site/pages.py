@@ -34,20 +34,14 @@ File: TypeAlias = tuple[str, bytes]
 """Path within the site, and content."""
 
 
-def render(
-    root: Path,
-    found: Sequence[Result],
-    papers: Sequence[Paper] = (),
-    *,
-    boards: Sequence[Table] | None = None,
-) -> Iterator[File]:
+def render(root: Path, found: Sequence[Result], papers: Sequence[Paper], boards: Sequence[Table]) -> Iterator[File]:
     """Render the site, one page after another.
 
     Args:
         root: the results tree, for the pictures that lie beside the results.
         found: its results.
         papers: what papers report.
-        boards: the results' tables; None makes them.
+        boards: the results' tables.
 
     Yields:
         Path within the site, and content: the pages, then what they show.
@@ -57,7 +51,7 @@ def render(
         DamagedFile: a picture cannot be read.
     """
     environment()  # before all else, if it is missing
-    shown = contents.collect(root, found, ranking.tables(found) if boards is None else boards)
+    shown = contents.collect(root, found, boards)
     frame = _frame(shown, papers)
     yield from _tiers(frame, shown)
     yield from _others(frame, shown)

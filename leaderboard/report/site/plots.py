@@ -43,7 +43,7 @@ class Point:
 
 @dataclasses.dataclass(frozen=True)
 class Series:
-    """One line in a plot, or points that are not joined. Beyond `COLOURS` of them the looks come again, hollow."""
+    """One line in a plot. Beyond `COLOURS` of them the looks come again, hollow."""
 
     title: str
     colour: str
@@ -51,7 +51,6 @@ class Series:
     hollow: bool
     reference: bool
     points: tuple[Point, ...]
-    joined: bool = True
 
 
 @dataclasses.dataclass(frozen=True)

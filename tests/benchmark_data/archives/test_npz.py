@@ -5,7 +5,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from benchmark_data.archives import npz
+from benchmark_data.archives import containers, npz
 from benchmark_data.errors import DamagedFile
 
 
@@ -92,6 +92,14 @@ def test_big_endian_and_fortran_arrays_are_read_as_they_are_meant(tmp_path):
     found = npz.read(tmp_path / "codes.npz", ARRAYS)["codes"]
     assert found.dtype == np.float64
     assert np.array_equal(found, codes)
+
+
+def test_a_machine_without_memory_has_no_damaged_file(tmp_path):
+    np.savez(tmp_path / "a.npz", a=np.zeros(3))
+    with pytest.raises(MemoryError), npz.opened(tmp_path / "a.npz"):
+        raise MemoryError
+    with pytest.raises(MemoryError), containers.reading(tmp_path / "a.npz"):
+        raise MemoryError
 
 
 def test_a_whole_file_comes_back_as_numpy_wrote_it(tmp_path):

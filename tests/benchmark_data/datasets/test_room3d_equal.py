@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +35,11 @@ def test_the_colours_are_a_regular_tetrahedron():
 @pytest.mark.parametrize(("brightest", "nearness"), [(4, 1 / 24), (4, 1 / 30), (5, 1 / 30)])
 def test_the_colours_are_those_that_are_chosen(brightest, nearness):
     """Of all colours in fifths near each hue; also where more are allowed, or fewer."""
-    colours, ways = room3d_equal.candidates(brightest, nearness)
+    colours = np.array([c for c in itertools.product(range(brightest + 1), repeat=3) if min(c) < max(c)])
+    red, green, blue = colours.T
+    turns = np.arctan2(math.sqrt(3) * (green - blue), 2 * red - green - blue) / (2 * math.pi)
+    apart = [np.abs((turns - hue + 0.5) % 1 - 0.5) for hue in room3d_equal.HUES]
+    ways = [np.flatnonzero(near <= nearness).tolist() for near in apart]
     assert [0 < len(way) < len(colours) for way in ways] == [True] * 4
     found = redrawn(np.square(colours[:, None] - colours).sum(axis=-1), ways, cyclic=True)
     np.testing.assert_array_equal(colours[list(found.places)], room3d_equal.CHANNELS)

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import re
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -292,3 +293,10 @@ def test_publish_looks_at_every_licence_before_it_writes(tmp_path):
     result = CliRunner().invoke(cli.app, ["publish", "cars3d", "--to", str(tmp_path / "never")])
     assert "a licence that allows to pass on copies" in str(result.exception)
     assert not (tmp_path / "never").exists()
+
+
+def test_readers_are_imported_before_progress_is_shown():
+    """While TFDS is imported, the thread that shows progress could import nothing, and ended with a traceback."""
+    code = "import sys; from benchmark_data.publish.verify import check_readable; check_readable('tfds'); "
+    code += "sys.exit('tensorflow_datasets' not in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -180,8 +180,6 @@ def test_appendix_a_has_a_column_per_label(table):
     assert wide.loc["source", "x"] == accuracy(table, "source", "gbt", "x")
     with pytest.raises(UnknownName, match="classifier: expected one of"):
         transfer_accuracy.by_label(table, classifier="svm")
-    with pytest.raises(UnknownName, match="part: expected one of test, train"):
-        transfer_accuracy.by_label(table, part="valid")
 
 
 def test_drawing_bars(tmp_path, table):

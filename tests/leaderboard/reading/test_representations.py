@@ -185,6 +185,14 @@ def test_the_one_array_of_a_file_is_a_layer(tmp_path):
     }
 
 
+def test_an_npz_file_by_another_name_is_no_npy_file(tmp_path):
+    np.savez(tmp_path / "a.npz", np.eye(5, 3))
+    (tmp_path / "a.npz").rename(tmp_path / "a.npy")
+    for read in (representations.activations, representations.codes):
+        with pytest.raises(DamagedFile, match=r"a\.npy: expected an npy file of one plain array"):
+            read(tmp_path / "a.npy")
+
+
 def test_layers_of_integers_are_layers_and_rows_and_labels_none(tmp_path):
     """Images of a model are often uint8."""
     images = np.arange(24, dtype=np.uint8).reshape(4, 2, 3)

@@ -148,7 +148,7 @@ def test_a_dataset_that_is_unknown_here_still_has_its_page(site, tmp_path):
     old = results_tree.read(results_tree.path(root, "toy/spacing_1@v1", "beta_vae"))
     runs = [run.model_copy(update={"dataset": "gone/small"}) for run in old.runs]
     results_tree.write(root, [results.result("gone/small@v1", "beta_vae", runs, about=old.about)])
-    text = dict(pages.render(root, results_tree.read_all(root)))["tasks/gone.small.html"].decode()
+    text = dict(build.files(root))["tasks/gone.small.html"].decode()
     assert "β-VAE" in text
 
 
@@ -355,7 +355,7 @@ def test_a_method_may_have_ranks_in_one_tier_and_none_in_another(tmp_path, made_
     root = tmp_path / "tiers"
     for tier, scores in (("desk", [0.2] * 5), ("smoke", [0.2, 0.3])):
         results_tree.write(root, [made_result("toy/small", "beta_vae", *scores, tier=tier)])
-    page = dict(pages.render(root, results_tree.read_all(root)))["methods/beta_vae.html"].decode()
+    page = dict(build.files(root))["methods/beta_vae.html"].decode()
     assert re.findall(r">Rank</button>(.*?)</th>", page) == [" <small>by MIG</small>"], "no column of dashes"
 
 
@@ -364,7 +364,7 @@ def test_a_task_that_few_methods_have_stands_behind_a_line(tmp_path, made_result
     for method in ("beta_vae", "factor_vae", "dip_vae_i"):
         for task in ("toy/spacing_1", "toy/spacing_8", *(["other/small"] if method == "beta_vae" else [])):
             results_tree.write(root, [made_result(task, method, *[0.2] * 5, tier="desk", status="reproduced")])
-    shown = dict(pages.render(root, results_tree.read_all(root)))
+    shown = dict(build.files(root))
     first = shown["index.html"].decode()
     heads = re.findall(r'<th scope="col" class="([^"]*)" data-col="(\w+\.\w+)"', first)
     assert heads == [("number", "toy.spacing_1"), ("number", "toy.spacing_8"), ("number apart", "other.small")]
@@ -377,7 +377,7 @@ def test_the_methods_page_begins_with_model_steps_and_strengths(tmp_path, made_r
     for task, beta in (("toy/small", 4.0), ("toy/spacing_1", 8.0), ("toy/spacing_8", 8.0)):
         settings = {"architecture": "fc", "latents": 10, "beta": beta}
         results_tree.write(root, [made_result(task, "beta_vae", 0.1, hyperparameters=settings)])
-    page = dict(pages.render(root, results_tree.read_all(root)))["methods/beta_vae.html"].decode()
+    page = dict(build.files(root))["methods/beta_vae.html"].decode()
     head = page.partition("<h2>Scores")[0]
     for said in (
         'beta 4.0 <small class="soft">toy/small<',
@@ -391,15 +391,13 @@ def test_the_methods_page_gives_the_command_that_trains_a_row_again(site, tmp_pa
     about = {"versions": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": 4.0, "reconstruction": "mse"}}
     results_tree.write(root, [made_result("toy/small", "beta_vae", 0.1, status="reproduced", **about)])
     results_tree.write(root, [made_result("toy/small", "theirs", 0.1, hyperparameters={"beta": 4.0})])
-    made = dict(pages.render(root, results_tree.read_all(root)))
+    made = dict(build.files(root))
     wanted = "offaxis train run --dataset toy/small --objective beta_vae --steps 1000 --seed 0 --set beta=4.0"
     assert f"{wanted} --set reconstruction=mse" in made["methods/beta_vae.html"].decode()
     assert "offaxis train run" not in made["methods/theirs.html"].decode()
     harm = {"versions": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": "$(reboot)"}}
     results_tree.write(root, [made_result("toy/small", "harm", 0.1, status="reproduced", **harm)])
-    assert (
-        "offaxis train run" not in dict(pages.render(root, results_tree.read_all(root)))["methods/harm.html"].decode()
-    )
+    assert "offaxis train run" not in dict(build.files(root))["methods/harm.html"].decode()
 
 
 def test_a_phone_shows_a_method_and_its_first_score_at_once(two_scores, browser):
@@ -464,7 +462,7 @@ def test_the_ladder_is_drawn_where_one_number_tells_tasks_apart(site, toys, tmp_
 
 
 def overview(tmp_path):
-    return dict(pages.render(tmp_path / "results", results_tree.read_all(tmp_path / "results")))["index.html"].decode()
+    return dict(build.files(tmp_path / "results"))["index.html"].decode()
 
 
 def test_two_changes_of_other_size_make_a_ladder_with_the_original_at_0(site, toys, run_folder, tmp_path):

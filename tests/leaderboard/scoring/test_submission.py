@@ -817,6 +817,22 @@ def test_too_much_in_all(good, monkeypatch):
     assert any("of codes, received" in problem for problem in problems(good))
 
 
+def test_codes_that_are_little_on_disk_count_as_they_are_held(good, monkeypatch):
+    held = []
+    for file in good.rglob("seed_*.npz"):
+        with np.load(file) as arrays:
+            indices, codes = arrays["indices"], np.zeros((len(arrays["indices"]), 40), np.float32)
+        codes[0] = 1
+        np.savez_compressed(file, indices=indices, codes=codes)
+        held.append(codes.nbytes)
+    on_disk = sum(file.stat().st_size for file in good.rglob("seed_*.npz"))
+    assert on_disk < sum(held[:2]) < sum(held)
+    monkeypatch.setattr(submission, "TOTAL", sum(held[:2]))
+    found = submission.check(good)
+    assert sum("MiB of codes, received" in str(problem) for problem in found.problems) == 1
+    assert len(found.candidates) == 2
+
+
 def test_a_folder_that_is_not_there(tmp_path):
     (problem,) = problems(tmp_path / "absent")
     assert "expected a submission's folder, received no such folder" in problem

@@ -18,22 +18,9 @@ def test_iqm_cuts_a_quarter_at_each_end():
     assert statistics.iqm([1, 3]) == 2
 
 
-def test_interval_of_two_seeds_is_their_range():
-    # Of the resamples, a quarter are both low and a quarter both high: the 2.5% and 97.5% quantiles are the two scores.
-    assert statistics.interval([0.25, 0.75], lambda sample: sample.mean(axis=-1)) == (0.25, 0.75)
-
-
 def test_ranks_are_those_of_scipy():
     for values in (draws.uniform(0, np.arange(6), 9), (draws.uniform(1, np.arange(6), 9) * 4).round()):
         assert np.array_equal(statistics.ranks(values), scipy.stats.rankdata(values, axis=-1))
-
-
-def test_interval_agrees_with_the_normal_approximation_for_many_seeds():
-    scores = np.sin(np.arange(400))  # nothing random: mean near 0, standard deviation near 1 / sqrt(2)
-    low, high = statistics.interval(scores, lambda sample: sample.mean(axis=-1))
-    error = 1.96 * scores.std() / 20
-    assert low == pytest.approx(scores.mean() - error, abs=0.005)
-    assert high == pytest.approx(scores.mean() + error, abs=0.005)
 
 
 def test_a_summary_has_no_interval_of_its_own():

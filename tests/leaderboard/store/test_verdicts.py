@@ -24,6 +24,10 @@ def at_most(share, promised, draws):
     return share <= promised + 3 * math.sqrt(promised * (1 - promised) / draws)
 
 
+def all_pairs(*groups):
+    return rank_intervals.of_pairs(intervals.Moments([[group] for group in groups]))
+
+
 def answers(*family):
     return [answer for answer, _ in verdicts.judge(family)]
 
@@ -91,14 +95,11 @@ def test_pairs_agree_with_scipy():
 
 
 def test_all_pairs_agree_with_scipy():
-    groups = {"a": HIGH, "b": LOW, "c": [0.1, 0.1, 0.2, 0.6, 0.5]}
-    plain = [
-        scipy.stats.ttest_ind(groups[a], groups[b], equal_var=False).pvalue
-        for a, b in itertools.combinations(groups, 2)
-    ]
-    found = rank_intervals.all_pairs(groups)
-    assert [found[pair] for pair in itertools.combinations(groups, 2)] == pytest.approx(verdicts.holm(plain))
-    assert found["b", "a"] == found["a", "b"]
+    groups = (HIGH, LOW, [0.1, 0.1, 0.2, 0.6, 0.5])
+    plain = [scipy.stats.ttest_ind(a, b, equal_var=False).pvalue for a, b in itertools.combinations(groups, 2)]
+    found = all_pairs(*groups)
+    assert found[np.triu_indices(3, 1)] == pytest.approx(verdicts.holm(plain))
+    assert np.array_equal(found, found.T)
 
 
 def test_groups_without_spread():
@@ -107,10 +108,7 @@ def test_groups_without_spread():
     assert verdicts.compare([same], [other]) == (0.25, 0.25, 0.25, pytest.approx(2 / 252), 5, 1)
     assert verdicts.compare([same], [same], paired=True).p == 1
     assert verdicts.compare([same], [other], paired=True).p == 0
-    assert rank_intervals.all_pairs({"a": same, "b": same, "c": other}) == {
-        **dict.fromkeys([("a", "b"), ("b", "a")], 1.0),
-        **dict.fromkeys([("a", "c"), ("c", "a"), ("b", "c"), ("c", "b")], 0.0),
-    }
+    assert all_pairs(same, same, other).tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
 
 
 def test_holm_by_hand():
@@ -217,9 +215,7 @@ def test_a_family_of_all_pairs_errs_no_more_than_promised(shape):
     """Nine equal methods with five seeds each; in the worst case each seed lies in one of two clumps."""
     shapes = SHAPES | {"two clumps": lambda rng, n: (rng.random(n) < 0.5) + 0.05 * rng.standard_normal(n)}
     rng, draws = np.random.default_rng(9), 300
-    least = [
-        min(rank_intervals.all_pairs({str(m): shapes[shape](rng, 5) for m in range(9)}).values()) for _ in range(draws)
-    ]
+    least = [all_pairs(*(shapes[shape](rng, 5) for _ in range(9))).min() for _ in range(draws)]
     assert at_most(np.mean(np.array(least) <= intervals.ERROR), intervals.ERROR, draws)
 
 
@@ -258,8 +254,8 @@ def test_what_is_found_of_a_difference_of_two_standard_errors(methods, least, mo
     """`docs/statistics.md` states 0.41 for two methods and 0.02 for a pair among nine."""
     rng, draws, found = np.random.default_rng(methods), 300, 0
     for _ in range(draws):
-        groups = {str(m): rng.standard_normal(5) + 2 * np.sqrt(2 / 5) * (m == 0) for m in range(methods)}
-        found += rank_intervals.all_pairs(groups)["0", "1"] <= intervals.ERROR
+        groups = [rng.standard_normal(5) + 2 * np.sqrt(2 / 5) * (m == 0) for m in range(methods)]
+        found += all_pairs(*groups)[0, 1] <= intervals.ERROR
     assert least <= found / draws <= most
 
 
@@ -287,7 +283,7 @@ def test_rounding_is_no_difference(scale):
             assert found.p == 1
             assert answers(found) == ["no significant difference"]
         assert verdicts.compare([x] * 2, [y] * 2).p == 1
-        assert rank_intervals.all_pairs({"x": x, "y": y})["x", "y"] == 1
+        assert all_pairs(x, y)[0, 1] == 1
         assert set(rank_intervals.places({"x": [x], "y": [y]}).values()) == {(1, 2, 1)}
     assert verdicts.compare([other], [one], floors=[0.1 + 0.2]).reached == 1, "nor is it below a floor"
     assert verdicts.welch([[0.3 + 1e-6] * 5], [other]).p == 0, "a difference that is none of rounding"
@@ -419,7 +415,7 @@ def test_the_interval_of_a_mean_is_students():
         (lambda: verdicts.compare([[math.nan] * 5], [LOW]), "scores: expected at least 1 finite numbers"),
         (lambda: verdicts.compare([HIGH[:4]], [LOW], paired=True), "pairs: expected as many scores on either side"),
         (lambda: verdicts.compare([HIGH], [LOW], floors=[0, 0]), "floors: expected one for each of 1 strata"),
-        (lambda: rank_intervals.all_pairs({"a": HIGH[:3], "b": LOW}), "scores: expected at least 4 finite numbers"),
+        (lambda: rank_intervals.places({"a": [HIGH[:3]], "b": [LOW]}), "scores: expected at least 4 finite numbers"),
         (
             lambda: rank_intervals.places({"a": [HIGH], "b": [HIGH, LOW]}),
             "expected the same tasks for all, at least one",
