@@ -14,6 +14,7 @@ import numpy as np
 import rich.progress
 from numpy.typing import NDArray
 
+import benchmark_data
 from benchmark_data import console
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, needs
@@ -379,10 +380,11 @@ class Evaluation:
             What is missing before it can be handed in, and before it counts as verified.
 
         Raises:
-            InvalidInput: as `save`; or the folder exists.
+            InvalidInput: a dataset is the user's own, or the folder exists or cannot be written.
         """
-        for task in self._tasks:
-            self._result(task)  # refuses what has no place on the board
+        own = [task for task in self._tasks if task.partition("/")[0] not in benchmark_data.names()]
+        if own:
+            raise InvalidInput(f"{own[0]}, a dataset of your own, has no place on the board.")
         seeds = sorted({row.candidate.record.seed for row in self.rows})
         first = self.rows[0].candidate
         missing = [

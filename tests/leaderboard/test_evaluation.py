@@ -136,6 +136,7 @@ def test_chosen_metrics_have_no_place_on_the_board(tmp_path):
     assert {"mig", "sap"} <= set(found.frame().columns)
     with pytest.raises(InvalidInput, match="without metrics="):
         found.save(tmp_path)
+    assert "encoder" in found.submission(tmp_path / "handed_in")[1], "which holds codes, and no scores"
 
 
 def test_a_submission_is_whole_but_for_what_is_said(solved, tmp_path, monkeypatch):
@@ -173,9 +174,10 @@ def test_a_dataset_of_your_own_is_scored_on_rows_drawn_as_a_tasks(tmp_path):
     assert (task.id, len(task.train), len(task.test)) == ("mine@v1", 64, 32)
     assert found.rows[0].candidate.codes.tolist() == labels[task.indices].tolist()
     assert "no published row on this task" in found.compare("beta_vae")["note"][0]
-    for write in (found.save, found.submission):
-        with pytest.raises(InvalidInput, match="on a dataset of your own, have no place on the board"):
-            write(tmp_path)
+    with pytest.raises(InvalidInput, match="on a dataset of your own, have no place on the board"):
+        found.save(tmp_path)
+    with pytest.raises(InvalidInput, match="mine, a dataset of your own, has no place on the board"):
+        found.submission(tmp_path)
     assert leaderboard.Monitor(own, metrics=["mig"], samples=(40, 20))(lambda batch: batch[:, 0, :2, 0])["mig"] > 0.9
 
 
