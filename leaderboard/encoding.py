@@ -24,7 +24,7 @@ Input: TypeAlias = Literal["uint8_hwc", "uint8_chw", "float32_hwc", "float32_chw
 """What an encoder is called with: uint8 in [0, 255] or float32 in [0, 1], channels last or first."""
 
 
-class ModuleNotFound(OffaxisWarning):
+class GradientsKept(OffaxisWarning):
     """An encoder returned tensors that keep gradients: its module is not in evaluation mode on our account."""
 
 
@@ -230,7 +230,7 @@ def _checked(codes: Any, n: int) -> NDArray[np.float32]:
             warnings.warn(
                 "The encoder's PyTorch module was not found, and may be in training mode, with dropout: call eval() "
                 "before, or pass the module itself or a lambda that refers to it.",
-                ModuleNotFound,
+                GradientsKept,
                 stacklevel=4,
             )
         codes = codes.detach().float().cpu()

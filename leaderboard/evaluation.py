@@ -44,22 +44,6 @@ CHANCE = 0.01
 NEITHER = "neither above untrained"
 """The verdict on those. Holm's correction counts them: that they were left out was seen from the same scores."""
 
-COMPARED = (
-    "task",
-    "score",
-    "difference",
-    "low",
-    "high",
-    "p",
-    "n",
-    "n_other",
-    "steps",
-    "steps_other",
-    "verdict",
-    "note",
-)
-"""Columns of a comparison beside those of the two methods."""
-
 
 def evaluate(
     encode: Any,
@@ -269,12 +253,8 @@ def _scored(
             chosen.append(protocol.Measurement(name, test=test, arguments=drop))
     scores: dict[str, float] = {}
     for one in chosen:
-        try:
+        with measure.refusals(one.metric, metrics):
             scores |= measure.score_codes(candidate.codes, task.labels(), [one], train=len(task.train)).scores
-        except InvalidInput as error:
-            if not measure.is_every(metrics):
-                raise
-            measure.left_out(one.metric, error)
     return _Row(candidate, scores, None, source)
 
 
@@ -339,10 +319,6 @@ class Evaluation:
         import pandas as pd
 
         tree = Path(published)
-        if self.name in (method, *COMPARED):
-            raise InvalidInput(
-                f"compare: {self.name!r} would name two columns. Call evaluate with another name, such as my_{method}."
-            )
         known = {file.stem for file in results_tree.files(tree)}
         if method not in known:
             raise UnknownName("method with published results", method, known)
@@ -467,9 +443,21 @@ class Evaluation:
         """Yield a line for each score that both have, or one that says why there is none."""
         rows = [row for row in self.rows if row.candidate.record.dataset == task]
         empty = dict.fromkeys(("difference", "low", "high", "p"), math.nan)
-        line = {"task": task, "score": "", self.name: math.nan, method: math.nan, **empty}
-        line |= {"n": len(rows), "n_other": 0, "steps": rows[0].candidate.record.budget.steps, "steps_other": None}
-        line |= {"verdict": "", "note": ""}
+        what, steps = {"task": task, "score": ""}, rows[0].candidate.record.budget.steps
+        rest = {
+            **empty,
+            "n": len(rows),
+            "n_other": 0,
+            "steps": steps,
+            "steps_other": None,
+            "verdict": "",
+            "note": "",
+        }
+        if self.name in (method, *what, *rest):
+            raise InvalidInput(
+                f"compare: {self.name!r} would name two columns. Call evaluate with another name, such as my_{method}."
+            )
+        line = {**what, self.name: math.nan, method: math.nan, **rest}
         theirs, untrained = (self._published(task, of, tree) for of in (method, "random_encoder"))
         if not theirs:
             yield line | {"note": f"{method} has no published row on this task in tier {self.tier}"}

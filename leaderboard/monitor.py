@@ -62,7 +62,7 @@ class Monitor:
                     f"samples: expected 1 to {len(there)} {name} rows of {rows.dataset}, received {wanted}."
                 )
         self._train = samples[0]
-        self._modules, self._every = measure.named(metrics), measure.is_every(metrics)
+        self._modules, self._asked = measure.named(metrics), metrics
         dataset = rows.load()
         chosen = [*rows.train[: samples[0]], *rows.test[: samples[1]]]
         self._images, self._factors = dataset.images(chosen), dataset.labels(chosen)
@@ -88,12 +88,8 @@ class Monitor:
         scores: dict[str, float] = {}
         for name, metric in self._modules.items():
             sample, arguments = measure.divided(metric, codes[: self._train], self._factors[: self._train], held_out)
-            try:
+            with measure.refusals(name, self._asked):
                 scores |= _scores(name, metric, *sample, **arguments)
-            except InvalidInput as error:
-                if not self._every:
-                    raise
-                measure.left_out(name, error)
         return scores
 
 

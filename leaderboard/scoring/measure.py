@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.metadata
 import inspect
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,9 +49,15 @@ class LeftOut(OffaxisWarning):
     """A metric refuses the codes, and every metric was asked for."""
 
 
-def left_out(name: str, error: InvalidInput) -> None:
-    """Warn that a metric has no score."""
-    warnings.warn(f"{name} is left out: {error}", LeftOut, stacklevel=3)
+@contextlib.contextmanager
+def refusals(name: str, asked: str | Sequence[str] | None) -> Iterator[None]:
+    """Warn that a metric is left out where it refuses the codes and every metric was asked for."""
+    try:
+        yield
+    except InvalidInput as error:
+        if not is_every(asked):
+            raise
+        warnings.warn(f"{name} is left out: {error}", LeftOut, stacklevel=3)
 
 
 def called(name: str, compute: Callable[..., Any], *sample: Any, **arguments: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.encoding import Encoder, ModuleNotFound
+from leaderboard.encoding import Encoder, GradientsKept
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (5, 8, 6, 3), np.uint8)
 
@@ -112,7 +112,7 @@ def test_codes_beyond_float32_are_infinite_without_a_word_of_numpys():
 def test_a_torch_module_that_is_not_found_is_warned_of():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     hidden = {"model": torch.nn.Linear(1, 2)}
-    with pytest.warns(ModuleNotFound, match="module was not found, and may be in training mode"):
+    with pytest.warns(GradientsKept, match="module was not found, and may be in training mode"):
         Encoder(lambda images: hidden["model"](torch.ones(len(images), 1)))(IMAGES)
 
 
