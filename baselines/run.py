@@ -251,11 +251,25 @@ class Run:
         Raises:
             InvalidInput: the run is not finished, or the file cannot be written.
         """
+        return self.write_codes(self.folder / "codes.npz", self.dataset)
+
+    def write_codes(self, path: Path, dataset: Dataset) -> Path:
+        """Encode another dataset into a file, as `encode_task` does the run's own.
+
+        Args:
+            path: the ``.npz`` file to write.
+            dataset: one with a task, or the user's own; its images have the shape of the run's.
+
+        Returns:
+            The path.
+
+        Raises:
+            InvalidInput: the run is not finished, the images have another shape, or the file cannot be written.
+        """
         self.check_finished()
-        path, dataset = self.folder / "codes.npz", self.dataset
-        own = self.own_images is not None
+        own = dataset is self.own_images or dataset.name not in benchmark_data.names()
         indices = own_rows(dataset) if own else task_rows(dataset)
-        arrays: dict[str, NDArray[Any]] = {"indices": indices, "codes": self.encode_rows(indices)}
+        arrays: dict[str, NDArray[Any]] = {"indices": indices, "codes": self.encode_rows(indices, dataset)}
         if own and dataset.space.names:
             arrays |= {"factors": dataset.labels(indices), "factor_names": np.array(dataset.space.names)}
         write_arrays(path, arrays)

@@ -42,6 +42,7 @@ def encode(
     if layers:
         _activations(runs, dataset, images, step, into)
         return
+    import benchmark_data
     from baselines.outputs import encode as codes
     from baselines.run import Run
 
@@ -49,7 +50,8 @@ def encode(
     if dataset:
         if into is None or len(opened) != 1:
             raise InvalidInput("--dataset takes one run, and --into FILE.npz.")
-        written = [codes.encode_target(opened[0], dataset, into)]
+        files.check_ending("--into", into, ".npz")
+        written = [opened[0].write_codes(into, benchmark_data.named_or_folder(dataset))]
     else:
         written = codes.fill(into, opened) if into else [run.encode_task() for run in opened]
     for path in written:

@@ -295,10 +295,11 @@ def explained(run: Run) -> None:
         return
     console.tell(f"reconstructions explain {max(share, 0.0):.0%} of the pixels' variance")
     if share < HARDLY and run.model.objective.reconstructs:
-        longer = "More steps, a lower beta" if hasattr(run.model.objective, "beta") else "More steps"
+        beta = ", a lower beta" * hasattr(run.model.objective, "beta")
+        weight = ", or --set reconstruction_weight=4" * (run.config.objective != "ae")  # which has no other term
         console.warn(
             "the decoder draws hardly more than one mean picture: the codes hold little of the images. "
-            f"{longer}, or --set reconstruction_weight=4 may help."
+            f"More steps{beta}{weight} may help."
         )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from numpy.typing import NDArray
@@ -19,7 +20,6 @@ class TensorFlowEngine(OneModel):
     """
 
     def __init__(self, model: Model) -> None:
-        tensorflow.config.experimental.enable_op_determinism()
         super().__init__(model, lambda weight: tensorflow.Variable(tensorflow.zeros_like(weight)))
         optimisers = model.optimisers()
 
@@ -60,9 +60,10 @@ class TensorFlowEngine(OneModel):
         """
         (batch,) = batches
         tensors = {name: tensorflow.constant(array) for name, array in batch.items()}
-        if self._step is None:
-            self._step = self._trace.get_concrete_function(tensors)
-        history: dict[str, Any] = self._step(tensors)
+        with _deterministic():
+            if self._step is None:
+                self._step = self._trace.get_concrete_function(tensors)
+            history: dict[str, Any] = self._step(tensors)
         return history
 
     def _array(self, variable: Any) -> NDArray[Any]:
@@ -71,3 +72,17 @@ class TensorFlowEngine(OneModel):
 
     def _assign(self, variable: Any, array: NDArray[Any]) -> None:
         variable.assign(array)
+
+
+@contextlib.contextmanager
+def _deterministic() -> Iterator[None]:
+    """Let operations be deterministic here alone: elsewhere those without a seed would be refused."""
+    from tensorflow.python.framework import config  # the public names can turn this on, not off
+
+    before = config.is_op_determinism_enabled()
+    config.enable_op_determinism()
+    try:
+        yield
+    finally:
+        if not before:
+            config.disable_op_determinism()

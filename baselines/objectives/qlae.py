@@ -76,8 +76,8 @@ class OBJECTIVE(Objective):
         return {"codebook": Network(keras.Model(row, table(row), name="codebook"), adam)}
 
     def code(self, mean: Tensor, call: Call) -> Tensor:
-        """Round to the nearest values; the gradient passes as if nothing were rounded."""
-        return mean + ops.stop_gradient(self.rounded(mean, call) - mean)
+        """Round to the nearest values, exactly; the gradient passes as if nothing were rounded."""
+        return ops.stop_gradient(self.rounded(mean, call)) + (mean - ops.stop_gradient(mean))
 
     def rounded(self, mean: Tensor, call: Call) -> Tensor:
         """Return the codebooks' nearest values, (n, latents), which no gradient takes to what they are nearest to."""

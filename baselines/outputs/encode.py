@@ -1,4 +1,4 @@
-"""Codes for others to read: a run's codes of another dataset, and the codes that a submission asks for."""
+"""What a submission asks for, filled in from runs: codes, budgets, hyperparameters."""
 
 from __future__ import annotations
 
@@ -7,39 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import benchmark_data
-from baselines.run import Run, task_rows
+from baselines.run import Run
 from baselines.run_folder import write_arrays
 from benchmark_data import files
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard.reading import representations
 from leaderboard.record import read as read_record
 from leaderboard.scoring import submission
-
-
-def encode_target(run: Run, dataset: str, path: str | os.PathLike[str]) -> Path:
-    """Encode the images of another dataset: what the run's encoder is worth there.
-
-    Args:
-        run: a finished run.
-        dataset: the target, whose images have the shape of the run's own.
-        path: the ``.npz`` file to write: ``indices``, the rows of the target's task, and ``codes``, as
-            `leaderboard.reading.representations.codes` reads them.
-
-    Returns:
-        The path.
-
-    Raises:
-        UnknownName: there is no such dataset.
-        InvalidInput: the run is not finished, the shapes differ, the path does not end in ``.npz``, or the file cannot
-            be written.
-    """
-    run.check_finished()
-    path, target = Path(path), benchmark_data.load(dataset)
-    files.check_ending("--into", path, ".npz")
-    rows = task_rows(target)
-    write_arrays(path, {"indices": rows, "codes": run.encode_rows(rows, target)})
-    return path
 
 
 def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:

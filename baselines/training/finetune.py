@@ -57,7 +57,7 @@ def config(
         **changes: other keys of the config, such as ``steps``, ``seed`` or ``split``; the rest is the source's.
 
     Returns:
-        The config, ready for `baselines.train`.
+        The config, ready for `baselines.train`; another objective has its own defaults, unless they are given, too.
 
     Raises:
         DamagedFile: there is no such run.
@@ -77,6 +77,8 @@ def config(
     frozen = [layer for layer in (*layers(weights, "encoder"), *inner) if layer not in reset]
     held = read_config(Path(source))
     held = held.with_steps(changes.get("steps", held.steps))
+    if changes.get("objective", held.objective) != held.objective:
+        changes = {"hyperparameters": {}} | changes
     own = {"start_from": os.fspath(source), "start_weights": digest(weights), "reset": reset, "frozen": frozen}
     return RunConfig.from_json(held.as_json() | {"dataset": dataset, "split": ""} | own | changes)
 

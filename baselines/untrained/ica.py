@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines import validation
 from baselines.run import ENCODED
-from baselines.untrained import Untrained, pca
+from baselines.untrained import pca
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Indices
 
@@ -38,7 +36,7 @@ ITERATIONS = 1000
 
 
 @dataclasses.dataclass(frozen=True)
-class BASELINE(Untrained):
+class BASELINE(pca.BASELINE):
     """Independent components of the principal ones, fitted to a random sample as those are; codes of variance 1.
 
     Attributes:
@@ -46,18 +44,9 @@ class BASELINE(Untrained):
         sample: images to fit to; all of them, for a smaller dataset.
     """
 
-    packages: ClassVar[tuple[str, ...]] = ("numpy", "sklearn")
-
-    latents: int = 10
-    sample: int = 4096
-
-    def __post_init__(self) -> None:
-        validation.at_least("latents", self.latents, 1)
-        validation.at_least("sample", self.sample, self.latents)
-
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Project the images onto the components, and turn them."""
-        principal, known = pca.BASELINE(latents=self.latents, sample=self.sample).fit(dataset, seed=seed)
+        principal, known = self.fit(dataset, seed=seed)
         from sklearn.decomposition import FastICA
         from sklearn.exceptions import ConvergenceWarning
 

@@ -13,28 +13,23 @@ against the others decides whether it is active. A copy of an informative latent
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors, check_seed
-from leaderboard.metrics import _infomec
-from leaderboard.properties import Properties
+from leaderboard.metrics import _infomec, infomec
 
 if TYPE_CHECKING:
     from jaxtyping import Real
 
-PROPERTIES = Properties(
+PROPERTIES = dataclasses.replace(
+    infomec.PROPERTIES,
     asks="what does `infomec` ask, with latents pruned by interquartile range?",
     source="Hsu et al. 2024",
     chance="as `infomec`",
-    unbounded=("active_latents",),
-    copied_latent={"infom": "same", "infoc": "no higher", "infoe": "same"},
-    rotation_lowers=True,
-    noise_scores="InfoM and InfoC are ratios: one chance dependency among small samples fills them",
-    many_rows=False,
-    tolerance=0.02,
 )
 
 _LEAST = 1 / 10

@@ -34,6 +34,7 @@ def test_run_encode_traverse_resume(tmp_path, monkeypatch, few_rows):
     assert done.stdout.strip() == str(folder.relative_to(tmp_path))
     assert "of the pixels' variance" in done.stderr
     assert "warning: the decoder draws hardly more than one mean picture" in done.stderr  # after two steps
+    assert "a lower beta, or --set reconstruction_weight=4 may help" in " ".join(done.stderr.split())
     config = json.loads((folder / "config.json").read_text())
     assert config["hyperparameters"] == {"beta": 2.0}
     assert config["architecture_parameters"] == {"width": 4}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from baselines import RunConfig, train
+from baselines import RunConfig, objectives, train
 from baselines.commands import train as cli
 from baselines.model import Model, layer_of
 from baselines.run import Run
@@ -75,6 +75,15 @@ def test_frozen_layers_stay_and_reset_layers_start_anew(conv, tmp_path, side, he
     assert seen == {*(f"encoder_{i}" for i in (1, 2, 3, 4, 6)), "mean", "log_variance", *CONV_DECODER}
     moments = read_arrays(Snapshots(run.folder).path(2) / "optimiser.npz")
     assert {layer_of(n.partition("/")[2]) for n, a in moments.items() if a.any()} == reset
+
+
+def test_another_objective_has_its_own_defaults(conv):
+    held = finetune.config(conv.folder, TARGET).hyperparameters
+    other = finetune.config(conv.folder, TARGET, objective="beta_tc_vae")
+    assert (other.hyperparameters["beta"], held["beta"]) == (objectives.find("beta_tc_vae").beta, 4.0)
+    assert finetune.config(conv.folder, TARGET, objective="factor_vae").hyperparameters["gamma"]
+    given = finetune.config(conv.folder, TARGET, objective="beta_tc_vae", hyperparameters={"beta": 2.0})
+    assert given.hyperparameters["beta"] == 2.0
 
 
 def test_what_starts_anew_is_not_what_the_source_began_with(conv, tmp_path):

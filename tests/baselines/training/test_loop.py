@@ -47,6 +47,13 @@ def test_what_it_leaves(trained):
     assert [p.name for p in trained.folder.rglob("*") if p.name.startswith(".")] == [".lock"]
 
 
+def test_the_users_own_tensorflow_stays_as_it_was(trained):
+    """Under TensorFlow's determinism an operation without a seed is refused."""
+    tensorflow = pytest.importorskip("tensorflow")
+    assert tensorflow.random.normal((2,)).shape == (2,)
+    assert len(list(tensorflow.data.Dataset.range(3).shuffle(3))) == 3
+
+
 def test_a_finished_run_is_left_alone(tiny, trained, tmp_path):
     before = {p: p.stat().st_mtime_ns for p in trained.folder.rglob("*")}
     assert repr(train(tiny(), trained.folder)) == repr(trained)

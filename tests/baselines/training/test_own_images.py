@@ -58,6 +58,8 @@ def test_a_run_is_opened_and_used_without_the_images(run):
     ):
         opened.encode_rows([0])
     np.testing.assert_array_equal(run.encode_rows([0, 1]), opened.encode(PIXELS[:2]).mean)
+    with pytest.raises(InvalidInput, match=r"received a run with steps 4\. Choose another folder, or resume"):
+        train(config(steps=5), run.folder, dataset=MINE)  # no command has the images
 
 
 def test_a_run_on_a_split_reads_the_rows_of_the_split_from_the_images_that_are_given(tmp_path):
@@ -197,7 +199,8 @@ def test_pictures_in_the_order_of_a_factor_are_scored_and_compared_in_another(ph
     lines = "".join(f"{number:02}.png,{number // 10}\n" for number in range(40))
     (photos / "labels.csv").write_text(f"file_name,x\n{lines}", "utf-8")
     folder = tmp_path / "run"
-    typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--into", folder)
+    said = typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--into", folder)
+    assert "More steps may help." in " ".join(said.split())  # a weight of an autoencoder's only term does nothing
     factors = representations.codes(folder).factors
     assert set(factors[:26, 0]) == set(factors[26:, 0]) == {0, 1, 2, 3}
     typed("encode", "--layers", folder, "--images", 20)
@@ -213,6 +216,10 @@ def test_two_folders_of_pictures_are_compared_and_are_no_task_of_the_board(photo
     for folder, run in zip((photos, other), runs, strict=True):
         typed("run", "--images", folder, "--objective", "ae", *SMALL, "--steps", 1, "--into", run)
     assert typed("draw", *runs).count("traversals.png") == 2
+    typed("encode", runs[0], "--dataset", other, "--into", tmp_path / "codes.npz")
+    found = representations.codes(tmp_path / "codes.npz")
+    np.testing.assert_array_equal(found.codes, representations.codes(runs[0]).codes)  # of the same pictures
+    assert found.names == ("kind",)
     typed("encode", "--layers", *runs, "--dataset", photos)
     representations.check_same_rows(runs)
     with pytest.raises(InvalidInput, match=r"received one on your own pictures, 'far'. Score it by itself: offaxis bo"):
