@@ -33,7 +33,6 @@ err = rich.console.Console(stderr=True)
 EVERY = 10.0
 """Seconds between two lines of a display whose output is no terminal."""
 
-
 PERIOD = 300.0
 """Seconds over which rates and the time left are estimated: a step of some tasks takes minutes."""
 
@@ -74,7 +73,7 @@ def table(rows: Iterable[Sequence[object]], *columns: str, title: str = "", whol
         rows: a cell for each column; what is no text is printed as `str` writes it.
         *columns: their headings, of those aligned to the right with ``>`` before it; without any, none are shown.
         title: what stands above.
-        whole: whether no column is wrapped.
+        whole: whether no column is wrapped; lines may then be wider than the console, and nothing is cut.
 
     Example:
         >>> table([("shape", 3), ("scale", 6)], "factor", ">values")
@@ -101,7 +100,9 @@ def table(rows: Iterable[Sequence[object]], *columns: str, title: str = "", whol
         )
     for row in cells:
         shown.add_row(*map(rich.text.Text, row))
-    out.print(shown, highlight=False)
+    if whole:
+        shown.width = out.measure(shown, options=out.options.update_width(10_000)).maximum
+    out.print(shown, highlight=False, crop=not whole)
 
 
 def interrupted(how: str) -> typer.Exit:

@@ -171,8 +171,9 @@ def as_dataset(
     transform = _Decoded(parallel.handle(dataset))
     schema = features(dataset)
     schema["image"] = DrawnImage(transform.key)
-    extras = {of: dataset.extra(of, rows).astype(encoding.extra_dtype(extra)) for of, extra in dataset.extras.items()}
-    arrays = dict(zip(schema, [pa.array(rows), *_arrow(dataset, rows, dataset.labels(rows), extras)], strict=True))
+    labels, source = dataset.space.labels(rows), dataset.source  # asked themselves, since a process may have no rows
+    extras = {of: source.extra(of, rows).astype(encoding.extra_dtype(extra)) for of, extra in dataset.extras.items()}
+    arrays = dict(zip(schema, [pa.array(rows), *_arrow(dataset, rows, labels, extras)], strict=True))
     schema = datasets.Features({column: schema[column] for column in columns})
     table = pa.Table.from_arrays([arrays[column] for column in columns], schema=schema.arrow_schema)
     return datasets.Dataset(table).with_transform(transform)
@@ -184,7 +185,7 @@ _opened: dict[str, Dataset] = {}
 
 @dataclasses.dataclass
 class DrawnImage:
-    """A feature of ``datasets``: a row of a dataset, which is decoded to its image.
+    """A feature of ``datasets``: a row of a dataset, which is decoded to its image. It travels with its dataset.
 
     Args:
         dataset: the name of a published dataset, or what `_Decoded` opened one under.
@@ -199,6 +200,10 @@ class DrawnImage:
         """Return the type in which Arrow stores it."""
         return self.pa_type
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        transform = _Decoded(parallel.handle(_opened[self.dataset]), self.dataset) if self.dataset in _opened else None
+        return _feature, (self.dataset, transform)
+
     def encode_example(self, value: Any) -> int:
         """Take a row; another image is no row, and changes the feature of the column."""
         return operator.index(value.row if isinstance(value, _Drawn) else value)
@@ -211,6 +216,11 @@ class DrawnImage:
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it says that it is experimental
     datasets.features.features.register_feature(DrawnImage, "OffaxisImage")
+
+
+def _feature(dataset: str, transform: _Decoded | None) -> DrawnImage:
+    """Make a feature again in another process, where its dataset was opened with ``transform``."""
+    return DrawnImage(dataset)
 
 
 class _Drawn:

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 import benchmark_data
 from benchmark_data import draws, parallel
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, UnknownName, check_count
+from benchmark_data.errors import InvalidInput, UnknownName, check_count, is_whole
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 from benchmark_data.publish import records
 
@@ -169,12 +169,12 @@ def share(count: int, shard: tuple[int, int], *, even: bool = False) -> range:
         >>> share(5, (1, 2)), len(share(5, (0, 2), even=True))
         (range(1, 5, 2), 2)
     """
-    process, processes = shard
-    if not 0 <= process < processes:
+    if np.shape(shard) != (2,) or not all(map(is_whole, shard)) or not 0 <= shard[0] < shard[1]:
         raise InvalidInput(
             "shard: expected (number of this process, how many there are), such as (0, 2) and (1, 2), received "
             f"{shard!r}."
         )
+    process, processes = shard
     return range(process, count // processes * processes if even else count, processes)
 
 
@@ -348,30 +348,31 @@ class Images:
 class Pairs(Images):
     """Pairs of images that share most of their factors: weak supervision.
 
-    The first image is any of the chosen rows. For the second, k factors are drawn anew, uniformly, and the others are
-    kept (Locatello et al., "Weakly-Supervised Disentanglement Without Compromises", ICML 2020, section 5). A pair is a
-    function of seed and number alone; ``length`` says how many there are, so that steps times batch size gives new ones
-    throughout a training.
+    The first image is any of the chosen rows. For the second, k factors are drawn anew, uniformly among the values in
+    those rows, and the others are kept (Locatello et al., "Weakly-Supervised Disentanglement Without Compromises",
+    ICML 2020, section 5). A pair is a function of seed and number alone; ``length`` says how many there are, so that
+    steps times batch size gives new ones throughout a training.
 
     An item is (first, second, changed): each image with the fields that were chosen, and which of the factors were
     drawn anew, bool, shape (F,).
 
     Args:
-        dataset: a dataset, or its full name: a full grid of factors, or a divided dataset of which ``split`` is one.
+        dataset: a dataset, or its full name.
         changed: k; or the names of the factors to draw anew; or None, which draws k from 1 .. F - 1 for every pair, F
             being the number of factors with more than one value.
         distinct: let the new value of a factor never be the old one. As published, it may be by chance.
         seed: of the pairs.
         length: how many pairs; as many as there are rows if None.
-        split: which rows the first images are of, as for `Images`.
+        split: which rows both images are of, as for `Images`: all, or some that follow one another. They must be a full
+            grid of factors: else second images would be of other rows, which may be held out.
         rows: the rows themselves, instead of a split.
         factors: as for `Images`; those of ``changed`` too.
         fields: as for `Images`, of both images.
 
     Raises:
         UnknownName: there is no such dataset, split, factor or field.
-        InvalidInput: neither the dataset nor the part is a full grid, k is not between 1 and F, no factor is named, or
-            ``length`` is not positive.
+        InvalidInput: the rows are no full grid, k is not between 1 and F, no factor is named, or ``length`` is not
+            positive.
 
     Example:
         >>> pairs = Pairs("xysquares", changed=1, distinct=True, fields=("image", "label"))
@@ -417,10 +418,10 @@ class Pairs(Images):
         return self._length
 
     def _partners(self) -> FactorSpace | FactorTable:
-        """Return the factors of the rows that second images are of: of a part of a table that part, of all else all."""
+        """Return the factors of the chosen rows, which second images are of, too."""
         space, rows = self.dataset.space, self.rows
         received = ""
-        if not isinstance(space, FactorSpace) and len(rows) < len(self.dataset):
+        if len(np.unique(rows)) < len(self.dataset):
             following = range(int(rows[0]), int(rows[0]) + len(rows))
             if np.array_equal(rows, following):
                 space = space.part(following)

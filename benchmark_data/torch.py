@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import reading
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import MissingExtra, UnknownName, check_count
+from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName, check_count
 from benchmark_data.factors import Indices
 
 try:
@@ -37,16 +37,20 @@ __all__ = ["Batches", "Images", "Pairs", "collate", "loader"]
 class _Tensors(reading.Images):
     """Fields as tensors."""
 
-    dtype: str
-    layout: str
-
-    def _form(self, dtype: str, layout: str) -> None:
-        dtype = str(dtype).removeprefix("torch.")  # torch.float32, too
-        if dtype not in ("uint8", "float32"):
-            raise UnknownName("dtype of images", dtype, ["uint8", "float32"])
+    def __init__(
+        self,
+        dataset: Dataset | str,
+        *,
+        dtype: Literal["uint8", "float32"] = "uint8",
+        layout: Literal["CHW", "HWC"] = "CHW",
+        **options: Any,
+    ) -> None:
+        self.dtype, self.layout = str(dtype).removeprefix("torch."), layout  # torch.float32, too
+        if self.dtype not in ("uint8", "float32"):
+            raise UnknownName("dtype of images", self.dtype, ["uint8", "float32"])
         if layout not in ("CHW", "HWC"):
             raise UnknownName("layout of images", layout, ["CHW", "HWC"])
-        self.dtype, self.layout = dtype, layout
+        super().__init__(dataset, **options)
 
     def _image(self, images: NDArray[np.uint8]) -> Any:
         tensor = torch.from_numpy(images)
@@ -90,18 +94,6 @@ class Images(_Tensors, torch.utils.data.Dataset):  # type: ignore[misc]
         torch.Size([3, 3, 64, 64])
     """
 
-    def __init__(
-        self,
-        dataset: Dataset | str,
-        *,
-        fields: str | tuple[str, ...] = ("image", "label"),
-        dtype: Literal["uint8", "float32"] = "uint8",
-        layout: Literal["CHW", "HWC"] = "CHW",
-        **options: Any,
-    ) -> None:
-        self._form(dtype, layout)
-        super().__init__(dataset, fields=fields, **options)
-
 
 class Pairs(_Tensors, reading.Pairs, torch.utils.data.Dataset):  # type: ignore[misc]
     """Pairs of images that share most of their factors, as tensors: see `benchmark_data.reading.Pairs`.
@@ -110,7 +102,7 @@ class Pairs(_Tensors, reading.Pairs, torch.utils.data.Dataset):  # type: ignore[
     drawn anew, bool, shape (F,).
 
     Args:
-        dataset: a dataset on a full grid of factors, or its full name.
+        dataset: a dataset, or its full name.
         dtype: of images, as for `Images`.
         layout: of images, as for `Images`.
         **options: ``changed``, ``distinct``, ``seed``, ``length``, ``split``, ``rows``, ``factors`` and ``fields``, as
@@ -118,24 +110,13 @@ class Pairs(_Tensors, reading.Pairs, torch.utils.data.Dataset):  # type: ignore[
 
     Raises:
         UnknownName: there is no such dataset, split, factor, field, dtype or layout.
-        InvalidInput: the dataset is no full grid, or the number of changed factors does not fit it.
+        InvalidInput: the rows are no full grid of factors, or the number of changed factors does not fit it.
 
     Example:
         >>> first, second, changed = Pairs("xysquares", changed=2, seed=1)[0]
         >>> first.shape, second.shape, int(changed.sum())
         (torch.Size([3, 64, 64]), torch.Size([3, 64, 64]), 2)
     """
-
-    def __init__(
-        self,
-        dataset: Dataset | str,
-        *,
-        dtype: Literal["uint8", "float32"] = "uint8",
-        layout: Literal["CHW", "HWC"] = "CHW",
-        **options: Any,
-    ) -> None:
-        self._form(dtype, layout)
-        super().__init__(dataset, **options)
 
 
 def collate(items: Any) -> Any:
@@ -264,12 +245,17 @@ def loader(
         and ``load_state_dict(state)`` goes on from there, in the middle of an epoch, too.
 
     Raises:
-        InvalidInput: there is no such process, or the batch size is below 1.
+        InvalidInput: there is no such process, the batch size is below 1, or a sampler or ``shuffle`` is given.
 
     Example:
         >>> first, second, changed = next(iter(loader(Pairs("xysquares", changed=1), 32)))
         >>> first.shape, changed.shape
         (torch.Size([32, 3, 64, 64]), torch.Size([32, 6]))
     """
+    if options.get("shuffle") or any(options.get(name) is not None for name in ("sampler", "batch_sampler")):
+        raise InvalidInput(
+            "loader: expected neither shuffle nor a sampler, since it draws the batches, received one. Shuffle by "
+            "shuffle_seed=0; a sampler: torch.utils.data.DataLoader(data, 64, sampler=..., collate_fn=collate)."
+        )
     batches = Batches(data, batch_size, shuffle_seed=shuffle_seed, shard=shard, drop_last=drop_last)
     return _Loader(data, batch_sampler=batches, collate_fn=collate, **options)

@@ -9,7 +9,7 @@ import mmap
 import os
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +90,8 @@ def from_images(
 
     Raises:
         InvalidInput: the name is taken or not such a name, there are no images, they differ in size, have their
-            channels first, are not uint8 or have more than 8 bits a channel; or the labels are not as many, or have no
-            names.
+            channels first, or others than 1, 3 or 4, are not uint8 or have more than 8 bits a channel; or the labels
+            are not as many, or have no names of their own.
         DamagedFile: a file of the folder is no image.
 
     Example:
@@ -146,8 +146,8 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
 
     Raises:
         InvalidInput: there is no such folder, no picture in it, or more than one CSV file; the CSV file cannot be read,
-            has no rows, does not name files, or a value is missing; pictures differ in size or have more than 8 bits
-            a channel; or the name is taken.
+            has no header or no rows, does not name files, or a name or a value is missing; pictures differ in size or
+            have more than 8 bits a channel; or the name is taken.
         DamagedFile: a picture is not there or cannot be read.
 
     Example:
@@ -200,7 +200,10 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
 
 
 def _read_table(table: Path) -> Any:
-    """Read a CSV file of labels whose cells are all filled and whose columns have different names."""
+    """Read a CSV file of labels whose cells are all filled and whose columns have different names.
+
+    Among numbers what pandas reads as no value, such as NA, is a cell that is not filled; among texts it is a text.
+    """
     needs("reading a table of labels", "metrics", "pandas")
     import pandas as pd
 
@@ -210,24 +213,39 @@ def _read_table(table: Path) -> Any:
             f"{table} has {size:,} bytes, more than {most:,}. Set OFFAXIS_MAX_TABLE to a larger number to read it."
         )
     try:
-        names = pd.read_csv(table, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].tolist()
-        read = pd.read_csv(table, keep_default_na=False, na_values=[""])
+        cells: Any = functools.partial(pd.read_csv, table, skipinitialspace=True)
+        names = cells(header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].tolist()
+        read = cells(keep_default_na=False, na_values=[""])
+        numbers = cells().select_dtypes("number").dropna(axis=1, how="all")
     except (ValueError, OverflowError) as error:
         raise InvalidInput(f"{table}: expected a table in UTF-8 with a header, received {error}.") from error
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise InvalidInput(f"{table}: expected columns of different names, received {twice[0]!r} twice.")
+    if os.path.isfile(table.parent / names[0]):
+        raise InvalidInput(f"{table}: expected a header, received {names[0]!r}, a picture. Name the columns in line 1.")
+    _check_names(str(table), names)
     if len(read) == 0 or len(read.columns) < 2:
         raise InvalidInput(
             f"{table}: expected a column that names files, one or more factors, and a row for each picture, received "
             f"{len(read.columns)} columns and {len(read)} rows. Separate columns by commas."
         )
     for column in read:
-        missing = np.flatnonzero(read[column].isna())
+        missing = np.flatnonzero((numbers if column in numbers else read)[column].isna())
         if len(missing):
             raise InvalidInput(
                 f"column {column!r} of {table}: expected a value in every row, received none in line {missing[0] + 2}."
             )
     return read
+
+
+def _check_names(what: str, names: Sequence[object]) -> None:
+    """Refuse columns without a name, and two of one name."""
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise InvalidInput(
+                f"name of a factor among {what}: expected a text, received {name!r}. Name the columns, such as 'kind'. "
+                "In pandas, write tables with index=False."
+            )
+        if names.count(name) > 1:
+            raise InvalidInput(f"{what}: expected columns of different names, received {name!r} twice. Rename one.")
 
 
 def _named_pictures(table: Path, read: Any, column: str) -> tuple[Path, ...]:
@@ -299,8 +317,8 @@ def _dataset(
 
 
 def _check_layout(what: str, pixels: NDArray[Any]) -> None:
-    """Refuse images whose channels come first, (n, C, H, W), and one image alone, (H, W, C): channels are few."""
-    if pixels.ndim == 3 and pixels.shape[2] in (3, 4):
+    """Refuse one image alone, (H, W, C), channels that come first, (n, C, H, W), and others than 1, 3 or 4 of them."""
+    if pixels.ndim == 3 and pixels.shape[2] in (1, 3, 4):
         raise InvalidInput(
             f"{what}: expected uint8 of shape (n, H, W) or (n, H, W, C), received {pixels.dtype} of shape "
             f"{pixels.shape}. It looks like one image: pass images[None]. Grey images so narrow: images[..., None]."
@@ -310,6 +328,8 @@ def _check_layout(what: str, pixels: NDArray[Any]) -> None:
             f"{what}: expected uint8 of shape (n, H, W, C), received {pixels.dtype} of shape {pixels.shape}. It looks "
             "like NCHW: pass images.transpose(0, 2, 3, 1), or of a tensor images.permute(0, 2, 3, 1)."
         )
+    if pixels.ndim == 4 and pixels.shape[3] not in (1, 3, 4):
+        raise InvalidInput(f"{what}: expected 1, 3 or 4 channels, received {pixels.shape[3]}. Choose: images[..., :3].")
 
 
 def _collected(what: str, images: Any) -> Pixels:
@@ -331,7 +351,13 @@ def _collected(what: str, images: Any) -> Pixels:
             image = picture_files.converted(image, 1 if grey else 3)
             colours = colours or not grey
             greys += [len(found)] * grey
-        found.append(np.asarray(image))
+        try:
+            found.append(np.asarray(image))
+        except (RuntimeError, TypeError, ValueError) as error:  # of numpy and PyTorch
+            raise InvalidInput(
+                f"{what}: expected uint8 arrays, received {type(image).__name__}: {error}. Give the images alone: "
+                "(x for x, _ in data). Scale pixels of tensors to 0 ... 255 and cast them to torch.uint8."
+            ) from error
     for place in greys if colours else ():
         found[place] = np.repeat(found[place], 3, axis=2)
     if len({(image.shape, image.dtype) for image in found}) != 1:
@@ -348,20 +374,16 @@ def _columns(what: str, labels: Any) -> Mapping[str, ArrayLike]:
     if labels is None:
         return {}
     if hasattr(labels, "items"):
-        columns = dict(labels.items())
+        columns = list(labels.items())
     elif names := getattr(labels, "column_names", None):  # of a Hugging Face dataset
-        columns = {name: labels[name] for name in names}
+        columns = [(name, labels[name]) for name in names]
     else:
         raise InvalidInput(
             f"{what}: expected a dictionary of columns by name, or a table with named columns, received "
             f"{type(labels).__name__} without names. Give them a name, as in labels={{'kind': labels}}."
         )
-    for name in columns:
-        if not isinstance(name, str):
-            raise InvalidInput(
-                f"name of a factor among {what}: expected a text, received {name!r}. Name the columns, such as 'kind'."
-            )
-    return columns
+    _check_names(what, [name for name, _ in columns])
+    return dict(columns)
 
 
 def _column(name: str, values: ArrayLike, count: int) -> tuple[Factor, NDArray[np.int64]]:

@@ -74,10 +74,10 @@ def info(
     from benchmark_data.commands.descriptions import factor_rows, source_kind
 
     dataset = benchmark_data.named_or_folder(name)
-    if splits:
-        _list_splits(dataset)
-        return
     kind = source_kind(dataset)
+    if splits:
+        _list_splits(dataset, f"--images {shlex.quote(name)}" if kind == "own" else f"--dataset {dataset.id}", name)
+        return
     configs = () if kind == "own" else benchmark_data.configs(dataset.name)
     sources = {
         "download": "archive, to be downloaded",
@@ -120,8 +120,8 @@ def _downloads(dataset: Dataset) -> list[str]:
     return texts
 
 
-def _list_splits(dataset: Dataset) -> None:
-    """List the splits of a dataset by published rules, with the digests of their row lists."""
+def _list_splits(dataset: Dataset, option: str, given: str) -> None:
+    """List the splits of a dataset by published rules, with the digests of their row lists, and how one is used."""
     from benchmark_data.variants import splitting
 
     splitting.check_undivided(dataset)
@@ -132,8 +132,8 @@ def _list_splits(dataset: Dataset) -> None:
         rows.append((name, f"{len(found.train):,}", f"{len(found.test):,}", *digests))
     console.table(rows, "split", ">train", ">test", "digest of train", "digest of test")
     say(
-        f"\nTo use one: benchmark_data.load({splitting.joined(dataset.id, 'random')!r}), or "
-        f"offaxis train run --dataset {dataset.id} --split random"
+        f"\nTo use one: benchmark_data.split(benchmark_data.named_or_folder({given!r}), 'random').dataset, or "
+        f"offaxis train run {option} --split random --objective beta_vae"
     )
 
 

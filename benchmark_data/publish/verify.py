@@ -126,12 +126,10 @@ def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], No
     Returns:
         The two hashes.
     """
-    blocks = list(in_blocks(_rows(dataset, full)))
     handle = parallel.handle(dataset)
+    tasks = [(handle, rows) for rows in in_blocks(_rows(dataset, full))]
     digests = []
-    for rows, hashed in zip(
-        blocks, parallel.in_parallel(_block_digest, [(handle, rows) for rows in blocks], None), strict=True
-    ):
+    for (_, rows), hashed in zip(tasks, parallel.in_parallel(_block_digest, tasks, None), strict=True):
         progress(len(rows))
         digests.append(hashed)
     return Digest.of(digests)

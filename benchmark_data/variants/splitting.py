@@ -88,6 +88,7 @@ class Split:
         vars(source)["rows"] = np.concatenate([self.train, self.test])
         trained, every = len(self.train), len(self.train) + len(self.test)
         base = self.base
+        mixed = f"The rule mixes the splits that {base.id} has itself: {', '.join(base.splits)}."
         return dataclasses.replace(
             base,
             config=f"{base.config}.{self.name}" if base.config else self.name,
@@ -95,6 +96,7 @@ class Split:
             source=source,
             splits={"train": range(trained), "test": range(trained, every)},
             description=f"{base.description} Divided by the rule {self.name}: {summary(self.name)}",
+            defects=(*base.defects, mixed) if len(base.splits) > 1 else base.defects,
         )
 
 

@@ -101,6 +101,18 @@ def test_a_strangers_words_cannot_move_a_terminal(command):
     assert all(line.isprintable() for line in (out + err).splitlines())
 
 
+def test_a_whole_table_is_wider_than_the_console(monkeypatch, capsys):
+    """Where it was cut, 0.43 was printed as 0.4, and two names of factors were the same."""
+    monkeypatch.setattr(console, "out", rich.console.Console(width=80))
+    names = ["size_of_the_object_in_the_foreground", "size_of_the_object_in_the_background"]
+    rows = [(name, *["0.43 [0.40, 0.46]"] * 4) for name in names]
+    console.table(rows, "factor", *[f">{letter}" for letter in "abcd"], title="A title", whole=True)
+    title, headings, *lines = capsys.readouterr().out.splitlines()
+    assert (title.strip(), headings.split()) == ("A title", ["factor", *"abcd"])
+    assert [line.split(None, 1)[0] for line in lines] == names
+    assert [line.count("0.43 [0.40, 0.46]") for line in lines] == [4, 4]
+
+
 def test_a_failed_check_is_1(command):
     assert command("differs") == (1, "", "")
 

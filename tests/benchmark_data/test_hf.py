@@ -440,6 +440,23 @@ def test_without_files_shuffled_and_shared(tiny_grid):
     assert [share.tolist() for share in shares] == [expected[0::2].tolist(), expected[1::2].tolist()]
 
 
+def test_without_files_a_process_without_rows_gets_none(tiny_family):
+    dataset = tiny_family.configs["plus_1"]
+    empty = hf.as_dataset(dataset, split="train[:3]", shard=(3, 5))
+    assert (len(empty), list(empty), empty.column_names) == (0, [], list(hf.features(dataset)))
+    assert empty[:]["extra_rotation"].size == 0
+
+
+def test_without_files_workers_that_are_spawned_draw_ones_own_images():
+    """In the format of PyTorch, too, in which the table's feature draws images and no transform of ours."""
+    torch = pytest.importorskip("torch")
+    mine = benchmark_data.from_images("mine", np.random.default_rng(0).integers(0, 256, (6, 4, 4, 3), np.uint8))
+    data = hf.as_dataset(mine, columns=["image", "index"]).with_format("torch")
+    loader = torch.utils.data.DataLoader(data, 4, num_workers=1, multiprocessing_context="spawn")
+    found = np.concatenate([batch["image"].numpy() for batch in loader])
+    assert np.array_equal(found, mine.images(range(6)))
+
+
 def test_without_files_what_is_mapped_stands_beside_what_is_drawn(tiny_grid):
     data = hf.as_dataset(tiny_grid, columns=["image", "index"])
     mapped = data.map(lambda record: {"twice": 2 * int(record["index"])})

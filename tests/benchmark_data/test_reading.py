@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import Factor, FactorSpace, Rendered, from_images, reading
+from benchmark_data import Factor, FactorSpace, Rendered, draws, from_images, reading
 from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
 
 
@@ -83,8 +83,10 @@ def test_processes_share_all_rows(seed):
     assert [len(share) for share in shares] == [4, 4, 3]
     assert sorted(np.concatenate(shares)) == list(range(11))
     assert [len(reading.order(range(11), seed=seed, shard=(i, 3), even=True)) for i in range(3)] == [3, 3, 3]
-    with pytest.raises(InvalidInput, match=r"shard: expected \(number of this process.*received \(3, 3\)"):
-        reading.order(range(11), shard=(3, 3))
+    for shard in ((3, 3), (-1, 3), 2, (0,), (0, 2.0), (0, "2"), "02"):
+        message = rf"shard: expected \(number of this process.*received {re.escape(repr(shard))}"
+        with pytest.raises(InvalidInput, match=message):
+            reading.order(range(11), shard=shard)
 
 
 SPLITS = ["train", "test[1:]", "train[:25%]", "train[3:6]", "train[-2:]", "train[10%:-30%]", "test[1:]+train[:1]"]
@@ -193,10 +195,13 @@ def test_pairs_of_named_factors():
     assert chosen[2].tolist() == [False, True]
 
 
-def test_first_images_are_of_the_chosen_rows():
-    first, second, _ = reading.Pairs("xysquares", split="train[:10]", fields="index", length=200)[:]
-    assert set(first) == set(range(10))
-    assert second.max() > 10
+def test_both_images_are_of_the_chosen_rows():
+    """The first 64 rows of XYSquares are a grid of two factors."""
+    first, second, changed = reading.Pairs("xysquares", split="train[:64]", fields="index", length=1000)[:]
+    assert set(first) == set(second) == set(range(64))
+    assert changed.sum(axis=0).tolist()[:4] == [0] * 4
+    mixed = reading.Pairs("xysquares", rows=draws.permutation(0, 8**6), fields="index", length=200)
+    assert len(np.unique(mixed[:][1])) > 150
 
 
 def test_pairs_that_cannot_be(tiny_family, tiny_grid):
@@ -221,6 +226,12 @@ def test_partners_are_not_drawn_from_what_is_held_out():
     for rows, received in ((range(5), "FactorTable"), ([0, 2, 4], "rows that do not follow one another")):
         with pytest.raises(InvalidInput, match=f"pairs of mine: expected a dataset .* part .* received {received}"):
             reading.Pairs(whole, rows=rows)
+    received = "rows that do not follow one another"
+    for rule in ("holdout", "correlated.posx-posy-0.1"):  # the latter draws rows with replacement
+        with pytest.raises(InvalidInput, match=f"pairs of dsprites: expected a dataset .* part .* received {received}"):
+            reading.Pairs("dsprites", rows=benchmark_data.split("dsprites", rule).train)
+    with pytest.raises(InvalidInput, match=r"pairs of xysquares/spacing_8: expected a dataset .* received FactorTable"):
+        reading.Pairs("xysquares", split="train[:10]")
 
 
 def test_partners_are_drawn_within_a_part_that_is_a_grid():

@@ -45,6 +45,21 @@ def test_numpy(capsys):
     assert f"73728 to test on> {benchmark_data.split('dsprites').digests['test'][:16]}" in out
 
 
+def test_images_of_dsprites_that_are_tested_and_trained_on():
+    """Those of orientations 0 and 39; no other rows of dSprites have equal images."""
+    dsprites = benchmark_data.load("dsprites")
+    found = dict.fromkeys(("holdout", "composition", "random", "extrapolation", "interpolation"), 0)
+    for rule in found:
+        split = benchmark_data.split(dsprites, rule)
+        twins = dsprites.labels(split.test)
+        twins = twins[np.isin(twins[:, 2], (0, 39))]
+        twins[:, 2] = 39 - twins[:, 2]
+        found[rule] = int(np.isin(dsprites.space.index(twins), split.train).sum())
+    assert found.pop("interpolation") == 0
+    shown = dict(re.findall(r"([\d,]+) under\s`(\w+)`", PAGE))
+    assert {rule: f"{count:,}" for rule, count in found.items()} == {rule: count for count, rule in shown.items()}
+
+
 def test_every_line_of_the_first_recipe_is_one_line():
     """A title is what the reader takes it for: each thing takes one line, an image pair two."""
     lines = [line for line in SECTIONS[NUMPY[0]][0].splitlines() if line and "import" not in line]

@@ -124,6 +124,15 @@ def test_processes_get_equally_many_whole_batches(provider, tiny_grid):
         provider.Batches(10, 0)
 
 
+@pytest.mark.parametrize("option", ["shuffle", "sampler", "batch_sampler"])
+def test_a_loader_draws_its_own_batches(option, torch, provider):
+    data = provider.Images("xysquares", rows=range(12), fields="index")
+    value = {"shuffle": True, "sampler": torch.utils.data.SequentialSampler(data), "batch_sampler": [[1], [2]]}[option]
+    with pytest.raises(InvalidInput, match=r"loader: expected neither .* shuffle_seed=0; .*DataLoader\(.*=collate\)"):
+        provider.loader(data, 4, **{option: value})
+    assert len(list(provider.loader(data, 4, shuffle=False, sampler=None))) == 3
+
+
 def test_pairs(torch, provider):
     options = {"changed": 2, "seed": 9, "fields": ("image", "label"), "length": 100}
     data, plain = provider.Pairs("xysquares", **options), reading.Pairs("xysquares", **options)

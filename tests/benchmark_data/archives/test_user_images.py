@@ -146,6 +146,11 @@ def test_a_table_with_named_columns_labels_images():
         ),
         (np.arange(5), r"received ndarray without names"),
         ({0: range(5)}, r"name of a factor among labels of mine: expected a text, received 0\. Name the columns"),
+        ({"": range(5)}, r"name of a factor among labels of mine: expected a text, received ''\. Name the columns"),
+        (
+            pd.DataFrame([[1, 2]] * 5, columns=["x", "x"]),
+            r"labels of mine: expected columns of different names, received 'x' twice\. Rename one",
+        ),
         (pd.DataFrame(np.zeros((5, 2))), r"expected a text, received 0\."),
     ],
 )
@@ -177,6 +182,10 @@ def test_labels_become_factors():
         ("mine", PIXELS[0, 0], r"images of mine: expected uint8 .*, received uint8 of shape \(12, 3\)"),
         ("mine", PIXELS[:0], r"with n at least 1, received uint8 of shape \(0, 8, 12, 3\)"),
         ("mine", PIXELS[0], r"received uint8 of shape \(8, 12, 3\). It looks like one image: pass images\[None\]"),
+        ("mine", PIXELS[0, ..., :1], r"received uint8 of shape \(8, 12, 1\). It looks like one image: pass images\[N"),
+        ("mine", PIXELS[..., :2], r"images of mine: expected 1, 3 or 4 channels, received 2\. Choose: images\[..., :3"),
+        ("mine", [(PIXELS[0], 3)], r"expected uint8 arrays, received tuple: .* Give the images alone: \(x for x, _ in"),
+        ("mine", [(PICTURE, 3)], r"expected uint8 arrays, received tuple: .* Give the images alone: \(x for x, _ in"),
         ("mine", None, "images of mine: expected an array .*, received None"),
         (PIXELS, "mine", "name of a dataset: expected lower-case letters, .*, received ndarray"),
         ("mine", [], "images of mine: expected one or more images of one size, received none."),
@@ -266,6 +275,10 @@ def test_folders_that_will_not_do(folder):
         "file_name\n0.png\n": r"one or more factors, and a row for each picture, received 1 columns and 1 rows",
         "file_name,x\n": r"received 2 columns and 0 rows",
         "file_name,x\n0.png,1\n1.png,\n": r"column 'x' of .*labels\.csv: expected a value in every row, .* in line 3",
+        "file_name,x\n0.png,1\n1.png,NA\n": r"column 'x' of .*: expected a value in every row, received none in line 3",
+        "file_name,x\n0.png, nan\n1.png,0.5\n": r"column 'x' of .*: expected a value in every row, .* in line 2",
+        ",file_name,x\n0,0.png,1\n": r"factor among .*labels\.csv: expected a text, received ''\. .* with index=False",
+        "0.png,1,1\n1.png,2,2\n": r"labels\.csv: expected a header, received '0\.png', a picture\. Name the columns",
     }.items():
         labels.write_text(text, "utf-8")
         with pytest.raises(InvalidInput, match=problem):
@@ -284,6 +297,25 @@ def test_folders_that_will_not_do(folder):
         from_folder(folder)
     with pytest.raises(InvalidInput, match="no published dataset's name"):
         from_folder(folder, "dsprites")
+
+
+def test_blanks_behind_commas_and_texts_that_look_like_no_value(folder):
+    (folder / "labels.csv").write_text("file_name, x, y, z\n0.png, 1, NA, None\n1.png, 2, cat, None\n", "utf-8")
+    with pytest.warns(OffaxisWarning, match="2 of the pictures"):
+        data = from_folder(folder)
+    assert data.space.names == ("x", "y", "z")
+    assert [factor.labels for factor in data.space.factors] == [("1", "2"), ("NA", "cat"), ("None",)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_tensors_that_are_no_arrays_are_refused(dtype):
+    torch = pytest.importorskip("torch")
+    tensors = torch.zeros((2, 8, 12, 3), dtype=getattr(torch, dtype), requires_grad=True)
+    for images in (tensors, list(tensors), [(tensors[0], 3)], tensors.detach().bfloat16()):
+        with pytest.raises(
+            InvalidInput, match=r"mine: expected uint8 arrays, .*Give the images.* cast .* torch\.uint8"
+        ):
+            from_images("mine", images)
 
 
 def test_a_name_or_a_folder(folder):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -57,7 +58,26 @@ def test_splits_are_listed_by_names_that_can_be_typed(command):
         rf"^composition +{len(found.train):,} +{len(found.test):,} +{found.digests['train'][:8]}", shown, re.M
     )
     assert all(re.search(rf"^{re.escape(name)} ", shown, re.M) for name in benchmark_data.split_names("xyobject"))
-    assert "offaxis train run --dataset xyobject/plain --split random" in shown
+    assert "offaxis train run --dataset xyobject/plain --split random --objective beta_vae" in shown
+
+
+@pytest.mark.parametrize("name", ["xyobject/plain", "My pictures"])
+def test_what_is_said_of_splits_can_be_typed(name, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "My pictures").mkdir()
+    for level in range(20):
+        Image.new("L", (4, 4), level).save(f"My pictures/{level}.png")
+    _, shown, _ = command("info", name, "--splits")
+    python, line = re.search(r"^To use one: (.*), or offaxis (.*)$", shown, re.M).groups()
+    divided = eval(python, {"benchmark_data": benchmark_data})
+    trained = []
+    monkeypatch.setattr("baselines.commands.train._train", lambda *arguments: trained.append(arguments))
+    monkeypatch.setattr("sys.argv", ["offaxis", *shlex.split(line)])
+    with pytest.raises(SystemExit, match="0"):
+        program.main()
+    [(config, _, _, own, _)] = trained
+    assert (config.dataset, config.split) == (divided.id, "train")
+    assert (own is None) == (name == "xyobject/plain")
 
 
 def test_info(command):

@@ -162,7 +162,7 @@ def test_a_full_grid_in_any_order_has_traversals():
     grid = FactorSpace(Factor("shape", range(3)), Factor("level", range(4)))
     order = np.random.default_rng(0).permutation(12)
     labels = grid.labels(order)
-    pixels = (3 * labels[:, 0] + 10 * labels[:, 1]).astype(np.uint8).reshape(-1, 1, 1)
+    pixels = (3 * labels[:, 0] + 10 * labels[:, 1]).astype(np.uint8).reshape(-1, 1, 1, 1)
     names = {"shape": labels[:, 0], "level": labels[:, 1]}
     mine = benchmark_data.from_images("mine", pixels, names)
     assert list(distances.pair_distances(mine, pairs=10)) == ["shape", "level", RANDOM_PAIR]

@@ -52,6 +52,19 @@ def test_a_divided_dataset_has_the_pixels_and_labels_of_its_base(divided):
     assert "Divided by the rule recombination.to_range: some combinations of values are left out" in divided.description
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("smallnorb/stereo.holdout", ["The rule mixes the splits that smallnorb/stereo has itself: train, test."]),
+        ("celeba/native.random", ["The rule mixes the splits that celeba/native has itself: train, validation, test."]),
+        ("xyobject/holdout", []),
+    ],
+)
+def test_a_rule_that_mixes_the_official_splits_says_so(name, said):
+    divided = benchmark_data.load(name)
+    assert list(divided.defects[len(divided.source.base.defects) :]) == said
+
+
 def test_names_of_divided_datasets():
     assert benchmark_data.load("xysquares/composition").id == "xysquares/spacing_8.composition"
     assert benchmark_data.load("dsprites/random.seed_2").id == "dsprites/random.seed_2"
