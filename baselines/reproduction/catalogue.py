@@ -25,7 +25,7 @@ def entries() -> dict[str, Entry]:
 
     Example:
         >>> list(entries())[:3]
-        ['2205.08399/fig1', '2205.08399/fig3', '2205.08399/fig4']
+        ['2205.08399/fig1', '2205.08399/fig3', '2205.08399/fig3_crossed']
         >>> entries()["2205.08399/fig1"].desk.runs
         ()
     """

@@ -23,10 +23,7 @@ MAIN = (
 )
 """The sentences of the main table: id of an entry, and whether it is the one with the added control."""
 
-NAMES = {
-    **{"xysquares": "XYSquares", "dsprites": "dSprites", "plane": "points"},
-    **{"xyobject": "xyobject", "room3d": "room3d", "solids": "solids"},
-}
+NAMES = {"xysquares": "XYSquares", "dsprites": "dSprites", "plane": "points"}
 """Family of datasets -> its name in a table."""
 
 PAPERS = {
@@ -132,9 +129,9 @@ def main_results(folder: Path) -> list[str]:
     return [
         *lines,
         "",
-        f"Verdicts are unadjusted. Significant after Holm's correction over all {tests} tests in "
-        f"[reproduction](docs/reproduction.md): {sum(above) or 'none'} of the {len(above)} p-values above, and "
-        f"{len(kept) - sum(above)} others.",
+        f"Verdicts use unadjusted p-values. After Holm's correction over all {tests} tests in "
+        f"[reproduction](docs/reproduction.md), {sum(above) or 'none'} of the {len(above)} above (in bold) and "
+        f"{len(kept) - sum(above)} others stay significant.",
     ]
 
 
@@ -180,7 +177,7 @@ def _row(*cells: str) -> str:
 def _claim(entry: Entry, claim: str, *, control: bool = False) -> str:
     marked = (("our control", control), ("added", entry.added), ("post hoc", entry.post_hoc))
     marks = [word for word, said in marked if said]
-    return claim + (f" ({', '.join(marks)})" if marks else "")
+    return f"{claim.removesuffix('.')} ({', '.join(marks)})." if marks else claim
 
 
 def _cells(

@@ -49,6 +49,9 @@ CONV: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("room3d", "beta_vae", {"beta": 8}),
     *((dataset, "classifier", {}) for dataset in ("dsprites", "room3d", "solids")),
     ("xyobject/plain", "beta_vae", {"beta": 1}),  # faces' stand-in
+    *((dataset, "beta_tc_vae", {"beta": 2}) for dataset in ("dsprites", "solids")),
+    *((dataset, "dip_vae_ii", {"lambda_od": 5, "lambda_d": 5}) for dataset in ("room3d", "solids")),
+    *((dataset, "annealed_vae", ANNEALED) for dataset in ("dsprites", "room3d")),
 )
 """Dataset, objective and strength of the convolutional models with 10 latents."""
 

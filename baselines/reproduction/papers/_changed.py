@@ -1,4 +1,4 @@
-"""MIG on original, squeezed and changed data: the tables and figure 5 of Zietlow et al. (2021)."""
+"""MIG on original, contrast-matched and changed data: the tables and figure 5 of Zietlow et al. (2021)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def regularised(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
 
 
 def draw_scores(found: Found, path: Path) -> None:
-    """Draw the MIG of the table, bars for original, squeezed and perturbed or noisy data, under these names."""
+    """Draw the MIG of the table, bars for original, contrast-matched and perturbed or noisy data."""
     scales = ["" if scale == 1 else f", β × {scale:g}" for scale in found.table["scale"]]
     names = found.table["objective"].map(_scores.shown)
     table = found.table.assign(model=found.table["base"] + " " + names + scales, variant=_forms(found.table))
@@ -74,9 +74,10 @@ def draw_scores(found: Found, path: Path) -> None:
 
 
 def _forms(table: pd.DataFrame) -> list[str]:
-    """Return what is done to each row's dataset, as pictures name it: original, squeezed, perturbed or noisy."""
+    """Return what is done to each row's dataset, as pages name it: original, contrast-matched, perturbed or noisy."""
+    names = {ORIGINAL: ORIGINAL, CONTROL: "contrast-matched"}
     return [
-        str(dataset).partition("/")[0].removeprefix(f"{base}_") if variant == CHANGED else str(variant)
+        names.get(variant) or str(dataset).partition("/")[0].removeprefix(f"{base}_")
         for dataset, base, variant in table[["dataset", "base", "variant"]].to_numpy()
     ]
 
@@ -141,7 +142,7 @@ def judge_falls(table: pd.DataFrame) -> Verdict:
 
 
 def judge_falls_from_control(table: pd.DataFrame) -> Verdict:
-    """Judge the same from squeezed data, which have as little contrast as changed ones."""
+    """Judge the same from contrast-matched data, which have as little contrast as changed ones."""
     return _judge_falls(table, CONTROL)
 
 
@@ -156,7 +157,7 @@ def _no_fall(found: Iterable[tuple[pd.DataFrame, pd.DataFrame]]) -> verdicts.Com
 
 
 def _by_seed(table: pd.DataFrame) -> tuple[dict[str, NDArray[np.float64]], float]:
-    """Return what each seed has on squeezed and on changed data, mean over objectives, and the floor of the first.
+    """Return what each seed has on contrast-matched and changed data, mean over objectives, and the floor of the first.
 
     Runs of one seed begin with the same weights, and these two objectives take the same pairs of rows, on all forms. So
     scores of one seed belong together, and a seed counts once.
@@ -168,14 +169,14 @@ def _by_seed(table: pd.DataFrame) -> tuple[dict[str, NDArray[np.float64]], float
 
 
 def judge_pattern(table: pd.DataFrame) -> Verdict:
-    """Judge that MIG is lower on changed data than on squeezed data, seed by seed."""
+    """Judge that MIG is lower on changed data than on contrast-matched data, seed by seed."""
     mean, floor = _by_seed(table)
     found = verdicts.compare([mean[CONTROL]], [mean[CHANGED]], paired=True, floors=[floor])
     return judged("MIG", [found], _fall(found) | _numbers(_groups(table)), GATE)
 
 
 def judge_noise(table: pd.DataFrame) -> Verdict:
-    """Judge that MIG on changed data is less than `SAME` below that on squeezed data, seed by seed."""
+    """Judge that MIG on changed data is less than `SAME` below that on contrast-matched data, seed by seed."""
     mean, floor = _by_seed(table)
     before, bound = mean[CONTROL] - SAME, floor - SAME
     found = verdicts.compare([before], [mean[CHANGED]], paired=True, floors=[bound]).turned()
@@ -185,7 +186,7 @@ def judge_noise(table: pd.DataFrame) -> Verdict:
 
 def _fall(found: verdicts.Comparison) -> dict[str, float]:
     """Return by how much MIG falls, with its interval where there are seeds enough for one."""
-    numbers = {"fall from squeezed": found.difference}
+    numbers = {"fall from contrast-matched": found.difference}
     if found.seeds >= intervals.SEEDS:
         numbers |= {"its lower end, 95%": found.low, "its upper end, 95%": found.high}
     return numbers
@@ -210,7 +211,7 @@ def judge_stays(table: pd.DataFrame) -> Verdict:
 
 
 def judge_stays_from_control(table: pd.DataFrame) -> Verdict:
-    """Judge the same from squeezed data, which have as little contrast as noisy ones."""
+    """Judge the same from contrast-matched data, which have as little contrast as noisy ones."""
     return _judge_stays(table, CONTROL)
 
 

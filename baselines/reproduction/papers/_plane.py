@@ -185,8 +185,8 @@ def _numbers(angles: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
 def judge_linear(table: pd.DataFrame) -> Verdict:
     """Judge that the latents of the linear VAE lie on the principal axes, nearer than on those of the clusters."""
     angles = _means(table)
-    bound = np.full_like(angles["linear"], BETWEEN)
-    return judged("degrees", [verdicts.compare([bound], [angles["linear"]], paired=True)], _numbers(angles))
+    part = verdicts.compare([np.full_like(angles["linear"], BETWEEN)], [angles["linear"]], paired=True)
+    return judged("degrees from the bound", [part], _numbers(angles))
 
 
 def judge_local(table: pd.DataFrame) -> Verdict:
@@ -197,4 +197,4 @@ def judge_local(table: pd.DataFrame) -> Verdict:
         verdicts.compare([angles["fc"]], [bound], paired=True),
         verdicts.compare([bound], [angles["linear"]], paired=True),
     ]
-    return judged("degrees", parts, _numbers(angles))
+    return judged("degrees from the bound", parts, _numbers(angles))

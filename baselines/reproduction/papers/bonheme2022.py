@@ -128,6 +128,13 @@ FIRST_LAST = [
     *over_time("dsprites, DIP-VAE II", SPRITES, "dip_vae_ii", 5, TIMES[SPRITES][:1]),
     *over_time("smallnorb, AnnealedVAE", NORB, "annealed_vae", 5, TIMES[NORB][:1]),
 ]
+CROSSED = [
+    panel
+    for dataset, times in TIMES.items()
+    for objective, strength in {"beta_tc_vae": 2, "dip_vae_ii": 5, "annealed_vae": 5}.items()
+    for panel in over_time(f"{dataset.partition('/')[0]}, {objective}", dataset, objective, strength, times[:1])
+]
+"""Every objective of `FIRST_LAST` on every dataset."""
 REGULARISED = [strengths("beta_vae", 1, 8), strengths("dip_vae_ii", 1, 20)]
 REGULARISED_FC = [strengths("beta_vae", 1, high, architecture="fc") for high in (8, 16)]
 ACROSS = objectives("dip_vae_ii")
@@ -198,6 +205,7 @@ GENERIC = f"Encoder layers are similar across objectives (CKA at least {_heatmap
 _SAMPLES = Plan(settings={"repeats": 5})
 _SMALL_SAMPLES = Plan(settings={"repeats": 3, "sizes": (50, 100, 200, 500, 1_000, 2_000, 5_000)})
 _INPUT = "hardly any variance over seeds, and the same at β = 1 and 8"
+_AGAINST_INPUT: dict[str, Any] = {"compute": _layers.against_input, "draw": of_table(layers_against_input.draw)}
 _INPUT_CLAIM = f"CKA of each encoder layer with the input differs by less than {SAME} between β = 1 and 8."
 _AT = "high in the encoder, lower in the decoder"
 
@@ -212,13 +220,15 @@ ENTRIES = (
         draw=of_table(sample_size.draw),
         judge=_layers.judge_samples,
     ),
+    heatmap_entry(f"{PAPER}/fig3", _AT, FIRST, FIRST_LAST, _heatmaps.ahead, control=FIRST_CONTROL),
     heatmap_entry(
-        f"{PAPER}/fig3",
+        f"{PAPER}/fig3_crossed",
         _AT,
-        FIRST,
-        FIRST_LAST,
+        f"Three objectives on each dataset: {FIRST[0].lower()}{FIRST[1:]}",
+        CROSSED,
         _heatmaps.ahead,
         control=FIRST_CONTROL,
+        added=True,
     ),
     heatmap_entry(
         f"{PAPER}/fig4",
@@ -257,8 +267,7 @@ ENTRIES = (
         paper=_INPUT,
         claim=_INPUT_CLAIM,
         **_by_strength(CARS, (1, 8), similarities=("CKA",)),
-        compute=_layers.against_input,
-        draw=of_table(layers_against_input.draw),
+        **_AGAINST_INPUT,
         judge=_layers.judge_against_input,
     ),
     heatmap_entry(
@@ -303,8 +312,7 @@ ENTRIES = (
         paper=_INPUT,
         claim=_INPUT_CLAIM.replace("CKA", "The Procrustes similarity"),
         **_by_strength(CARS, (1, 8), similarities=("CKA", "Procrustes")),
-        compute=_layers.against_input,
-        draw=of_table(layers_against_input.draw),
+        **_AGAINST_INPUT,
         judge=_layers.judge_against_input_procrustes,
     ),
     in_time(

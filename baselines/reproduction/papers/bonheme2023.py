@@ -285,7 +285,14 @@ FIRST_PAPER = {1: 1, 2: 3, 4: 7, 10: 9, 11: 10, 12: 11, 13: 12, 15: 14, 16: 16, 
 """Figures -> those of the authors' first paper that they show again."""
 
 COLLAPSED = "Samples of a strongly regularised model are less similar to a weakly regularised encoder than vice versa."
-_MORE = "Each further decoder layer that is retrained lowers the loss; retraining the heads changes it less."
+_RETRAINED: dict[str, Any] = {
+    "paper": "the more layers, the better; the heads make no difference",
+    "claim": "Each further decoder layer that is retrained lowers the loss; retraining the heads changes it less.",
+    "compute": retrained,
+    "draw": _images.draw,
+    "judge": judge_retrained,
+}
+_LABELS: dict[str, Any] = {"compute": _accuracy.accuracies, "draw": of_table(transfer_accuracy.draw)}
 
 ENTRIES = (
     heatmap_entry(
@@ -302,15 +309,7 @@ ENTRIES = (
         DOMAINS,
         judge_generic,
     ),
-    Entry(
-        id=f"{PAPER}/fig6",
-        paper="the more layers, the better; the heads make no difference",
-        claim=_MORE,
-        **_decoders("inside"),
-        compute=retrained,
-        draw=_images.draw,
-        judge=judge_retrained,
-    ),
+    Entry(id=f"{PAPER}/fig6", **_decoders("inside"), **_RETRAINED),
     Entry(
         id=f"{PAPER}/fig7",
         paper="light cars become light faces",
@@ -329,15 +328,7 @@ ENTRIES = (
         draw=_images.draw,
         judge=judge_places,
     ),
-    Entry(
-        id=f"{PAPER}/fig9",
-        paper="the more layers, the better; the heads make no difference",
-        claim=_MORE,
-        **_decoders("outside"),
-        compute=retrained,
-        draw=_images.draw,
-        judge=judge_retrained,
-    ),
+    Entry(id=f"{PAPER}/fig9", **_decoders("outside"), **_RETRAINED),
     *(
         dataclasses.replace(entry, id=f"{PAPER}/fig{number}", same_as=entry.id)
         for number, entry in ((number, bonheme2022.entry(f"fig{before}")) for number, before in FIRST_PAPER.items())
@@ -364,8 +355,7 @@ ENTRIES = (
         paper="Cars3D and CelebA: elevation 0.69 and 0.50, azimuth 0.73 and 0.60, object type 0.35 and 0.16",
         claim="Every label of Cars3D is predicted better from its own encoder than from the other.",
         **_tables({CARS: FACES}),
-        compute=_accuracy.accuracies,
-        draw=of_table(transfer_accuracy.draw),
+        **_LABELS,
         judge=_accuracy.judge_every_label,
     ),
     Entry(
@@ -374,8 +364,7 @@ ENTRIES = (
         "0.46, y 0.31 and 0.45",
         claim="With the other encoder shape loses most accuracy on dSprites, and both positions gain.",
         **_tables({SPRITES: SOLIDS}),
-        compute=_accuracy.accuracies,
-        draw=of_table(transfer_accuracy.draw),
+        **_LABELS,
         judge=_accuracy.judge_positions,
     ),
     Entry(
@@ -384,8 +373,7 @@ ENTRIES = (
         "as Male from 0.75 to 0.67",
         claim=f"Every label of CelebA loses less than {NEAR} accuracy with the encoder of Cars3D.",
         **_tables({FACES: CARS}, labels=ATTRIBUTES),
-        compute=_accuracy.accuracies,
-        draw=of_table(transfer_accuracy.draw),
+        **_LABELS,
         judge=_accuracy.judge_nearly_every_label,
     ),
 )

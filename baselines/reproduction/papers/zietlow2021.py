@@ -276,6 +276,7 @@ _KEEPS = (
 )
 
 _PLANE: dict[str, Any] = dict.fromkeys(("desk", "study"), _plane.plan(_tiers.SEEDS, steps=20_000))
+_PLANE |= {"compute": _plane.compute, "draw": _plane.draw}
 
 _SCORED: dict[str, Any] = {"compute": _changed.scored, "draw": _changed.draw_scores}
 _ADDED: dict[str, Any] = {**_SCORED, "added": True}
@@ -326,8 +327,6 @@ _ENTRIES = (
         paper="the non-linear VAE takes the axes of the small structure",
         claim="A non-linear VAE follows the axes of the small structure, a linear VAE the principal axes.",
         **_PLANE,
-        compute=_plane.compute,
-        draw=_plane.draw,
         judge=_plane.judge_local,
     ),
     Entry(
@@ -335,8 +334,6 @@ _ENTRIES = (
         paper="the linear VAE takes the principal axes",
         claim="The latents of a linear VAE are nearer to the principal axes than to those of the small structure.",
         **_PLANE,
-        compute=_plane.compute,
-        draw=_plane.draw,
         judge=_plane.judge_linear,
     ),
     Entry(

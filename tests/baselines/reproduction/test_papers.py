@@ -377,7 +377,7 @@ def test_all_figures_and_tables_are_listed():
     wanted = {
         "2205.08399": [
             *(f"fig{n}" for n in (1, *range(3, 8), *range(9, 21))),
-            *("fig4_smaller", "fig4_between", "fig7_between", "fig7_datasets"),
+            *("fig3_crossed", "fig4_smaller", "fig4_between", "fig7_between", "fig7_datasets"),
         ],
         "2304.10767": [*(f"fig{n}" for n in range(1, 21)), *(f"table{n}" for n in range(1, 5))],
         "2202.13341": [*(f"fig{n}" for n in range(2, 12)), "fig3_importance", "fig3_first"],
@@ -647,7 +647,7 @@ def test_runs_of_one_seed_count_once():
     )
     assert 0 < one.p < 1
     assert two.p == pytest.approx(one.p)
-    assert two.numbers["fall from squeezed"] == pytest.approx(one.numbers["fall from squeezed"])
+    assert two.numbers["fall from contrast-matched"] == pytest.approx(one.numbers["fall from contrast-matched"])
     unpaired = _changed.judge_falls_from_control(table[table["variant"] != "original"].assign(mig=table["mig"] + noise))
     assert unpaired.p > one.p, "what is the seed's, on either side, is taken off"
 

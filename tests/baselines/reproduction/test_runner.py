@@ -382,7 +382,8 @@ def test_the_page_is_made_of_the_folders(tmp_path):
     *_, shown, _, corrected = pages.main_results(tmp_path)
     assert shown.endswith("| **replicated** |")
     assert corrected.endswith(
-        "all 2 tests in [reproduction](docs/reproduction.md): 1 of the 1 p-values above, and 1 others."
+        "over all 2 tests in [reproduction](docs/reproduction.md), 1 of the 1 above (in bold) and 1 others stay "
+        "significant."
     )
 
 
@@ -398,7 +399,7 @@ def test_a_control_has_a_row_and_a_verdict_of_its_own(tmp_path):
     rows = rows_of(pages.report(tmp_path), "fig1")
     assert [(row[0], row[-1]) for row in rows] == [
         ("C.", "**replicated**"),
-        ("With a control. (our control)", "no significant difference"),
+        ("With a control (our control).", "no significant difference"),
     ]
     counted = "\n".join(pages.counts(tmp_path))
     assert "| of the papers | 1 | 1 | 1 replicated |" in counted
