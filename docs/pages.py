@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import benchmark_data
 from baselines import demo
-from baselines.reproduction import pages
+from baselines.reproduction import pages, records
 from baselines.sweeps import beyond_pixels, beyond_pixels_conv, desk
 from benchmark_data import discovery
 from benchmark_data.archives.archive import Archive
@@ -38,6 +38,8 @@ PRECISION = RESULTS / "precision" / "bfloat16"
 LEAST_SEEDS = 5
 LEAST_DATASETS = 5
 """With fewer, the interval of a correlation leaves nearly everything open."""
+MANY_DIGITS = 30
+"""From here on an effect is written without decimals."""
 MANY = 4
 """Configs from which on a table names the first and the last."""
 CONTROLS = ("noisy", "squeezed")
@@ -159,7 +161,7 @@ def table_of_the_demo() -> list[str]:
         "pca": "MIG of PCA",
         "random_encoder": "MIG of an untrained encoder (one seed)",
     }
-    explained = "pixel variance that the β-TCVAE explains"
+    explained = "pixel variance explained by the β-TCVAE"
     return [
         row("lowest to highest seed", "squares overlap (`spacing_1`)", "equal change at every move (`spacing_8`)"),
         row(*["---"] * 3),
@@ -189,11 +191,11 @@ def text_on_longer_training() -> list[str]:
         for at in ("8", "1")
     ]
     return [
-        f"**Is the model undertrained?** After {int(longer[0]['steps']):,} steps, five times the board's, MIG stays "
-        "low at spacing 8: β-TCVAE, DIP-VAE-I and Ada-GVAE have at most "
-        f"{highest:.3f} (one seed each, [record](benchmarks/longer.csv)). Our β-VAE with the loss and nearly the "
-        f"network of Michlo et al. (5% of their images, one seed, {len(paper['8'])} values of β, lower ones at spacing "
-        f"8) has a MIG of {' and '.join(scores)} "
+        f"**Is the model undertrained?** After {int(longer[0]['steps']):,} steps (five times the board's 3,000), MIG "
+        "stays low at spacing 8: β-TCVAE, DIP-VAE-I and Ada-GVAE reach at most "
+        f"{highest:.3f} (one seed each, [record](benchmarks/longer.csv)). Our β-VAE with Michlo et al.'s loss and "
+        f"nearly their network (5% of their images, one seed, {len(paper['8'])} values of β per spacing, smaller at 8) "
+        f"has a MIG of {' and '.join(scores)} "
         "([pilot](benchmarks/michlo2023_pilot.csv)).",
     ]
 
@@ -265,6 +267,34 @@ def cell_of(one: ranking.Row | None, usual: int) -> str:
     found = one.cells["mig"]
     interval = f" ({found.low:.2f}–{found.high:.2f})" if found.low is not None else ""
     return f"{found.mean:.2f}{interval}" + ("" if one.seeds in (1, usual) else f", n={one.seeds}")
+
+
+def table_of_tests(paper: str, rows: Sequence[str]) -> list[str]:
+    """Write effect, p-value and verdict of some tests of reproduction.md.
+
+    Args:
+        paper: its number on arXiv.
+        rows: such as ``"fig3"``, ``"fig3, control"`` or, of another paper, ``"2304.10767/fig3"``.
+    """
+    held = {id_: found for id_ in pages.shown() if (found := records.read(DOCS / "reproduction" / id_))}
+    kept = pages.significant(held.values())
+    lines = [row("test", "effect (95% CI)", "p", "verdict"), row("---", "---:", "---:", "---")]
+    for name in rows:
+        what, _, control = name.partition(", ")
+        id_ = what if "/" in what else f"{paper}/{what}"
+        (one,) = (each for each in held[id_]["judged"] if each["control"] is bool(control))
+        mean, low, high = (f"{each:+,.0f}" if abs(each) > MANY_DIGITS else f"{each:+.2g}" for each in one["effect"])
+        measure = one["measure"].replace(" from the bound", "†")
+        seeds = held[id_]["budget"]["seeds"]
+        lines.append(
+            row(
+                f"`{what}`" + ", control" * one["control"] + f", n = {seeds}" * (seeds != LEAST_SEEDS),
+                f"{mean} {measure} ({low} to {high})",
+                records.p_value(one["p"]).removeprefix("p ").removeprefix("= "),
+                f"**{one['verdict']}**" if (id_, one["claim"]) in kept else one["verdict"],
+            )
+        )
+    return lines
 
 
 def table_of_precision() -> list[str]:
@@ -407,26 +437,26 @@ def table_of_convolutions() -> list[str]:
     """Judge the claims of `baselines.sweeps.beyond_pixels_conv`: views above two controls at spacing 8."""
     found, task = pixel_loss_record("conv_small"), beyond_pixels_conv.TASK
     compared = {
-        f"{PIXEL_LOSS_METHODS[method]}; {PIXEL_LOSS_METHODS[other]}": verdicts.compare(
+        f"{PIXEL_LOSS_METHODS[method]} vs {PIXEL_LOSS_METHODS[other]}": verdicts.compare(
             [found[task, method, "r_squared"]], [found[task, other, "r_squared"]]
         )
         for other in ("random_encoder", "beta_tc_vae")
         for method in beyond_pixels_conv.VIEWS
     }
-    return _answers(compared, "R² of the first higher?", "difference (95%)", "no, lower")
+    return _answers(compared, "Is the first R² higher?", "difference (95%)", "no, lower")
 
 
 def table_of_contrast() -> list[str]:
     """Judge what InfoNCE on pairs loses by reduced contrast, and by a pattern on top of it."""
     found, (original, matched, _, perturbed) = pixel_loss_record(), DSPRITES_FORMS
     compared = {
-        f"{title}: {DSPRITES_FORMS[after]}; {DSPRITES_FORMS[before]}": verdicts.compare(
+        f"{title}: {DSPRITES_FORMS[after]} vs {DSPRITES_FORMS[before]}": verdicts.compare(
             [found[before, "infonce_pairs", score]], [found[after, "infonce_pairs", score]]
         )
         for score, title in (("mig", "MIG"), ("r_squared", "R²"))
         for before, after in ((original, matched), (matched, perturbed))
     }
-    return _answers(compared, "InfoNCE on pairs: lower on the first?", "decrease (95%)", "no, higher")
+    return _answers(compared, "InfoNCE on pairs: is the first lower?", "decrease (95%)", "no, higher")
 
 
 def _answers(compared: Mapping[str, verdicts.Comparison], question: str, difference: str, opposed: str) -> list[str]:
@@ -555,12 +585,31 @@ MEANS = {
 """Part of findings.md -> its columns, and the dataset whose explained variance is shown."""
 
 
+TESTS = {
+    "michlo": ("2202.13341", ("fig9", "fig11", "fig10", "fig3_importance")),
+    "zietlow": (
+        "2102.06822",
+        (
+            *("table1", "table2", "table1_pairs", "table2_pairs", "table1_longer"),
+            *("table1_rooms", "table2_rooms", "fig1_linear", "fig1"),
+        ),
+    ),
+    "layers": (
+        "2205.08399",
+        ("fig3", "fig3_crossed", "fig4", "2304.10767/fig3", "fig7", "fig14", "fig16"),
+    ),
+    "transfer": ("2304.10767", ("fig5", "table1", "fig8", "fig7", "fig6")),
+}
+"""Part of findings.md -> a paper and its rows."""
+
+
 PAGES = {
     "audit.md": {"giveaways": table_of_giveaways},
     "findings.md": {
         part: functools.partial(table_of_means, columns, explained=explained)
         for part, (columns, explained) in MEANS.items()
-    },
+    }
+    | {part: functools.partial(table_of_tests, *rows) for part, rows in TESTS.items()},
     "leaderboard.md": {"desk": ranked_tables},
     "datasets.md": {"datasets": table_of_datasets, "files": table_of_files},
     "metrics.md": {"metrics": table_of_metrics},

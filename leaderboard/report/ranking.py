@@ -161,7 +161,7 @@ class Table:
         said = [f"Not ranked ({note}): {_named(titles)}. {_remedy(note)}" for note, titles in why.items()]
         if self.dataset == "xysquares/spacing_1" and any(row.result.method == "pca" for row in self.rows):
             said.append(PCA)
-        others = [f"Scored only in another tier, {tier}: {_named(titles)}." for tier, titles in self.elsewhere.items()]
+        others = [f"Scored only in tier {tier}: {_named(titles)}." for tier, titles in self.elsewhere.items()]
         if quick:
             said.append(" ".join([*others, "Tier smoke is for a quick look. For a rank, score in tier desk."]))
         elif others:
@@ -170,8 +170,8 @@ class Table:
 
 
 PCA = (
-    "PCA's MIG is arbitrary here: six directions have equal variance, and the solver chooses among them (another "
-    "solver has 0.069 instead of 0.095)."
+    "The MIG of the pixels' PCA is arbitrary: six directions have equal variance, and the solver chooses among them "
+    "(another solver has 0.069 instead of 0.095)."
 )
 
 
@@ -195,7 +195,7 @@ def _remedy(note: str) -> str:
 
 
 def caption(tier: str, rows: Sequence[Row]) -> str:
-    """Describe with which model and budget methods were trained, and on how many rows of a dataset they were scored.
+    """Describe with which model and budget methods were trained, and on how many images of a dataset they were scored.
 
     Args:
         tier: the tier's name.
@@ -203,7 +203,7 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
 
     Returns:
         Such as ``Training: fc, 6 latents; 3,000 steps, 192,000 images, 61 s (median) on 2 cores; 1.0% of the images of
-        a run of Locatello et al. (2019). Tier smoke: MIG on 10,000 rows.``
+        a run of Locatello et al. (2019). Tier smoke: MIG on 10,000 images.``
     """
     return f"{training(rows)} {samples(tier, rows)}".strip()
 
@@ -217,14 +217,14 @@ def training(rows: Sequence[Row]) -> str:
 
 
 def samples(tier: str, rows: Sequence[Row]) -> str:
-    """Describe on how many rows of a dataset each metric was computed."""
+    """Describe on how many images of a dataset each metric was computed."""
     sizes: dict[str, list[str]] = {}
     order = [key.partition(".")[0] for key in protocol.COLUMNS]
     for row in rows:
         for metric, sample in sorted(row.runs[0].samples.items(), key=lambda item: _place(item[0], order)):
             learnt = f"{sample.train:,}{' training' if sample.test else ''}" if sample.train else ""
             counts = (learnt, f"{sample.test:,} held-out" if sample.test else "")
-            sizes.setdefault(f"on {' and '.join(filter(None, counts))} rows", []).append(
+            sizes.setdefault(f"on {' and '.join(filter(None, counts))} images", []).append(
                 protocol.COLUMNS[metric].title if metric in protocol.COLUMNS else metric.upper()
             )
     parts = [f"{', '.join(dict.fromkeys(metrics))} {size}" for size, metrics in sizes.items()]

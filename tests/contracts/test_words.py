@@ -27,6 +27,8 @@ PRIVATE = {
     r"\bknows? (a|an|the|each|every|any|of) |\bknows? nothing": "encodes, predicts",
     r"\bgo(es)? together\b|\bgoes along\b": "correlate",
     r"\bas (it|they) stands?\b|\bwhat there is\b|\bmake[s]? up for\b": "rebuild the sentence",
+    r"\bover the spacings?\b|\bnear in the factors\b|\bdecreases? of\b": "by spacing; nearby values; decrease in",
+    r"\b(neighbouring|all|two|three|which) places\b": "positions",
     r"\bthe mark falls|\bfalls by itself\b": "the flag is removed",
 }
 """Private words, and what the field says instead."""

@@ -150,7 +150,7 @@ def test_every_table_states_sample_size_and_budget():
     board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", 0.1, 0.2)])
     assert board.caption == (
         "Training: model not stated, 10 latents; 1,000 steps, 64,000 images, 13 s (median) on 2 cores; "
-        "0.33% of the images of a run of Locatello et al. (2019). Tier study: MIG on 10,000 rows."
+        "0.33% of the images of a run of Locatello et al. (2019). Tier study: MIG on 10,000 images."
     )
     assert board.rows[0].cost == "1,000 steps, 13 s (median)"
     assert "1,000 steps, 64,000 images" in formats.markdown(board)
@@ -357,9 +357,9 @@ def test_a_table_says_who_is_not_in_it_and_what_to_do():
         "Not ranked (marked: encoder_disagrees): perfect. Put its encoder in ONNX next to the codes: `offaxis board "
         "verify` runs it on fresh rows and clears it.",
         "Not ranked (in quarantine: saw the labels): held. Those who keep the board can lift it.",
-        "Scored only in another tier, desk: other. To be ranked here, a method needs runs of tier study.",
+        "Scored only in tier desk: other. To be ranked here, a method needs runs of tier study.",
     ]
-    assert desk.notes[-1].startswith("Scored only in another tier, study: m; perfect; held.")
+    assert desk.notes[-1].startswith("Scored only in tier study: m; perfect; held.")
     for note in study.notes:
         assert formats.escaped(note) in formats.markdown(study)
 
@@ -369,7 +369,7 @@ def test_a_table_of_a_quick_look_speaks_of_no_seeds_and_encoders():
     quick = method("m", 0.1, tier="smoke", status="recomputed")
     desk, smoke = ranking.tables([quick, result(task, "other", [run(0.2, tier="desk")])])
     assert smoke.notes == [
-        "Scored only in another tier, desk: other. Tier smoke is for a quick look. For a rank, score in tier desk."
+        "Scored only in tier desk: other. Tier smoke is for a quick look. For a rank, score in tier desk."
     ]
     assert "To be ranked here, a method needs runs of tier desk." in desk.notes[-1]
 
