@@ -209,10 +209,10 @@ class Model:
 
     def _code(self, mean: NDArray[np.float32]) -> NDArray[np.float32]:
         """Turn the encoder's means into codes, as numbers."""
-        if self.objective.stochastic:
-            return mean
         with backend.no_gradients():
-            return backend.to_numpy(self.code(ops.convert_to_tensor(mean)))
+            given = ops.convert_to_tensor(mean)
+            code = self.code(given)
+        return mean if code is given else backend.to_numpy(code)
 
     def code(self, mean: Tensor) -> Tensor:
         """Turn the encoder's means into what `encode` gives: themselves, or the codes of a deterministic objective.
