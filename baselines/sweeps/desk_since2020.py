@@ -1,10 +1,11 @@
-"""Objectives since 2020 compared with those of the papers: QLAE, HFS and SlowVAE on three tasks.
+"""Objectives since 2020 compared with those of the papers: QLAE, HFS and SlowVAE on three tasks or five.
 
     offaxis train sweep desk_since2020 --into runs/desk_since2020 --jobs 2 --threads 1
     find runs/desk_since2020 -name codes.npz -printf '%h ' |
         xargs offaxis board score --new --reproduced --tier desk --into leaderboard/published
 
-90 runs of ten seeds each, a minute of a core or two. Model, batch and steps are those of `baselines.sweeps.desk`;
+110 runs of ten seeds each, a minute of a core or two; SlowVAE, whose pairs are those of InfoNCE, at spacings 2 and 4 as
+well. Model, batch and steps are those of `baselines.sweeps.desk`;
 strengths of SlowVAE and QLAE are the defaults of the objectives' files, which are those of their papers. Those of HFS,
 whose paper tunes them for each dataset, are the best of `baselines.sweeps.desk_since2020_pilot` by MIG, which looks at
 labels; every run says how its own were chosen. QLAE's weights are made for a reconstruction that is a mean over pixels,
@@ -42,7 +43,7 @@ def changes(dataset: str, objective: str) -> dict[str, Any]:
 
 SWEEP = tuple(
     desk.run(dataset, objective, seed, **changes(dataset, objective))
-    for dataset in ("dsprites", "xysquares/spacing_1", "xysquares/spacing_8")
-    for objective in OBJECTIVES
+    for dataset in ("dsprites", *(f"xysquares/spacing_{spacing}" for spacing in (1, 8, 2, 4)))
+    for objective in (["slow_vae"] if dataset.endswith(("_2", "_4")) else OBJECTIVES)
     for seed in range(desk.SEEDS[desk.family(dataset)])
 )
