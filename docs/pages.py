@@ -15,6 +15,7 @@ import statistics
 import urllib.parse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -269,26 +270,31 @@ def cell_of(one: ranking.Row | None, usual: int) -> str:
     return f"{found.mean:.2f}{interval}" + ("" if one.seeds in (1, usual) else f", n={one.seeds}")
 
 
+@functools.cache
+def computed_entries() -> dict[str, dict[str, Any]]:
+    """Return the records in docs/reproduction, which several tables are made from."""
+    return pages.computed(DOCS / "reproduction")
+
+
 def table_of_tests(paper: str, rows: Sequence[str]) -> list[str]:
     """Write effect, p-value and verdict of some tests of reproduction.md.
 
     Args:
         paper: its number on arXiv.
-        rows: such as ``"fig3"``, ``"fig3, control"`` or, of another paper, ``"2304.10767/fig3"``.
+        rows: such as ``"fig3"`` or, of another paper, ``"2304.10767/fig3"``; of one that is controlled the paper's own.
     """
-    held = {id_: found for id_ in pages.shown() if (found := records.read(DOCS / "reproduction" / id_))}
+    held = computed_entries()
     kept = pages.significant(held.values())
     lines = [row("test", "effect (95% CI)", "p", "verdict"), row("---", "---:", "---:", "---")]
     for name in rows:
-        what, _, control = name.partition(", ")
-        id_ = what if "/" in what else f"{paper}/{what}"
-        (one,) = (each for each in held[id_]["judged"] if each["control"] is bool(control))
+        id_ = name if "/" in name else f"{paper}/{name}"
+        (one,) = (each for each in held[id_]["judged"] if not each["control"])
         mean, low, high = (f"{each:+,.0f}" if abs(each) > MANY_DIGITS else f"{each:+.2g}" for each in one["effect"])
         measure = one["measure"].replace(" from the bound", "†")
         seeds = held[id_]["budget"]["seeds"]
         lines.append(
             row(
-                f"`{what}`" + ", control" * one["control"] + f", n = {seeds}" * (seeds != LEAST_SEEDS),
+                f"`{name}`" + f", n = {seeds}" * (seeds != LEAST_SEEDS),
                 f"{mean} {measure} ({low} to {high})",
                 records.p_value(one["p"]).removeprefix("p ").removeprefix("= "),
                 f"**{one['verdict']}**" if (id_, one["claim"]) in kept else one["verdict"],

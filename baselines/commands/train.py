@@ -290,13 +290,16 @@ def _claim(config: RunConfig, folder: Path, own: Dataset, pictures: Path) -> Non
 
 def explained(run: Run) -> None:
     """Print how much of the images the decoder draws, and warn where that is hardly anything."""
+    from baselines.objectives import Objective
+
     share = run.explained() if run.model.decoder else math.nan
     if math.isnan(share):
         return
     console.tell(f"reconstructions explain {max(share, 0.0):.0%} of the pixels' variance")
     if share < HARDLY and run.model.objective.reconstructs:
         beta = ", a lower beta" * hasattr(run.model.objective, "beta")
-        weight = ", or --set reconstruction_weight=4" * (run.config.objective != "ae")  # which has no other term
+        alone = type(run.model.objective).terms is Objective.terms  # a weight of the only term does nothing
+        weight = "" if alone else ", or --set reconstruction_weight=4"
         console.warn(
             "the decoder draws hardly more than one mean picture: the codes hold little of the images. "
             f"More steps{beta}{weight} may help."

@@ -100,6 +100,11 @@ def shown() -> dict[str, Entry]:
     return {id_: entry for id_, entry in catalogue.entries().items() if not entry.same_as}
 
 
+def computed(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the records of the entries that have a row and were computed, by id."""
+    return {id_: record for id_ in shown() if (record := records.read(folder / id_))}
+
+
 def significant(done: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
     """Return id and claim of each sentence that is decided after Holm over all of them."""
     tested = [(record["id"], one) for record in done for one in record["judged"] if one["p"] is not None]
@@ -114,7 +119,7 @@ def main_results(folder: Path) -> list[str]:
         folder: the folder of all entries.
     """
     known = catalogue.entries()
-    held = {id_: record for id_ in shown() if (record := records.read(folder / id_))}
+    held = computed(folder)
     kept = significant(held.values())
     main = [
         (id_, one) for id_, control in MAIN if id_ in held for one in held[id_]["judged"] if one["control"] is control
@@ -141,8 +146,7 @@ def counts(folder: Path) -> list[str]:
     Args:
         folder: the folder of all entries.
     """
-    entries = shown()
-    done = {id_: record for id_ in entries if (record := records.read(folder / id_))}
+    entries, done = shown(), computed(folder)
     kept = significant(done.values())
     added = sum(entries[id_].added for id_ in done)
     lines = [
