@@ -1,7 +1,7 @@
-"""Encoders and decoders: those of the papers, a small convolutional one and a linear one.
+"""Encoders and decoders: those of the papers, a small convolutional one, a linear one and a transformer.
 
 An architecture is a function ``(image_shape, latents, rng, *, ...) -> Networks``; its keyword arguments are the
-architecture's parameters. Weights start Glorot uniform and biases zero, drawn from ``rng`` on the host, so
+architecture's parameters. Weights start Glorot uniform, biases zero and scales one, drawn from ``rng`` on the host, so
 that every backend starts from the same numbers. Layers called ``encoder_1``, ``encoder_2`` ... ``mean``,
 ``log_variance``, ``decoder_1`` ... ``output`` are the ones whose activations a run records and whose weights can be
 named.
@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from baselines import validation
 from baselines.nets.backend import keras, ops
@@ -170,7 +171,7 @@ def fc(image_shape: ImageShape, latents: int, rng: np.random.Generator, *, width
     Raises:
         InvalidInput: ``width`` is not positive.
     """
-    validation.at_least("width", width, 1)
+    validation.within("width", width, least=1)
     layers, initial = keras.layers, glorot(rng)
     x = image = keras.Input(image_shape, name="input")
     x = layers.Flatten(name="encoder_1")(x)
@@ -207,6 +208,91 @@ def linear(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> N
     return Networks(encoder, keras.Model(code, layers.Reshape(image_shape, name="image")(pixels), name="decoder"))
 
 
+PATCH, CHANNELS, BLOCKS, HEADS = 8, 64, 2, 4
+"""Of the transformer: side of a patch in pixels, numbers that describe it, blocks of each half, attention heads."""
+
+
+def transformer(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> Networks:
+    """Build a small vision transformer with a mirrored decoder.
+
+    It is no architecture of the papers. Its two blocks are those of Dosovitskiy et al. (ICLR 2021): four attention
+    heads, then two dense layers with GELU, each after a normalisation. Positions are fixed sines and cosines. All
+    tokens, not their average, are flattened, as positions are factors.
+
+    Args:
+        image_shape: (H, W, C); H and W multiples of 8.
+        latents: latent dimensions.
+        rng: the source of the initial weights.
+
+    Returns:
+        Encoder: patches of 8 x 8 pixels as 64 numbers each, two blocks, flattened, 256 units. Decoder: 256 units, 64
+        for each patch, two blocks, the pixels of each patch.
+
+    Raises:
+        InvalidInput: the image's sides are not multiples of 8.
+    """
+    from baselines.nets import convolutions  # it needs Keras
+
+    height, width, colours = image_shape
+    if height % PATCH or width % PATCH:
+        raise InvalidInput(
+            f"image shape: expected height and width that are multiples of {PATCH} for a transformer, received "
+            f"{image_shape}. Resize the images or use the architecture fc."
+        )
+    layers, initial = keras.layers, glorot(rng)
+    rows, columns = height // PATCH, width // PATCH
+    tokens = (rows * columns, CHANNELS)
+    positions = _positions(rows, columns)
+
+    def dense(x: Any, units: int, name: str, activation: str | None = None) -> Any:
+        return layers.Dense(units, activation, kernel_initializer=initial, name=name)(x)
+
+    def heads(x: Any, name: str) -> Any:
+        x = ops.reshape(dense(x, CHANNELS, name), (-1, tokens[0], HEADS, CHANNELS // HEADS))
+        return ops.transpose(x, (0, 2, 1, 3))
+
+    def normal(x: Any, name: str) -> Any:
+        return layers.LayerNormalization(name=f"normal_{name}")(x)
+
+    def block(x: Any, name: str) -> Any:
+        with keras.name_scope(name):  # weights are found by the layer that their names begin with
+            seen = normal(x, f"1_{name}")
+            queries, keys, values = (heads(seen, f"{part}_{name}") for part in ("queries", "keys", "values"))
+            scores = ops.matmul(queries * (CHANNELS // HEADS) ** -0.5, ops.transpose(keys, (0, 1, 3, 2)))
+            mixed = ops.transpose(ops.matmul(ops.softmax(scores), values), (0, 2, 1, 3))
+            x = x + dense(ops.reshape(mixed, (-1, *tokens)), CHANNELS, f"mixed_{name}")
+            hidden = dense(normal(x, f"2_{name}"), 4 * CHANNELS, f"hidden_{name}", "gelu")
+            return layers.Add(name=name)([x, dense(hidden, CHANNELS, f"added_{name}")])
+
+    x = image = keras.Input(image_shape, name="input")
+    x = convolutions.Conv2D(CHANNELS, PATCH, PATCH, "same", kernel_initializer=initial, name="encoder_1")(x)
+    x = ops.reshape(x, (-1, *tokens)) + positions
+    for i in range(BLOCKS):
+        x = block(x, f"encoder_{i + 2}")
+    last = f"encoder_{BLOCKS + 2}"
+    with keras.name_scope(last):
+        x = layers.Flatten(name="flat")(normal(x, last))
+    x = dense(x, 256, last, "relu")
+    encoder = keras.Model(image, _heads(x, latents, initial), name="encoder")
+
+    x = code = keras.Input((latents,), name="codes")
+    x = dense(dense(x, 256, "decoder_1", "relu"), math.prod(tokens), "decoder_2")
+    x = ops.reshape(x, (-1, *tokens)) + positions
+    for i in range(BLOCKS):
+        x = block(x, f"decoder_{i + 3}")
+    with keras.name_scope("output"):
+        x = ops.reshape(normal(x, "output"), (-1, rows, columns, CHANNELS))
+    x = convolutions.Conv2DTranspose(colours, PATCH, PATCH, "same", kernel_initializer=initial, name="output")(x)
+    return Networks(encoder, keras.Model(code, x, name="decoder"))
+
+
+def _positions(rows: int, columns: int) -> NDArray[np.float32]:
+    """Return sines and cosines of each patch's row and column at wavelengths from 2π to 20,000π: (tokens, channels)."""
+    rates = 10_000.0 ** (-np.arange(CHANNELS // 4) / (CHANNELS // 4))
+    y, x = (np.multiply.outer(place.ravel(), rates) for place in np.indices((rows, columns)))
+    return np.concatenate([np.sin(y), np.cos(y), np.sin(x), np.cos(x)], axis=1).astype(np.float32)
+
+
 def _heads(x: Any, latents: int, initial: Callable[..., Any]) -> list[Any]:
     return [keras.layers.Dense(latents, kernel_initializer=initial, name=name)(x) for name in ("mean", "log_variance")]
 
@@ -217,6 +303,7 @@ ARCHITECTURES: dict[str, Callable[..., Networks]] = {
     "conv_small": conv_small,
     "fc": fc,
     "linear": linear,
+    "transformer": transformer,
 }
 """Every architecture by name."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from baselines.nets import backend
+from baselines.nets.backend import to_numpy
 from benchmark_data.errors import InvalidInput, needs
 
 OPSET = 17
@@ -117,12 +117,10 @@ _Values = Mapping[int, str]
 
 
 def _given(write: _Writer, node: Any, values: _Values) -> list[str]:
-    """Name what an operation is called with: outputs of others, or constants."""
-    return [values[id(x)] if id(x) in values else write.constant(_host(x)) for x in node.arguments.args]
-
-
-def _host(value: Any) -> Any:
-    return backend.to_numpy(value)
+    """Name what an operation is called with: outputs of others, or constants. Some layers take them as one list."""
+    args = node.arguments.args
+    args = args[0] if isinstance(args[0], list) else args
+    return [values[id(x)] if id(x) in values else write.constant(to_numpy(x)) for x in args]
 
 
 def _activated(write: _Writer, x: str, layer: Any) -> str:
@@ -133,21 +131,31 @@ def _activated(write: _Writer, x: str, layer: Any) -> str:
         return write("Relu", x)
     if name == "tanh":
         return write("Tanh", x)
-    raise InvalidInput(f"activation of {layer.name}: expected linear, relu or tanh, received {name}.")
+    if name == "gelu":
+        erf = write("Erf", write("Mul", x, write.constant(2**-0.5)))
+        return write("Mul", write("Mul", x, write.constant(0.5)), write("Add", erf, write.constant(1.0)))
+    raise InvalidInput(f"activation of {layer.name}: expected linear, relu, tanh or gelu, received {name}.")
 
 
 def _conv(write: _Writer, node: Any, values: _Values) -> str:
     layer, x = node.operation, values[id(node.input_tensors[0])]
     x = write("Transpose", x, perm=[0, 3, 1, 2])
-    kernel = write.constant(_host(layer.kernel).transpose(3, 2, 0, 1))
-    x = write("Conv", x, kernel, write.constant(_host(layer.bias)), auto_pad="SAME_UPPER", strides=list(layer.strides))
+    kernel = write.constant(to_numpy(layer.kernel).transpose(3, 2, 0, 1))
+    bias = write.constant(to_numpy(layer.bias))
+    x = write("Conv", x, kernel, bias, auto_pad="SAME_UPPER", strides=list(layer.strides))
     return _activated(write, write("Transpose", x, perm=[0, 2, 3, 1]), layer)
 
 
 def _dense(write: _Writer, node: Any, values: _Values) -> str:
     layer, x = node.operation, values[id(node.input_tensors[0])]
-    x = write("MatMul", x, write.constant(_host(layer.kernel)))
-    return _activated(write, write("Add", x, write.constant(_host(layer.bias))), layer)
+    x = write("MatMul", x, write.constant(to_numpy(layer.kernel)))
+    return _activated(write, write("Add", x, write.constant(to_numpy(layer.bias))), layer)
+
+
+def _normal(write: _Writer, node: Any, values: _Values) -> str:
+    layer, x = node.operation, values[id(node.input_tensors[0])]
+    scale, shift = write.constant(to_numpy(layer.gamma)), write.constant(to_numpy(layer.beta))
+    return write("LayerNormalization", x, scale, shift, axis=-1, epsilon=float(layer.epsilon))
 
 
 def _reshape(write: _Writer, node: Any, values: _Values) -> str:
@@ -178,6 +186,10 @@ def _operator(name: str) -> Callable[[_Writer, Any, _Values], str]:
 _OPERATIONS: Mapping[str, Callable[[_Writer, Any, _Values], str]] = {
     "Conv2D": _conv,
     "Dense": _dense,
+    "LayerNormalization": _normal,
+    "Matmul": _operator("MatMul"),
+    "Softmax": _first("Softmax", axis=-1),
+    "Transpose": lambda write, node, values: _first("Transpose", perm=node.operation.axes)(write, node, values),
     "Flatten": _reshape,
     "Reshape": _reshape,
     "Multiply": _operator("Mul"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import special
 
 import benchmark_data
 from baselines import RunConfig, engines
@@ -110,8 +111,9 @@ def test_weights_start_glorot_uniform_and_biases_zero(name):
                 assert value.std() == pytest.approx(limit / np.sqrt(3), rel=0.05)
 
 
-def test_two_steps_move_every_weight_and_repeat_exactly(tiny):
-    config = tiny(architecture="conv", architecture_parameters={}, learning_rate=1e-3)
+@pytest.mark.parametrize("name", ["conv", "transformer"])
+def test_two_steps_move_every_weight_and_repeat_exactly(name, tiny):
+    config = tiny(architecture=name, architecture_parameters={}, learning_rate=1e-3)
     data = benchmark_data.load(config.dataset)
     states, initial = [], Model(config, SHAPE).weights()
     for _ in range(2):
@@ -122,6 +124,69 @@ def test_two_steps_move_every_weight_and_repeat_exactly(tiny):
     for path, value in initial.items():
         assert (value != states[0].weights[path]).any(), path
         np.testing.assert_array_equal(states[0].weights[path], states[1].weights[path], err_msg=path)
+
+
+def test_the_transformer_mirrors_its_encoder():
+    config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", architecture="transformer")
+    found = Model(config, SHAPE).activations(np.zeros((1, *SHAPE), np.uint8), np.zeros((1, 10), np.float32))
+    assert {name: a.shape[1] for name, a in found.items()} == {
+        "input": 12288,
+        **dict.fromkeys(("encoder_1", "encoder_2", "encoder_3"), 64 * 64),  # 8 x 8 patches of 64 numbers
+        "encoder_4": 256,
+        **dict.fromkeys(("mean", "variance", "sampled"), 10),
+        "decoder_1": 256,
+        **dict.fromkeys(("decoder_2", "decoder_3", "decoder_4"), 64 * 64),
+        "output": 12288,
+    }
+    recorded = {*found, "log_variance"} - {"input", "variance", "sampled"}
+    for network in build("transformer"):
+        assert {v.path.split("/")[0] for v in network.trainable_variables} <= recorded, "weights bear a layer's name"
+
+
+def test_the_transformers_encoder_against_numpy():
+    """Two blocks of four heads on 2 x 3 patches, from the formulas of the paper."""
+    encoder, _ = build("transformer", (16, 24, 1), 5)
+    rng = np.random.default_rng(0)
+    for v in encoder.trainable_variables:
+        v.assign(rng.normal(size=v.shape) * (0.1 if len(v.shape) == 2 else 0.5))
+    weights = {"/".join(v.path.split("/")[-2:]): np.asarray(v.value, float) for v in encoder.trainable_variables}
+
+    def dense(x, name):
+        kernel = weights[f"{name}/kernel"]
+        return x @ kernel.reshape(-1, kernel.shape[-1]) + weights[f"{name}/bias"]
+
+    def normal(x, name):
+        scaled = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-3)
+        return scaled * weights[f"normal_{name}/gamma"] + weights[f"normal_{name}/beta"]
+
+    image = rng.random((16, 24))
+    patches = [image[i : i + 8, j : j + 8].ravel() for i in (0, 8) for j in (0, 8, 16)]
+    rate = 10_000.0 ** -(np.arange(16) / 16)
+    where = [(np.sin(y * rate), np.cos(y * rate), np.sin(x * rate), np.cos(x * rate)) for y in (0, 1) for x in range(3)]
+    tokens = dense(np.array(patches), "encoder_1") + np.array(where).reshape(6, 64)
+    for block in ("encoder_2", "encoder_3"):
+        seen = normal(tokens, f"1_{block}")
+        queries, keys, values = (dense(seen, f"{part}_{block}") for part in ("queries", "keys", "values"))
+        each = [slice(16 * head, 16 * head + 16) for head in range(4)]
+        mixed = [special.softmax(queries[:, h] @ keys[:, h].T / 4, axis=1) @ values[:, h] for h in each]
+        tokens = tokens + dense(np.concatenate(mixed, axis=1), f"mixed_{block}")
+        hidden = dense(normal(tokens, f"2_{block}"), f"hidden_{block}")
+        tokens = tokens + dense(hidden * special.ndtr(hidden), f"added_{block}")
+    units = np.maximum(dense(normal(tokens, "encoder_4").ravel(), "encoder_4"), 0)
+    found = encoder(image[None, :, :, None].astype(np.float32))
+    np.testing.assert_allclose(np.asarray(found[0])[0], dense(units, "mean"), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(np.asarray(found[1])[0], dense(units, "log_variance"), rtol=1e-3, atol=1e-3)
+
+
+def test_the_transformers_decoder_puts_patches_where_the_encoder_took_them():
+    """Of one patch's tokens alone, only that patch's pixels are made."""
+    _, decoder = build("transformer", (16, 24, 3), 5)
+    output = decoder.get_layer("output")
+    tokens = np.zeros((1, 2, 3, 64), np.float32)
+    tokens[0, 1, 2] = 1
+    drawn = np.argwhere(np.asarray(output(tokens))[0].any(axis=-1))
+    assert drawn.min(axis=0).tolist() == [8, 16]
+    assert drawn.max(axis=0).tolist() == [15, 23]
 
 
 def test_conv_gives_15_activations_and_the_input():
@@ -166,6 +231,11 @@ def test_a_deterministic_objective_has_no_variance_and_no_sample():
 def test_images_that_do_not_halve_four_times_are_refused():
     with pytest.raises(InvalidInput, match=r"image shape: expected height and width that are multiples of 16"):
         build("conv", (60, 64, 3))
+
+
+def test_images_that_are_no_whole_patches_are_refused():
+    with pytest.raises(InvalidInput, match=r"height and width that are multiples of 8 for a transformer"):
+        build("transformer", (60, 64, 3))
 
 
 def test_a_width_of_nothing_is_refused():

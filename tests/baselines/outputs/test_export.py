@@ -76,7 +76,7 @@ def test_a_layer_that_is_not_known():
     ):
         onnx_graphs.encoder(image, pooled, (8, 8, 1))
     dense = keras.layers.Dense(2, "selu", name="odd")(keras.layers.Flatten()(image))
-    with pytest.raises(InvalidInput, match="activation of odd: expected linear, relu or tanh, received selu"):
+    with pytest.raises(InvalidInput, match="activation of odd: expected linear, relu, tanh or gelu, received selu"):
         onnx_graphs.encoder(image, dense, (8, 8, 1))
 
 
