@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 import numpy as np
 
@@ -23,14 +23,6 @@ __all__ = ["RunConfig"]
 Reduction: TypeAlias = Literal["sum", "mean"]
 Precision: TypeAlias = Literal["float32", "bfloat16"]
 Device: TypeAlias = Literal["auto", "cpu", "gpu"]
-
-
-_KINDS: dict[str, type] = {
-    **dict.fromkeys(("dataset", "objective", "architecture", "reconstruction", "reduction", "split", "precision"), str),
-    **dict.fromkeys(("selection", "start_from", "start_weights"), str),
-    **dict.fromkeys(("latents", "steps", "batch_size", "history_every"), int),
-    **dict.fromkeys(("learning_rate", "beta_1", "beta_2", "epsilon", "reconstruction_weight", "train_share"), float),
-}
 
 _TINY = float(np.finfo(np.float32).tiny)
 """The least epsilon: with less, a weight that no image moves would become 0 / 0."""
@@ -88,7 +80,7 @@ class RunConfig:
             and the last are always kept: what a layer has learned is seen beside what it was before training.
         history_every: steps between two lines of the history.
         selection: how these settings were chosen among others, in words, such as a pilot that looked at labels;
-            ``none`` where they were not; one line of at most 200 characters. No number depends on it, and it is told
+            ``none`` where they were not; one line of 1 to 200 characters. No number depends on it, and it is told
             to whoever scores the run. Runs that differ in it alone are different runs all the same, with other digests.
         start_from: a run folder whose last weights of encoder and decoder this run starts from; see
             `baselines.training.finetune`. Empty for new weights.
@@ -265,10 +257,10 @@ def _defaults(objective: str, architecture: str) -> dict[str, Any]:
 def _checked(config: RunConfig) -> dict[str, Any]:
     """Return a config's values as Python's own types, with the defaults of objective and architecture filled in."""
     given: dict[str, Any] = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
-    for name, kind in _KINDS.items():
-        given[name] = validation.typed(name, given[name], kind)
+    for name, kind in validation.types(RunConfig).items():
+        given[name] = validation.typed(name, given[name], str if get_origin(kind) is Literal else kind)
     for name, low in (("latents", 1), ("steps", 0), ("batch_size", 1), ("history_every", 1)):
-        validation.at_least(name, given[name], low)
+        validation.within(name, given[name], least=low)
     for name, expected, right in _RANGES:
         if not right(given[name]):
             raise InvalidInput(f"{name}: expected {expected}, received {given[name]:g}.")
@@ -278,9 +270,9 @@ def _checked(config: RunConfig) -> dict[str, Any]:
     for name in ("hyperparameters", "architecture_parameters"):
         if not isinstance(given[name], Mapping):
             raise InvalidInput(f"{name}: expected keys and values, received {given[name]!r}.")
-    if len(given["selection"]) > 200 or not given["selection"].isprintable():
+    if not 0 < len(given["selection"]) <= 200 or not given["selection"].isprintable():
         received = repr(given["selection"][:60])
-        raise InvalidInput(f"selection: expected one line of at most 200 characters, received {received}.")
+        raise InvalidInput(f"selection: expected one line of 1 to 200 characters, received {received}.")
     reconstruction.find(given["reconstruction"])
     given["dataset"], given["split"] = splitting.settled(given["dataset"], given["split"])
     given["seed"] = validation.seed(given["seed"])
@@ -300,7 +292,7 @@ def _snapshots(given: Any, steps: int) -> int | tuple[int, ...]:
     if not isinstance(given, int | np.integer):
         raise InvalidInput(f"snapshots: expected a number of steps or a list of steps, received {given!r}.")
     every: int = validation.typed("snapshots", given, int)
-    validation.at_least("snapshots", every, 1)
+    validation.within("snapshots", every, least=1)
     return every
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import operator
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -50,12 +51,13 @@ def build(cls: type[T], values: Mapping[str, Any], *, kind: str) -> T:
     for name, field in fields.items():
         if name not in values and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise InvalidInput(f"{kind}: expected a value for {name!r}, received none.")
-    types = _types(cls)  # type: ignore[arg-type]
-    return cls(**{name: typed(f"{kind} {name!r}", value, types[name]) for name, value in values.items()})
+    kinds = types(cls)  # type: ignore[arg-type]
+    return cls(**{name: typed(f"{kind} {name!r}", value, kinds[name]) for name, value in values.items()})
 
 
 @functools.cache
-def _types(cls: type) -> dict[str, Any]:
+def types(cls: type) -> dict[str, Any]:
+    """Return the types that a dataclass's annotations name, by field."""
     return typing.get_type_hints(cls)
 
 
@@ -88,19 +90,36 @@ def typed(what: str, value: Any, wanted: Any) -> Any:
     return value
 
 
-def at_least(what: str, value: float, low: float) -> None:
-    """Check a lower bound.
+_LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
+    "least": ("at least {:g}", operator.ge),
+    "most": ("at most {:g}", operator.le),
+    "above": ("more than {:g}", operator.gt),
+    "below": ("less than {:g}", operator.lt),
+}
+
+
+def within(what: str, value: float, **limits: float) -> None:
+    """Check a number against its limits.
 
     Args:
         what: what the value is, for the message.
         value: the value.
-        low: the smallest allowed value.
+        **limits: what it may be: ``least`` and ``most`` are allowed themselves, ``above`` and ``below`` are not.
 
     Raises:
-        InvalidInput: the value is smaller, or NaN.
+        InvalidInput: the value is none of these, or NaN.
+
+    Example:
+        >>> within("share", 1.5, least=0, most=1)
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.InvalidInput: share: expected at most 1, received 1.5.
     """
-    if not value >= low:
-        raise InvalidInput(f"{what}: expected at least {low:g}, received {value:g}.")
+    for name, limit in limits.items():
+        words, holds = _LIMITS[name]
+        if not holds(value, limit):
+            expected = "a positive number" if (name, limit) == ("above", 0) else words.format(limit)
+            raise InvalidInput(f"{what}: expected {expected}, received {value:g}.")
 
 
 def seed(value: Any) -> int:
@@ -116,7 +135,7 @@ def seed(value: Any) -> int:
         InvalidInput: it is none.
     """
     found: int = typed("seed", value, int)
-    at_least("seed", found, 0)
+    within("seed", found, least=0)
     if found >= 2**63:
         raise InvalidInput(f"seed: expected less than 2**63, received {found}.")
     return found

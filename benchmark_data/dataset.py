@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
-from benchmark_data.errors import InvalidInput, Unavailable, UnknownName
+from benchmark_data.errors import InvalidInput, Unavailable, UnknownName, check_count
 from benchmark_data.expected_effects import Effect
 from benchmark_data.factors import FactorSpace, FactorTable, Indices, integers
 from benchmark_data.types import Extra, Pixels, Source
@@ -364,8 +364,7 @@ class Dataset:
         Raises:
             InvalidInput: the size is not positive. What is wrong with a batch's rows is said when it is asked for.
         """
-        if size < 1:
-            raise InvalidInput(f"size of a batch: expected at least 1, received {size}.")
+        check_count("size of a batch", size, 1)
         blocks = map(self.rows, in_blocks(range(len(self)) if rows is None else rows, size))
         return ((batch, self.images(batch)) for batch in blocks)
 

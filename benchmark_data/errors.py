@@ -169,6 +169,28 @@ def check_count(what: str, count: int, least: int) -> None:
         raise InvalidInput(f"{what}: expected at least {least}, received {count}.")
 
 
+def check_choice(what: str, choice: object, known: tuple[str, str]) -> None:
+    """Refuse what is neither of two words.
+
+    Args:
+        what: the argument's name.
+        choice: what was given.
+        known: the words.
+
+    Raises:
+        InvalidInput: it is another one.
+
+    Example:
+        >>> check_choice("pooling", "least", ("average", "greatest"))
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.InvalidInput: pooling: expected 'average' or 'greatest', received 'least'.
+    """
+    if choice not in known:
+        one, other = known
+        raise InvalidInput(f"{what}: expected {one!r} or {other!r}, received {choice!r}.")
+
+
 def needs(feature: str, extra: str, *modules: str) -> None:
     """Check that modules of an extra are installed, without loading them.
 

@@ -39,10 +39,8 @@ __all__ = [
     "foreground",
     "hue",
     "larger",
-    "left",
     "mean_hue",
     "right",
-    "up",
 ]
 
 Measure: TypeAlias = Callable[[Pixels], NDArray[np.float64]]
@@ -139,22 +137,12 @@ def right(of: Mask = foreground) -> Effect:
     Returns:
         The effect.
     """
-    return Effect("moves right", functools.partial(_centre, of=of, axis=1, sign=1))
-
-
-def left(of: Mask = foreground) -> Effect:
-    """Declare that what stands out moves to the left; see `right`."""
-    return Effect("moves left", functools.partial(_centre, of=of, axis=1, sign=-1))
+    return Effect("moves right", functools.partial(_centre, of=of, axis=1))
 
 
 def down(of: Mask = foreground) -> Effect:
     """Declare that what stands out moves down the image; see `right`."""
-    return Effect("moves down", functools.partial(_centre, of=of, axis=0, sign=1))
-
-
-def up(of: Mask = foreground) -> Effect:
-    """Declare that what stands out moves up the image; see `right`."""
-    return Effect("moves up", functools.partial(_centre, of=of, axis=0, sign=-1))
+    return Effect("moves down", functools.partial(_centre, of=of, axis=0))
 
 
 def larger(of: Mask = foreground) -> Effect:
@@ -260,9 +248,9 @@ def direction(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
     return angle
 
 
-def _centre(images: Pixels, *, of: Mask, axis: int, sign: int) -> NDArray[np.float64]:
+def _centre(images: Pixels, *, of: Mask, axis: int) -> NDArray[np.float64]:
     mask = of(images)
-    return sign * _mean(mask, np.mgrid[: mask.shape[1], : mask.shape[2]][axis])
+    return _mean(mask, np.mgrid[: mask.shape[1], : mask.shape[2]][axis])
 
 
 def _mean(mask: NDArray[np.bool_], places: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -430,7 +430,7 @@ class Pairs(Images):
         if received or not space.full:
             raise InvalidInput(
                 f"pairs of {self.dataset.id}: expected a dataset that is a full grid of factors, or a part that is "
-                f"one: every combination once, received {received or repr(space)}."
+                f"one (as of the split rules interpolation and extrapolation), received {received or repr(space)}."
             )
         return space
 

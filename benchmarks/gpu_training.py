@@ -94,7 +94,7 @@ def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) 
     return {
         "rate": statistics.median(rates),
         "peak": peak,
-        "device": backend.device(),
+        "device": devices.named(),
         "flop": flop(all_models[0]),
         "pixels": "on the host" if held is None else f"{held.nbytes / 1e9:.2f} GB in {filled:.0f} s",
         "compiled": compiled,

@@ -99,6 +99,11 @@ class Tier:
     measurements: tuple[Measurement, ...]
 
 
+_MIG_AND_DCI = (
+    Measurement("mig", arguments={"bins": 20}),
+    Measurement("dci", train=10_000, test=5_000, arguments={"mode": "fast", "seed": 0}),
+)
+
 TIERS: Mapping[str, Tier] = MappingProxyType(
     {
         tier.name: tier
@@ -107,10 +112,7 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
                 "desk",
                 "Small models with as many latents as factors, twice as many for QLAE: minutes of a core for a run, "
                 "a day of two for all.",
-                (
-                    Measurement("mig", arguments={"bins": 20}),
-                    Measurement("dci", train=10_000, test=5_000, arguments={"mode": "fast", "seed": 0}),
-                ),
+                _MIG_AND_DCI,
             ),
             Tier(
                 "smoke",
@@ -123,10 +125,7 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
             Tier(
                 "study",
                 "The papers' sample sizes and training budgets.",
-                (
-                    Measurement("mig", arguments={"bins": 20}),
-                    Measurement("dci", train=10_000, test=5_000, arguments={"mode": "fast", "seed": 0}),
-                ),
+                _MIG_AND_DCI,
             ),
             Tier(
                 "held_out",

@@ -87,6 +87,16 @@ def usable() -> list[str]:
     return [str(details(each).get("device_name", "GPU")) for each in tensorflow.config.get_visible_devices("GPU")]
 
 
+def named() -> str:
+    """Name the device that models run on, with the backend, as a run's budget records it.
+
+    Example:
+        >>> named()
+        '... (tensorflow)'
+    """
+    return f"{(usable() or [backend.host()])[0]} ({backend.name()})"
+
+
 def choose(device: str) -> None:
     """Compute on the processor or on GPUs from here on. Call it before anything is computed.
 

@@ -167,24 +167,6 @@ def layers_in(precision: str) -> Iterator[None]:
         keras.config.set_dtype_policy(before)
 
 
-def device() -> str:
-    """Name the device that models run on, with the backend, as a run's budget records it.
-
-    Example:
-        >>> device()
-        '... (tensorflow)'
-    """
-    if name() == "jax":
-        first = jax.devices()[0]
-        chip = first.device_kind if first.platform != "cpu" else ""
-    elif name() == "torch":
-        chip = torch.cuda.get_device_name() if ops.zeros(1).is_cuda else ""
-    else:
-        chips = tensorflow.config.get_visible_devices("GPU")  # fewer than there are where the CPU was chosen
-        chip = tensorflow.config.experimental.get_device_details(chips[0]).get("device_name", "GPU") if chips else ""
-    return f"{chip or host()} ({name()})"
-
-
 def host() -> str:
     """Describe this machine's processors.
 

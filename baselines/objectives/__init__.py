@@ -17,6 +17,7 @@ from baselines.objectives._base import (
     find,
     halves,
     kl_to_prior,
+    limited,
     names,
 )
 
@@ -35,5 +36,6 @@ __all__ = [
     "find",
     "halves",
     "kl_to_prior",
+    "limited",
     "names",
 ]

@@ -9,11 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines import validation
 from baselines.nets import architectures
 from baselines.nets.backend import Tensor, keras, ops
-from baselines.objectives import Adam, Batch, Network, Objective, check_two_images
-from benchmark_data.errors import InvalidInput
+from baselines.objectives import Adam, Batch, Network, Objective, check_two_images, limited
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 
@@ -34,14 +32,8 @@ class Augmented(Objective):
     stochastic: ClassVar[bool] = False
     decodes: ClassVar[bool] = False
 
-    darkened: float = 0.5
-    erased: float = 0.25
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("darkened", "erased"):
-            if getattr(self, name) > 1:
-                raise InvalidInput(f"hyperparameter {name!r}: expected at most 1, received {getattr(self, name):g}.")
+    darkened: float = limited(0.5, most=1)
+    erased: float = limited(0.25, most=1)
 
     def rows(self, rows: Indices, space: FactorSpace | FactorTable, count: int, rng: np.random.Generator) -> Indices:
         """Draw images, each twice."""
@@ -80,11 +72,7 @@ class Projected(Augmented):
         units: width of both layers of the head, at least 1.
     """
 
-    units: int = 256
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        validation.at_least("hyperparameter 'units'", self.units, 1)
+    units: int = limited(256, least=1)
 
     def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
         """Build the head: a ReLU layer and a linear one, without batch normalisation, which would keep a state."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,23 @@ from baselines.nets.backend import Tensor, ops
 from benchmark_data import discovery
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
+
+T = TypeVar("T", int, float)
+
+
+def limited(default: T, **limits: float) -> T:
+    """Declare a hyperparameter's default and its limits.
+
+    An example is ``units: int = limited(256, least=1)``.
+
+    Args:
+        default: its default.
+        **limits: as for `validation.within`; without ``least`` it is at least 0.
+
+    Returns:
+        A field of a dataclass.
+    """
+    return dataclasses.field(default=default, metadata=limits)
 
 
 class Posterior(NamedTuple):
@@ -107,7 +124,7 @@ class Network(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Objective:
-    """Base of all objectives, with what most of them have in common. Numeric hyperparameters must not be negative."""
+    """Base of all objectives, with what most of them have in common. Numbers are at least 0, or as `limited` says."""
 
     n_views: ClassVar[int] = 1
     """Images per example: 2 for pairs."""
@@ -139,7 +156,7 @@ class Objective:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if isinstance(value, int | float):
-                validation.at_least(f"hyperparameter {field.name!r}", value, 0)
+                validation.within(f"hyperparameter {field.name!r}", value, **{"least": 0.0, **field.metadata})
 
     def rows(self, rows: Indices, space: FactorSpace | FactorTable, count: int, rng: np.random.Generator) -> Indices:
         """Choose the images of a batch.

@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from baselines import validation
 from baselines.nets.backend import ops
-from baselines.objectives import Batch, Objective, Term
+from baselines.objectives import Batch, Objective, Term, limited
 
 PAPER = "https://arxiv.org/abs/1804.03599"
 CODE = "https://github.com/google-research/disentanglement_lib"
@@ -42,11 +41,7 @@ class OBJECTIVE(Objective):
 
     gamma: float = 1000.0
     c_max: float = 25.0
-    iteration_threshold: int = 100_000
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        validation.at_least("hyperparameter 'iteration_threshold'", self.iteration_threshold, 1)
+    iteration_threshold: int = limited(100_000, least=1)
 
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the distance of the mean KL divergence from this step's capacity by γ; record the divergence too."""

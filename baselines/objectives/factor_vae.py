@@ -9,11 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines import validation
 from baselines.nets import architectures
 from baselines.nets.backend import Tensor, keras, ops
-from baselines.objectives import Adam, Batch, Network, Objective, Term, check_two_images, check_two_latents
-from benchmark_data.errors import InvalidInput
+from baselines.objectives import Adam, Batch, Network, Objective, Term, check_two_images, check_two_latents, limited
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 CLIP = 1e-6
@@ -55,16 +53,10 @@ class OBJECTIVE(Objective):
 
     gamma: float = 35.0
     discriminator_learning_rate: float = 1e-4
-    discriminator_beta_1: float = 0.5
-    discriminator_beta_2: float = 0.9
-    units: int = 1000
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        validation.at_least("hyperparameter 'units'", self.units, 1)
-        for name in ("discriminator_beta_1", "discriminator_beta_2"):
-            if not getattr(self, name) < 1:  # a moment that never moves: the discriminator would not learn
-                raise InvalidInput(f"hyperparameter {name!r}: expected less than 1, received {getattr(self, name):g}.")
+    # A moment of 1 never moves: the discriminator would not learn.
+    discriminator_beta_1: float = limited(0.5, below=1)
+    discriminator_beta_2: float = limited(0.9, below=1)
+    units: int = limited(1000, least=1)
 
     def inputs(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator

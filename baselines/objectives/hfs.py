@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines import validation
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Term, check_two_images, check_two_latents
+from baselines.objectives import Batch, Objective, Term, check_two_images, check_two_latents, limited
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 PAPER = "https://arxiv.org/abs/2210.07347"
@@ -54,11 +53,7 @@ class OBJECTIVE(Objective):
 
     beta: float = 1.0
     gamma: float = 100.0
-    pairs: int = 25
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        validation.at_least("hyperparameter 'pairs'", self.pairs, 1)
+    pairs: int = limited(25, least=1)
 
     def inputs(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator

@@ -7,11 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from baselines import validation
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Term, check_two_images, halves
+from baselines.objectives import Batch, Objective, Term, check_two_images, halves, limited
 from baselines.objectives._neighbours import neighbours
-from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 PAPER = "https://arxiv.org/abs/2102.08850"
@@ -48,15 +46,9 @@ class OBJECTIVE(Objective):
     stochastic: ClassVar[bool] = False
     decodes: ClassVar[bool] = False
 
-    power: float = 1.0
-    temperature: float = 1.0
+    power: float = limited(1.0, least=1)
+    temperature: float = limited(1.0, above=0)
     data_rate: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        validation.at_least("hyperparameter 'power'", self.power, 1)
-        if self.temperature == 0:
-            raise InvalidInput("hyperparameter 'temperature': expected a positive number, received 0.")
 
     def rows(self, rows: Indices, space: FactorSpace | FactorTable, count: int, rng: np.random.Generator) -> Indices:
         """Draw pairs: the first image from the rows to train on, the second from all that may be drawn.

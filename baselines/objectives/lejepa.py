@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines import validation
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Term
+from baselines.objectives import Batch, Term, limited
 from baselines.objectives._augmented import Augmented
-from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 PAPER = "https://arxiv.org/abs/2511.08544"
@@ -45,14 +43,8 @@ class OBJECTIVE(Augmented):
         directions: the number of random directions per step, at least 1.
     """
 
-    gaussian: float = 0.05
-    directions: int = 64
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        validation.at_least("hyperparameter 'directions'", self.directions, 1)
-        if self.gaussian > 1:
-            raise InvalidInput(f"hyperparameter 'gaussian': expected at most 1, received {self.gaussian:g}.")
+    gaussian: float = limited(0.05, most=1)
+    directions: int = limited(64, least=1)
 
     def inputs(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator

@@ -8,10 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from baselines import validation
 from baselines.nets import backend
 from baselines.nets.backend import Tensor, keras, ops
-from baselines.objectives import Adam, Batch, Call, Network, Objective, Term
+from baselines.objectives import Adam, Batch, Call, Network, Objective, Term, limited
 
 PAPER = "https://arxiv.org/abs/2305.18378"
 CODE = "https://github.com/kylehkhsu/latent_quantization"
@@ -53,13 +52,9 @@ class OBJECTIVE(Objective):
 
     quantisation: float = 0.01
     commitment: float = 0.01
-    values: int = 10
+    values: int = limited(10, least=2)
     weight_decay: float = 0.1
     codebook_learning_rate: float = 1e-3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        validation.at_least("hyperparameter 'values'", self.values, 2)
 
     def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
         """Build the codebooks: a table of (latents, values)."""

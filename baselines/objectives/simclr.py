@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Term
+from baselines.objectives import Batch, Term, limited
 from baselines.objectives._augmented import Projected
-from benchmark_data.errors import InvalidInput
 
 PAPER = "https://arxiv.org/abs/2002.05709"
 CODE = "https://github.com/google-research/simclr"
@@ -36,12 +35,7 @@ class OBJECTIVE(Projected):
         temperature: τ, positive.
     """
 
-    temperature: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.temperature == 0:
-            raise InvalidInput("hyperparameter 'temperature': expected a positive number, received 0.")
+    temperature: float = limited(0.5, above=0)
 
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the cross-entropy by 1."""

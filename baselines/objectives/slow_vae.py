@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Term, halves
+from baselines.objectives import Batch, Objective, Term, halves, limited
 from baselines.objectives._neighbours import neighbours
-from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 PAPER = "https://arxiv.org/abs/2007.10930"
@@ -62,13 +61,8 @@ class OBJECTIVE(Objective):
 
     beta: float = 1.0
     gamma: float = 10.0
-    rate: float = 6.0
+    rate: float = limited(6.0, above=0)
     data_rate: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.rate == 0:
-            raise InvalidInput("hyperparameter 'rate': expected a positive number, received 0.")
 
     def rows(self, rows: Indices, space: FactorSpace | FactorTable, count: int, rng: np.random.Generator) -> Indices:
         """Draw pairs: the first image from the rows to train on, the second from all that may be drawn.

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 import benchmark_data
 from baselines.config import RunConfig
+from baselines.engines import devices
 from baselines.nets import backend
 from baselines.record import about
 from baselines.run import posterior_of
@@ -153,7 +154,7 @@ def derive(
             "noise": noise.round(6).tolist(),
             "mean": float(s.mean()),
             "std": float(s.std()),
-            "device": backend.device(),
+            "device": devices.named(),
             "versions": backend.versions("numpy", "keras", backend.name()),
         },
     )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from baselines import validation
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, check_choice
 from leaderboard.arrays import check_codes
 
 Kind = Literal["topk", "l1"]
@@ -61,10 +61,9 @@ def fit(
         >>> codes.shape, int((codes > 0).sum(axis=1).max())
         ((500, 10), 3)
     """
-    if kind not in ("topk", "l1"):
-        raise InvalidInput(f"kind of a sparse autoencoder: expected 'topk' or 'l1', received {kind!r}.")
+    check_choice("kind of a sparse autoencoder", kind, ("topk", "l1"))
     for name, value in (("units", units), ("active", active), ("batch_size", batch_size)):
-        validation.at_least(name, value, 1)
+        validation.within(name, value, least=1)
     if active > units:
         raise InvalidInput(f"active: expected at most {units}, the number of units, received {active}.")
     seen = check_codes(features, "features").astype(np.float32)

@@ -134,7 +134,7 @@ class Recorder:
             self._dataset,
             self._digests,
             method=self.config.objective,
-            budget={"steps": step, "images": images, "seconds": round(seconds, 3), "device": backend.device()},
+            budget={"steps": step, "images": images, "seconds": round(seconds, 3), "device": devices.named()},
             seed=self.config.seed,
             supervision=self.objective.supervision,
             selection=self.config.selection,

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple, get_args
 import rich.progress
 
 import benchmark_data
+from baselines import validation
 from baselines.config import Device, RunConfig
 from baselines.run_folder import is_trained
 from baselines.training import processes, recorder, stopping, worker
@@ -273,8 +274,8 @@ def run(
     if device not in get_args(Device):
         raise UnknownName("--device", device, get_args(Device))
     for name, value in (("jobs", jobs), ("threads", threads), ("together", together)):
-        if value is not None and value < 1:
-            raise InvalidInput(f"{name}: expected at least 1, received {value}.")
+        if value is not None:
+            validation.within(name, value, least=1)
     if (most := collections.Counter(map(run_path, configs)).most_common(1)) and most[0][1] > 1:
         raise InvalidInput(f"runs of the sweep: expected each once, received {most[0][0]} more than once.")
     for dataset in dict.fromkeys(config.dataset for config in configs):

@@ -49,8 +49,8 @@ class BASELINE(Untrained):
     sample: int = 4096
 
     def __post_init__(self) -> None:
-        validation.at_least("latents", self.latents, 1)
-        validation.at_least("sample", self.sample, self.latents)
+        validation.within("latents", self.latents, least=1)
+        validation.within("sample", self.sample, least=self.latents)
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Project the images onto the components."""

@@ -37,7 +37,7 @@ class BASELINE(Untrained):
 
     def __post_init__(self) -> None:
         architectures.find(self.architecture)
-        validation.at_least("latents", self.latents, 1)
+        validation.within("latents", self.latents, least=1)
 
     def versions(self) -> dict[str, str]:
         """Return the versions that decide the codes: that of the backend, which computes them, too."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import console
+from benchmark_data import console, expected_effects
 from benchmark_data.archives import downloads, store
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.store import Encoding, Store, Writer
@@ -37,6 +37,7 @@ class Cached(Source):
         id: full name of the dataset, which is also its place in the cache.
         version: version of the dataset; a change of what is kept changes it.
         image_shape: (height, width, channels).
+        splits: the source's own splits, by name.
         encoding: how pixels are kept, see `benchmark_data.archives.store`.
         statistics: what the pixels are checked against.
     """
@@ -44,6 +45,7 @@ class Cached(Source):
     id: str
     version: str
     image_shape: tuple[int, int, int]
+    splits: Mapping[str, range] = dataclasses.field(default_factory=dict)
     encoding: Encoding = "raw"
     statistics: PublishedStatistics = dataclasses.field(default_factory=PublishedStatistics)
 
@@ -87,6 +89,28 @@ class Cached(Source):
     def extra(self, name: str, indices: Indices) -> NDArray[Any]:
         """Read rows of a further array."""
         return self.store().extra(name)[indices]
+
+    def dataset(self, **facts: Any) -> Dataset:
+        """Declare the dataset that this source holds; its id names it.
+
+        Args:
+            **facts: what else is known of it, such as ``description``; or other than here, such as ``effects``.
+
+        Returns:
+            The dataset.
+        """
+        name, _, config = self.id.partition("/")
+        own: dict[str, Any] = {
+            "name": name,
+            "config": config,
+            "version": self.version,
+            "space": self.space,
+            "source": self,
+            "image_shape": self.image_shape,
+            "splits": self.splits,
+            "effects": expected_effects.as_published(self.space.names),
+        }
+        return Dataset(**own | facts)
 
     def prepare(self, *, manual_dir: Path | None = None, timeout: float = 60.0, keep_downloads: bool = True) -> None:
         """Make the prepared form, unless it is there: one process does it, others that ask meanwhile wait.
@@ -160,17 +184,7 @@ class Cached(Source):
         if isinstance(space, FactorTable):
             labels = np.array(Store(folder).labels())
             space = FactorTable(*space.factors, rows=len(labels), read=functools.partial(np.asarray, labels))
-        return Dataset(
-            name=self.id,
-            version=self.version,
-            space=space,
-            source=_Stored(folder),
-            image_shape=self.image_shape,
-            description="",
-            citation="",
-            license="",
-            homepage="",
-        )
+        return self.dataset(space=space, source=_Stored(folder), description="", citation="", license="", homepage="")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,7 +218,6 @@ class Archive(Cached):
         factors: the factors, as columns of a table or axes of a grid.
         rows: the number of images.
         grid: whether rows are a full grid of the factors, the last fastest. Otherwise the reader writes labels.
-        splits: the source's own splits, by name.
         arrays: further arrays, by name.
         distributions: the files that the archive is offered as, best first; one whose files the user has comes first.
     """
@@ -212,7 +225,6 @@ class Archive(Cached):
     factors: tuple[Factor, ...]
     rows: int
     grid: bool = True
-    splits: Mapping[str, range] = dataclasses.field(default_factory=dict)
     arrays: Mapping[str, Extra] = dataclasses.field(default_factory=dict)
     distributions: tuple[Distribution, ...]
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import damaged, reading, tar_members
@@ -88,14 +87,8 @@ def _dataset(source: Cached, method: str) -> Dataset:
         "lanczos": "Reduced by Pillow's Lanczos filter, as in disentanglement_lib.",
         "bilinear": "Reduced by Pillow's bilinear filter, as in disent.",
     }[method]
-    return Dataset(
-        name="cars3d",
-        config=source.id.partition("/")[2],
+    return source.dataset(
         parameters={"image_size": size, "filter": method},
-        version=source.version,
-        space=source.space,
-        source=source,
-        image_shape=source.image_shape,
         description=f"183 CAD models of cars on white, from 24 azimuths and 4 elevations, {size} x {size}. {made}",
         citation="""@inproceedings{reed2015deep,
   title = {Deep Visual Analogy-Making},
@@ -108,7 +101,6 @@ def _dataset(source: Cached, method: str) -> Dataset:
         license="unstated",
         redistributable=False,
         homepage="http://www.scottreed.info/",
-        effects=expected_effects.as_published(source.space.names),
         defects=(
             "Object ids follow list.txt. disentanglement_lib's follow the file system, stable-datasets' sorted names: "
             "car k is not the same car there.",

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import damaged, reading, zip_members
@@ -171,15 +170,8 @@ ARCHIVE = Archive(
 
 
 def _dataset(source: Cached, method: str, description: str) -> Dataset:
-    return Dataset(
-        name="celeba",
-        config=source.id.partition("/")[2],
+    return source.dataset(
         parameters={"image_size": source.image_shape[0], "filter": method},
-        version=source.version,
-        space=source.space,
-        source=source,
-        image_shape=source.image_shape,
-        splits=ARCHIVE.splits,
         description=(
             "Photographs of 10,177 famous people, aligned by their eyes, with 40 attributes that are on or off. "
             f"{description}"
@@ -194,7 +186,6 @@ def _dataset(source: Cached, method: str, description: str) -> Dataset:
         license="CelebA agreement: non-commercial research only, no redistribution",
         redistributable=False,
         homepage="http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html",
-        effects=expected_effects.as_published(source.space.names),
         defects=(
             "Attributes were labelled by people and are partly matters of taste; the authors give no error rate.",
             "JPEG decoders may differ by one in a pixel, so that digests can differ between machines.",
@@ -211,6 +202,7 @@ DATASET = Family(
             id="celeba/64_bicubic_padded",
             version=ARCHIVE.version,
             image_shape=(64, 64, 3),
+            splits=ARCHIVE.splits,
             base=NATIVE,
             change=padded,
         ),

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Distribution
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import npz_slabs
@@ -93,14 +92,8 @@ def _dataset(config: str, factors: tuple[Factor, ...], download: Download, what:
         distributions=(Distribution((download,), read),),
         statistics=PublishedStatistics(means=PUBLISHED_MEANS.get(f"mpi3d/{config}", ())),
     )
-    return Dataset(
-        name="mpi3d",
-        config=config,
+    return archive.dataset(
         parameters={"kind": config},
-        version=archive.version,
-        space=archive.space,
-        source=archive,
-        image_shape=archive.image_shape,
         description=f"A robot arm holds an object in 40 x 40 positions, under three cameras and backgrounds. {what}",
         citation="""@inproceedings{gondal2019transfer,
   title = {On the Transfer of Inductive Bias from Simulation to the Real World: a New Disentanglement Dataset},
@@ -115,7 +108,6 @@ def _dataset(config: str, factors: tuple[Factor, ...], download: Download, what:
 }""",
         license="CC-BY-4.0",
         homepage="https://github.com/rr-learning/disentanglement_dataset",
-        effects=expected_effects.as_published(archive.space.names),
         defects=defects,
     )
 

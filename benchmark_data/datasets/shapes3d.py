@@ -11,13 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Distribution
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import Slabs, damaged, hdf5_slabs, npz_slabs
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import CHUNK, Writer
-from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor
 from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS
 
@@ -85,12 +83,7 @@ ARCHIVE = Archive(
     statistics=PublishedStatistics(means=PUBLISHED_MEANS["shapes3d"], distances=PUBLISHED["shapes3d"]),
 )
 
-DATASET = Dataset(
-    name="shapes3d",
-    version=ARCHIVE.version,
-    space=ARCHIVE.space,
-    source=ARCHIVE,
-    image_shape=ARCHIVE.image_shape,
+DATASET = ARCHIVE.dataset(
     description=(
         "A room with a cube, cylinder, sphere or capsule in 8 sizes, seen from 15 angles; floor, walls and object each "
         "in 10 hues. Every combination once."
@@ -103,7 +96,6 @@ DATASET = Dataset(
 }""",
     license="Apache-2.0",
     homepage="https://github.com/google-deepmind/3d-shapes",
-    effects=expected_effects.as_published(ARCHIVE.space.names),
     defects=(
         "The source's README gives hues and scale as spanning [0, 1]; the file holds hues 0 to 0.9 "
         "and scales 0.75 to 1.25.",

@@ -24,6 +24,7 @@ from benchmark_data import draws, expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.types import Pixels, Source
+from benchmark_data.variants import pairs
 
 ROWS = 112_791
 """The number of images of Symsol_reduced."""
@@ -320,21 +321,15 @@ DATASET = Dataset(
         "download. It is its own dataset: its images, lights and camera are not those of SYMSOL or Symsol_reduced, "
         "and results on it are not results on them."
     ),
-    citation="""@inproceedings{murphy2021implicit,
-  title = {Implicit-{PDF}: Non-Parametric Representation of Probability Distributions on the Rotation Manifold},
-  author = {Murphy, Kieran A and Esteves, Carlos and Jampani, Varun and Ramalingam, Srikumar and Makadia, Ameesh},
-  booktitle = {Proceedings of the 38th International Conference on Machine Learning},
-  year = {2021},
-  eprint = {2106.05965},
-  archivePrefix = {arXiv}
-}
-@misc{bonheme2023good,
-  title = {How good are variational autoencoders at transfer learning?},
-  author = {Bonheme, Lisa and Grzes, Marek},
-  year = {2023},
-  eprint = {2304.10767},
-  archivePrefix = {arXiv}
-}""",
+    citation=f"""@inproceedings{{murphy2021implicit,
+  title = {{Implicit-{{PDF}}: Non-Parametric Representation of Probability Distributions on the Rotation Manifold}},
+  author = {{Murphy, Kieran A and Esteves, Carlos and Jampani, Varun and Ramalingam, Srikumar and Makadia, Ameesh}},
+  booktitle = {{Proceedings of the 38th International Conference on Machine Learning}},
+  year = {{2021}},
+  eprint = {{2106.05965}},
+  archivePrefix = {{arXiv}}
+}}
+{pairs.CITATION}""",
     license="MIT",
     homepage="https://implicit-pdf.github.io",
     effects={

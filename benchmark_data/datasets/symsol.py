@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
 from benchmark_data.archives.containers import damaged, npz_slabs, reading, zip_members
 from benchmark_data.archives.downloads import Download
@@ -109,15 +108,8 @@ ARCHIVE = Archive(
 
 
 def _dataset(source: Cached, method: str, description: str) -> Dataset:
-    return Dataset(
-        name="symsol",
-        config=source.id.partition("/")[2],
+    return source.dataset(
         parameters={"image_size": source.image_shape[0], "filter": method},
-        version=source.version,
-        space=source.space,
-        source=source,
-        image_shape=source.image_shape,
-        splits=ARCHIVE.splits,
         description=(
             "Tetrahedron, cube, icosahedron, cone and cylinder without marks, and a tetrahedron, a cylinder and a "
             f"sphere with one, 50,000 images each at uniformly random rotations, which are given. {description}"
@@ -133,7 +125,6 @@ def _dataset(source: Cached, method: str, description: str) -> Dataset:
         license="unstated",
         redistributable=False,
         homepage="https://implicit-pdf.github.io",
-        effects=expected_effects.as_published(source.space.names),
         defects=(
             "Many images of the plain solids are equal or nearly so, since their symmetries leave few different views.",
             "The source gives the code's licence (Apache-2.0) and none for the data.",
@@ -151,6 +142,7 @@ DATASET = Family(
             id="symsol/64_lanczos",
             version=ARCHIVE.version,
             image_shape=(64, 64, 3),
+            splits=ARCHIVE.splits,
             base=NATIVE,
             change=functools.partial(resized, size=64, method="lanczos"),
         ),

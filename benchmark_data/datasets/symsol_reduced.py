@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data import expected_effects
 from benchmark_data.archives.archive import Archive, Distribution
 from benchmark_data.archives.containers import damaged, reading, zip_members
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer, decoded, pixels
-from benchmark_data.dataset import Dataset, Family
+from benchmark_data.dataset import Family
 from benchmark_data.datasets import symsol
 from benchmark_data.factors import Factor
+from benchmark_data.variants import pairs
 
 PUBLISHED_ROWS = 112_791
 SHAPES = ("tet", "cube", "icosa", "cone", "cyl")
@@ -75,36 +75,19 @@ ARCHIVE = Archive(
     distributions=(Distribution((ZIP,), read),),
 )
 
-
-def _dataset(source: Archive) -> Dataset:
-    return Dataset(
-        name="symsol_reduced",
-        config="published",
+DATASET = Family(
+    ARCHIVE.dataset(
         parameters={"origin": "published"},
-        version=source.version,
-        space=source.space,
-        source=source,
-        image_shape=source.image_shape,
         description="Tetrahedra, cubes, icosahedra, cones and cylinders at random rotations, grey. "
         f"{PUBLISHED_ROWS:,} images: SYMSOL's plain solids without duplicates, as its authors reduced them.",
-        citation=f"""@article{{bonheme2023transfer,
-  title = {{How good are variational autoencoders at transfer learning?}},
-  author = {{Bonheme, Lisa and Grzes, Marek}},
-  year = {{2023}},
-  eprint = {{2304.10767}},
-  archivePrefix = {{arXiv}}
-}}
-
-{symsol.NATIVE.citation}""",
+        citation=f"{pairs.CITATION}\n\n{symsol.NATIVE.citation}",
         license="unstated",
         redistributable=False,
         homepage="https://data.kent.ac.uk/436/",
-        effects=expected_effects.as_published(source.space.names),
         defects=(
             "How images were reduced and which counted as duplicates is not published.",
             "The authors' code takes files in the order of the file system; here rows are sorted.",
         ),
-    )
-
-
-DATASET = Family(_dataset(ARCHIVE), default="published")
+    ),
+    default="published",
+)

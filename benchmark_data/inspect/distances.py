@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, needs
+from benchmark_data.errors import InvalidInput, check_count, needs
 from benchmark_data.factors import Indices
 from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS, RANDOM_PAIR
 from benchmark_data.types import Pixels
@@ -164,7 +164,7 @@ def pair_distances(
         >>> distances["x_R"].mean == 128 / 12288, distances["x_R"].error
         (True, 0.0)
     """
-    _require("pairs", pairs, 2)
+    check_count("number of pairs", pairs, 2)
     if len(dataset) < 2:
         raise InvalidInput(f"pairs of {dataset.id}: expected two images or more, received one image.")
     columns = len(dataset.space.factors)
@@ -217,7 +217,7 @@ def matrices(dataset: Dataset, factor: str, *, traversals: int = 200, seed: int 
         >>> bool((perceived + np.eye(8) * 128 / 12288 == 128 / 12288).all())
         True
     """
-    _require("traversals", traversals, 1)
+    check_count("number of traversals", traversals, 1)
     if not dataset.space.full:
         raise InvalidInput(
             f"factor traversals of {dataset.id}: expected a dataset that holds every combination of its factors, "
@@ -278,8 +278,3 @@ def published(dataset_id: str) -> tuple[str, Mapping[str, float]]:
     """
     measured = STANDS_IN_FOR.get(dataset_id, dataset_id)
     return measured, PUBLISHED.get(measured, {})
-
-
-def _require(what: str, number: int, least: int) -> None:
-    if number < least:
-        raise InvalidInput(f"number of {what}: expected at least {least}, received {number}.")

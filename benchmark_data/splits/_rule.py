@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import draws
-from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorSpace, FactorTable, Indices
 
 Space = FactorSpace | FactorTable
@@ -61,16 +61,6 @@ def plain_grid(space: Space, rule: str, variant: str) -> FactorSpace:
     """
     no_variant(rule, variant)
     return grid(space, rule)
-
-
-def known_variant(rule: str, variant: str, known: tuple[str, ...]) -> None:
-    """Check the variant of a rule.
-
-    Raises:
-        UnknownName: there is no such variant.
-    """
-    if variant not in known:
-        raise UnknownName(f"variant of split rule {rule!r}", variant, known)
 
 
 def ordered(factor: Factor) -> bool:

@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from benchmark_data.errors import UnknownName
 from benchmark_data.factors import FactorSpace
 from benchmark_data.splits import _rule, _schott2022
 
@@ -139,7 +140,8 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
     """
     space = _rule.grid(space, "recombination")
     known = _conditions(space)
-    _rule.known_variant("recombination", variant, tuple(known))
+    if variant not in known:
+        raise UnknownName("variant of split rule 'recombination'", variant, known)
     condition = known[variant]
     parts = _rule.divided(_rule.combined(space, _columns(space, condition.test), every=True))
     if not condition.neither:

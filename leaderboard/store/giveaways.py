@@ -11,9 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-from benchmark_data.dataset import Dataset
 from benchmark_data.files import write_json
-from benchmark_data.inspect import audit
 from leaderboard import schema
 from leaderboard.schema import Field, Line, Model
 from leaderboard.store import results_tree
@@ -74,39 +72,6 @@ def read(root: str | os.PathLike[str]) -> dict[str, Giveaway]:
         return {}
     found = schema.validated(Giveaways, schema.content(file), str(file))
     return {one.dataset: one for one in found.datasets}
-
-
-def audited(dataset: Dataset, *, traversals: int = 200, pairs: int = 5_000, seed: int = 0) -> Giveaway:
-    """Audit a dataset.
-
-    Args:
-        dataset: the dataset; its images must be on this machine.
-        traversals: as in ``benchmark_data.inspect.audit.audit``.
-        pairs: likewise.
-        seed: likewise.
-
-    Returns:
-        What was found, in six decimals.
-
-    Raises:
-        InvalidInput: as ``benchmark_data.inspect.audit.audit``.
-        Unavailable: the images are not on this machine.
-    """
-    found = audit.audit(dataset, traversals=traversals, pairs=pairs, seed=seed)
-    told = found.giveaway.value == found.giveaway.value
-    value, low, high = (round(end, 6) if told else None for end in found.giveaway)
-    return Giveaway(
-        dataset=found.dataset,
-        version=found.version,
-        giveaway=value,
-        low=low,
-        high=high,
-        order=tuple(map(tuple, found.order())),
-        importance={one.factor.name: round(one.importance.value, 6) for one in found.factors if one.traversals},
-        seed=seed,
-        traversals=traversals,
-        pairs=pairs,
-    )
 
 
 def write(root: str | os.PathLike[str], found: Iterable[Giveaway]) -> Path:

@@ -142,8 +142,9 @@ def test_errors_are_the_users_to_mend(command, message, tmp_path, monkeypatch):
         ({"hyperparameters": None}, "--set beta=4", "hyperparameters holds keys and values, not None"),
         ({"architecture": ["fc"]}, "--set beta=4", r"architecture: expected a text, received \['fc'\]"),
         ({}, "--set architecture=[1]", r"architecture: expected a text, received \[1\]"),
-        ({"selection": "a\nb"}, "", "selection: expected one line of at most 200 characters"),
-        ({"selection": "a" * 201}, "", "selection: expected one line of at most 200 characters"),
+        ({"selection": ""}, "", "selection: expected one line of 1 to 200 characters"),
+        ({"selection": "a\nb"}, "", "selection: expected one line of 1 to 200 characters"),
+        ({"selection": "a" * 201}, "", "selection: expected one line of 1 to 200 characters"),
     ],
 )
 def test_a_config_file_with_wrong_values(values, settings, message, tmp_path):
