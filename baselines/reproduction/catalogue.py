@@ -25,7 +25,7 @@ def entries() -> dict[str, Entry]:
 
     Example:
         >>> list(entries())[:3]
-        ['2205.08399/fig1', '2205.08399/fig3', '2205.08399/fig3_crossed']
+        ['2205.08399/fig1', '2205.08399/fig3', '2205.08399/fig3_architectures']
         >>> entries()["2205.08399/fig1"].desk.runs
         ()
     """

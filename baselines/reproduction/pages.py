@@ -69,10 +69,12 @@ def report(folder: Path) -> str:
         rows += _table(("figure", *HEAD))
         for entry in entries:
             if record := found[entry.id]:
-                setting = ("", "") if all(usual) and _setting(record) == usual else ()
+                figure = _more(entry)
                 for one in record["judged"]:
-                    claim, data, model, seeds, effect, verdict = _cells(entry, record, one, kept)
-                    rows.append(_row(_more(entry), claim, data, *(setting or (model, seeds)), effect, verdict))
+                    claim, data, *setting, effect, verdict = _cells(entry, record, one, kept)
+                    setting = ["" if all(usual) and cell in usual else cell for cell in setting]
+                    rows.append(_row(figure, claim, data, *setting, effect, verdict))
+                    figure = entry.id.partition("/")[2]
             else:
                 rows.append(_row(entry.id.partition("/")[2], _claim(entry, entry.claim), "", "", "", "", "not run"))
         again = [f"{each.id.partition('/')[2]} ({each.same_as})" for each in catalogue.of_paper(name) if each.same_as]
@@ -135,7 +137,7 @@ def main_results(folder: Path) -> list[str]:
         *lines,
         "",
         f"Verdicts use unadjusted p-values. After Holm's correction over all {tests} tests in "
-        f"[reproduction](docs/reproduction.md), {sum(above) or 'none'} of the {len(above)} above (in bold) and "
+        f"[reproduction](docs/reproduction.md), {sum(above) or 'none'} of the {len(above)} p-values above (bold) and "
         f"{len(kept) - sum(above)} others stay significant.",
     ]
 

@@ -52,6 +52,7 @@ CONV: tuple[tuple[str, str, dict[str, Any]], ...] = (
     *((dataset, "beta_tc_vae", {"beta": 2}) for dataset in ("dsprites", "solids")),
     *((dataset, "dip_vae_ii", {"lambda_od": 5, "lambda_d": 5}) for dataset in ("room3d", "solids")),
     *((dataset, "annealed_vae", ANNEALED) for dataset in ("dsprites", "room3d")),
+    ("dsprites", "beta_vae", {"beta": 256}),  # collapses (64, on a seed of its own, did not)
 )
 """Dataset, objective and strength of the convolutional models with 10 latents."""
 
@@ -92,6 +93,7 @@ def runs() -> Iterator[RunConfig]:
         *((*each, "conv", 10) for each in CONV),
         ("dsprites", "beta_vae", {"beta": 1}, "conv", 20),
         *((*each, "fc", 10) for each in FC),
+        ("dsprites", "beta_vae", {"beta": 1}, "transformer", 10),
     ]
     for dataset, objective, hyperparameters, architecture, latents in models:
         for seed in range(SEEDS):

@@ -198,21 +198,24 @@ def diagonal(table: pd.DataFrame, network: str) -> pd.DataFrame:
     Returns:
         Mean similarities: a row per panel, a column per seed, in the order of the panels.
     """
+    table = without_inputs(table)
     named = table["layer_x"].str.startswith(f"{network}_") if network in ("encoder", "decoder") else None
     chosen = table["layer_x"] == network if named is None else named
     same = table[(table["layer_x"] == table["layer_y"]) & chosen]
-    same = same[~same["layer_x"].isin(inputs(table))]
     return same.groupby(["panel", "seed"], sort=False)["similarity"].mean().unstack()
 
 
-def inputs(table: pd.DataFrame) -> list[str]:
-    """Name the encoder layers that are the input itself."""
-    with_input = table[(table["layer_y"] == "input") & table["layer_x"].str.startswith("encoder_")]
-    least = with_input.groupby("layer_x")["similarity"].min()
-    return [str(name) for name in least.index[least > 1 - 1e-6]]
+def without_inputs(table: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the layers of a panel's models that are the input itself, and the input."""
+    dropped = np.zeros(len(table), bool)
+    for layer, other in (("layer_x", "layer_y"), ("layer_y", "layer_x")):
+        with_input = table[table[other] == "input"].groupby(["panel", layer])["similarity"].min()
+        layers = pd.MultiIndex.from_frame(table[["panel", layer]])
+        dropped |= layers.isin(with_input.index[with_input > 1 - 1e-6])
+    return table[~dropped]
 
 
-def _numbers(**found: pd.DataFrame) -> dict[str, float]:
+def numbers(**found: pd.DataFrame) -> dict[str, float]:
     """Return the means over seeds, panel by panel."""
     panels = next(iter(found.values())).index
     return {f"{panel}, {name}": float(means.loc[panel].mean()) for panel in panels for name, means in found.items()}
@@ -228,7 +231,7 @@ def encoder_above_decoder(table: pd.DataFrame) -> Verdict:
     """Judge that encoder layers are more similar than decoder layers, of the same pairs of runs, in every panel."""
     encoder, decoder = diagonal(table, "encoder"), diagonal(table, "decoder")
     parts = [verdicts.compare([encoder.loc[p]], [decoder.loc[p]], paired=True) for p in encoder.index]
-    return judged("similarity", parts, _numbers(encoder=encoder, decoder=decoder))
+    return judged("similarity", parts, numbers(encoder=encoder, decoder=decoder))
 
 
 def ahead(table: pd.DataFrame) -> Verdict:
@@ -272,13 +275,24 @@ def learned_first(table: pd.DataFrame) -> Verdict:
 
 def encoders_alike(table: pd.DataFrame) -> Verdict:
     """Judge that encoder layers are similar, at least `ALIKE` on average, in every panel that is no control."""
-    encoder = diagonal(table, "encoder")
+    return _alike(diagonal(table, "encoder"))
+
+
+def encoders_matched(table: pd.DataFrame) -> Verdict:
+    """Judge the same of two architectures, where each encoder layer counts with the most similar of the other's."""
+    table = without_inputs(table)
+    both = table[table["layer_x"].str.startswith("encoder_") & table["layer_y"].str.startswith("encoder_")]
+    best = both.groupby(["panel", "seed", "layer_x"], sort=False)["similarity"].max()
+    return _alike(best.groupby(["panel", "seed"], sort=False).mean().unstack())
+
+
+def _alike(encoder: pd.DataFrame) -> Verdict:
     panels = [panel for panel in encoder.index if not panel.endswith((BEFORE, OTHERS))]
     note = "controls: before training, and of other seeds" if len(panels) < len(encoder) else ""
     return judged(
         "similarity from the bound",
         [against(encoder.loc[panel], ALIKE) for panel in panels],
-        _numbers(encoder=encoder),
+        numbers(encoder=encoder),
         note,
     )
 
@@ -287,7 +301,7 @@ def decoder_falls(table: pd.DataFrame) -> Verdict:
     """Judge that decoder layers are more similar in the first panel than in the second, which share one side's runs."""
     decoder = diagonal(table, "decoder")
     part = verdicts.compare([decoder.iloc[0]], [decoder.iloc[1]], paired=True)
-    return judged("similarity", [part], _numbers(decoder=decoder))
+    return judged("similarity", [part], numbers(decoder=decoder))
 
 
 def metrics_agree(table: pd.DataFrame) -> Verdict:
@@ -313,7 +327,7 @@ def between_dataset(table: pd.DataFrame) -> Verdict:
         for other in range(len(means))
         if other != 1
     ]
-    return judged("similarity", parts, _numbers(**between))
+    return judged("similarity", parts, numbers(**between))
 
 
 def between_vary(table: pd.DataFrame) -> Verdict:
@@ -328,4 +342,4 @@ def between_vary(table: pd.DataFrame) -> Verdict:
         for means in between.values()
         for panel in encoder.index
     ]
-    return judged("similarity", parts, _numbers(encoder=encoder, **between))
+    return judged("similarity", parts, numbers(encoder=encoder, **between))

@@ -122,14 +122,9 @@ def judge_noises(table: pd.DataFrame) -> Verdict:
     return judged("noise", parts, numbers, "gate: a latent of s at some strength")
 
 
-def strengths_plan(dataset: str, samples: int) -> Plan:
-    settings = {
-        "dataset": dataset,
-        "epsilons": STRENGTHS,
-        "factors": ("posX", "posY"),
-        "samples": samples,
-    }
-    return Plan(datasets=(dataset,), settings=settings)
+def strengths_plan(samples: int) -> Plan:
+    settings = {"dataset": "dsprites", "epsilons": STRENGTHS, "factors": ("posX", "posY"), "samples": samples}
+    return Plan(datasets=("dsprites",), settings=settings)
 
 
 def pictures_plan(learned: str, *datasets: str) -> Plan:

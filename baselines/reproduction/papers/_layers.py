@@ -121,7 +121,7 @@ def judge_collapse(table: pd.DataFrame) -> Verdict:
     """
     numbers: dict[str, float] = {}
     parts = []
-    table = table[~table[["layer_x", "layer_y"]].isin(_heatmaps.inputs(table)).any(axis=1)]
+    table = _heatmaps.without_inputs(table)
     encoder = {axis: table[axis].str.startswith("encoder_") for axis in ("layer_x", "layer_y")}
     for panel in table["panel"].unique():
         here = table["panel"] == panel

@@ -50,7 +50,7 @@ def models(
         dataset: the dataset.
         objective: the objective.
         strength: beta, lambda or the capacity, whichever it has.
-        architecture: ``conv`` or ``fc``.
+        architecture: ``conv`` or ``fc`` in the paper.
         latents: how many.
 
     Returns:
@@ -135,6 +135,21 @@ CROSSED = [
     for panel in over_time(f"{dataset.partition('/')[0]}, {objective}", dataset, objective, strength, times[:1])
 ]
 """Every objective of `FIRST_LAST` on every dataset."""
+ARCHITECTURES = ("conv", "fc", "transformer")
+"""The paper's two and one more, of which it asks whether they learn alike (section 5)."""
+OVER_TIME = [
+    panel
+    for name in ARCHITECTURES
+    for panel in over_time(name, SPRITES, "beta_vae", 1, TIMES[SPRITES][:1], architecture=name)
+]
+PAIRS = [
+    Panel(
+        f"{x} and {y}",
+        side(SPRITES, "beta_vae", 1, architecture=x),
+        side(SPRITES, "beta_vae", 1, architecture=y),
+    )
+    for x, y in itertools.combinations(ARCHITECTURES, 2)
+]
 REGULARISED = [strengths("beta_vae", 1, 8), strengths("dip_vae_ii", 1, 20)]
 REGULARISED_FC = [strengths("beta_vae", 1, high, architecture="fc") for high in (8, 16)]
 ACROSS = objectives("dip_vae_ii")
@@ -231,6 +246,15 @@ ENTRIES = (
         added=True,
     ),
     heatmap_entry(
+        f"{PAPER}/fig3_architectures",
+        _AT,
+        f"Convolutional, fully connected and transformer: {FIRST[0].lower()}{FIRST[1:]}",
+        OVER_TIME,
+        _heatmaps.ahead,
+        control=FIRST_CONTROL,
+        added=True,
+    ),
+    heatmap_entry(
         f"{PAPER}/fig4",
         _AT,
         "Regularisation changes decoder layers more than encoder layers.",
@@ -242,6 +266,14 @@ ENTRIES = (
         "the smaller of the two is interpreted",
         "Smaller of CKA and Procrustes: regularisation changes decoder layers more than encoder layers.",
         [panel._replace(similarity="smaller") for panel in REGULARISED],
+        _heatmaps.encoder_above_decoder,
+        added=True,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig4_collapsed",
+        _AT,
+        "Regularisation changes decoder layers more than encoder layers, also where the posterior collapses (β = 256).",
+        [strengths("beta_vae", 1, 256)],
         _heatmaps.encoder_above_decoder,
         added=True,
     ),
@@ -276,6 +308,14 @@ ENTRIES = (
         GENERIC,
         CONTROLLED,
         _heatmaps.encoders_alike,
+    ),
+    heatmap_entry(
+        f"{PAPER}/fig7_architectures",
+        "not asked",
+        f"Each encoder layer has a similar one (CKA at least {_heatmaps.ALIKE} on average) in other architectures.",
+        _heatmaps.controlled(PAIRS),
+        _heatmaps.encoders_matched,
+        added=True,
     ),
     heatmap_entry(
         f"{PAPER}/fig7_between",

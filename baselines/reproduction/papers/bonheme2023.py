@@ -64,9 +64,9 @@ def vaes(dataset: str, tier: str = "study") -> tuple[RunConfig, ...]:
     return _tiers.of(tier, models(dataset, "beta_vae", 1))
 
 
-def _retrained(source: str, target: str, **options: Any) -> tuple[Transfer, ...]:
+def _retrained(**options: Any) -> tuple[Transfer, ...]:
     """Return transfers, by default of what the authors' code retrains: heads and the decoder's innermost layer."""
-    return tuple(Transfer(source=run, dataset=target, **options) for run in vaes(source))
+    return tuple(Transfer(source=run, dataset=CARS, **options) for run in vaes(FACES))
 
 
 def judge_generic(table: pd.DataFrame) -> Verdict:
@@ -82,12 +82,7 @@ def judge_generic(table: pd.DataFrame) -> Verdict:
         one = same[place]
         parts.append(verdicts.compare([encoder.iloc[place] + SAME], [encoder.iloc[one]], paired=True))
         parts.append(verdicts.compare([decoder.iloc[one]], [decoder.iloc[place]], paired=True))
-    numbers = {
-        f"{panel}, {network}": float(means.loc[panel].mean())
-        for panel in encoder.index
-        for network, means in (("encoder", encoder), ("decoder", decoder))
-    }
-    return judged("CKA from the bound", parts, numbers)
+    return judged("CKA from the bound", parts, _heatmaps.numbers(encoder=encoder, decoder=decoder))
 
 
 def _properties(images: NDArray[np.float32]) -> dict[str, NDArray[np.float64]]:
@@ -222,7 +217,7 @@ def _decoders(side: str) -> dict[str, Any]:
             for count in range(1, LAYERS + 1)
             for transfer in _tiers.of(
                 tier,
-                _retrained(FACES, CARS, heads=heads, decoder=count, side=side if count < LAYERS else "inside"),
+                _retrained(heads=heads, decoder=count, side=side if count < LAYERS else "inside"),
             )
         )
         made[tier] = Plan(
@@ -276,7 +271,7 @@ ATTRIBUTES = (
 DOMAINS = [
     bonheme2022.ACROSS[0]._replace(title="cars3d alone, β-VAE and DIP-VAE II"),
     Panel("celeba and cars3d, on cars3d", Side(vaes(FACES)), Side(vaes(CARS))),
-    Panel("celeba and cars3d, heads retrained", Side(_retrained(FACES, CARS)), Side(vaes(CARS))),
+    Panel("celeba and cars3d, heads retrained", Side(_retrained()), Side(vaes(CARS))),
     bonheme2022.ACROSS[1]._replace(title="dsprites alone, β-VAE and DIP-VAE II"),
     Panel("symsol_reduced and dsprites, on dsprites", Side(vaes(SOLIDS)), Side(vaes(SPRITES))),
 ]

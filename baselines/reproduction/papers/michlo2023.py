@@ -363,7 +363,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig8",
         paper="the correlation rises as the spacing falls",
-        claim="The smaller the spacing, the better pixel distance follows factor distance (equally well from 4 to 7).",
+        claim="The smaller the spacing, the better pixel distance follows factor distance (spacings 4 to 7 tie).",
         desk=_matrices(_perceived.SPACINGS, 50, _SPACED),
         study=_matrices(_perceived.SPACINGS, 200, _SPACED),
         compute=_perceived.matrices,

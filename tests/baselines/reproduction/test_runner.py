@@ -362,9 +362,9 @@ def test_choosing():
 
 
 def rows_of(page, what):
-    """The cells of an entry's rows; ``what`` is the text of its link."""
-    rows = (line.strip("| ").split(" | ") for line in page.splitlines() if f"| [{what}](" in line)
-    return [cells[1:] for cells in rows]
+    """The cells of an entry's rows: one that links its picture, and those below it that have its name."""
+    found = re.search(rf"\| \[{what}\]\(.*\n(\| {what} \|.*\n)*", page)
+    return [line.strip("| ").split(" | ")[1:] for line in found[0].splitlines()] if found else []
 
 
 def test_the_page_is_made_of_the_folders(tmp_path):
@@ -382,7 +382,7 @@ def test_the_page_is_made_of_the_folders(tmp_path):
     *_, shown, _, corrected = pages.main_results(tmp_path)
     assert shown.endswith("| **replicated** |")
     assert corrected.endswith(
-        "over all 2 tests in [reproduction](docs/reproduction.md), 1 of the 1 above (in bold) and 1 others stay "
+        "over all 2 tests in [reproduction](docs/reproduction.md), 1 of the 1 p-values above (bold) and 1 others stay "
         "significant."
     )
 
