@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, OffaxisWarning, is_whole
+from benchmark_data.errors import InvalidInput, OffaxisWarning, check_choice, is_whole
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float64, Int64, Real
@@ -39,6 +39,9 @@ ConstantFactors = Literal["refuse", "drop"]
 
 _LARGEST = 1e38
 """Codes beyond this overflow in float32, which the trees of DCI and the histogram of MIG work in."""
+
+_ROUNDED = 1e-4
+"""The part of a latent's spread that rounding to float32 may take."""
 
 _SMALLEST = 1e-130
 """The variance of a latent that stays below this may come out as 0, though the latent varies."""
@@ -100,6 +103,35 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
     if may_be_tiny:
         _check_reach(array, what)
     return array
+
+
+def narrowed(codes: Codes, what: str = "codes") -> NDArray[np.float32]:
+    """Round checked codes to float32, in which the board scores them.
+
+    Args:
+        codes: as `check_codes` returns them.
+        what: what the array is called in an error message.
+
+    Returns:
+        float32, shape (n, L).
+
+    Raises:
+        InvalidInput: rounding changes a latent by more than `_ROUNDED` of its spread, as beside a large constant.
+
+    Example:
+        >>> narrowed(check_codes([[1e9], [1e9 + 1]]))
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.InvalidInput: codes: expected latents that float32 can hold, received values of column...
+    """
+    rounded = codes.astype(np.float32, copy=False)
+    lost = np.abs(rounded - codes).max(axis=0) > _ROUNDED * np.ptp(codes, axis=0)
+    if lost.any():
+        raise InvalidInput(
+            f"{what}: expected latents that float32 can hold, received values of column {lost.argmax()} that differ by "
+            "less. Subtract each latent's mean and divide by its standard deviation."
+        )
+    return rounded
 
 
 def _check_reach(array: NDArray[np.float64], what: str) -> None:
@@ -487,8 +519,7 @@ def _real(array: ArrayLike) -> bool:
 
 
 def _kept(factors: NDArray[np.int64], constant_factors: ConstantFactors) -> NDArray[np.bool_]:
-    if constant_factors not in ("refuse", "drop"):
-        raise InvalidInput(f"constant_factors: expected 'refuse' or 'drop', received {constant_factors!r}.")
+    check_choice("constant_factors", constant_factors, ("refuse", "drop"))
     kept = varying(factors)
     if not kept.any() or (constant_factors == "refuse" and not kept.all()):
         constant = np.flatnonzero(~kept).tolist()

@@ -235,6 +235,8 @@ def _checked(codes: Any, n: int) -> NDArray[np.float32]:
             )
         codes = codes.detach().float().cpu()
     array = np.asarray(codes)
+    if str(array.dtype) == "bfloat16":
+        array = array.astype(np.float32)
     if array.dtype.kind not in "fiub":
         raise InvalidInput(f"codes: expected real numbers, received dtype {array.dtype}.")
     if array.ndim not in (2, 3) or len(array) != n:
@@ -248,5 +250,4 @@ def _checked(codes: Any, n: int) -> NDArray[np.float32]:
         raise InvalidInput(
             f"codes: expected shape ({n}, latents) for {n} images, received shape {array.shape}. {remedy}"
         )
-    with np.errstate(over="ignore"):  # infinite codes are refused with their place
-        return array.astype(np.float32, copy=False)
+    return array.astype(np.result_type(array, np.float32), copy=False)

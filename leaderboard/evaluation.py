@@ -20,11 +20,11 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, needs
 from benchmark_data.files import written_atomically
 from leaderboard import encoding, protocol
-from leaderboard.arrays import check_codes, warn_if_continuous, warn_if_same
+from leaderboard.arrays import check_codes, narrowed, warn_if_continuous, warn_if_same
 from leaderboard.encoding import Input
 from leaderboard.reading import encoders, units
 from leaderboard.record import About, Budget, RunRecord, Supervision
-from leaderboard.schema import problems, pydantic
+from leaderboard.schema import M, problems, pydantic
 from leaderboard.scoring import candidates, measure, submission
 from leaderboard.scoring.candidates import Candidate
 from leaderboard.store import intervals, results, results_tree, verdicts
@@ -106,16 +106,22 @@ def evaluate(
     numbers = np.atleast_1d(range(len(all_encoders)) if seeds is None else seeds).tolist()
     if not all_encoders or not chosen or not len(numbers) == len(set(numbers)) == len(all_encoders):
         raise InvalidInput("evaluate takes at least one encoder, one task, and one seed of its own for each encoder.")
-    if twice := {one.id for one in chosen if [other.id for other in chosen].count(one.id) > 1}:
-        raise InvalidInput(f"tasks: expected each once, received {min(twice)} more than once.")
+    if again := {one.id for one in chosen if [other.id for other in chosen].count(one.id) > 1}:
+        raise InvalidInput(f"tasks: expected each once, received {min(again)} more than once.")
     for what, count in (("batch_size", batch_size), ("pca", 1 if pca is None else pca)):
         check_count(what, count, 1)
     protocol.tier(tier)
     measure.named(metrics)
     sources = [_Source(one, input, batch_size) for one in all_encoders]
     seeded = list(zip(numbers, sources, strict=True))
+    said = _stated(lambda: About(title=name, description=about), About)
     records = [[source.record(task, name, seed, steps, supervision, pca) for seed, source in seeded] for task in chosen]
-    for task in chosen:
+    own = [known.seed for known in records[0]]
+    if len(set(own)) < len(own):
+        raise InvalidInput(f"seeds: expected each once, received {own}, as the run folders say. Leave copies out.")
+    for task, of_task in zip(chosen, records, strict=True):
+        if task.own is None:
+            candidates.check_part(task, tier, of_task[0].hyperparameters, name)
         if task.own is not None:
             warn_if_continuous(task.labels(), task.own.space.names, task.dataset)
     rows = []
@@ -131,11 +137,23 @@ def evaluate(
                 if pca is not None:
                     given = _components(given, pca, len(task.train))
                 where = f"{name} on {task.dataset}, seed {seed}"
-                codes = check_codes(units.reduced(given, where), where).astype(np.float32)
+                codes = narrowed(check_codes(units.reduced(given, where), where), where)
                 warn_if_same(codes, where)
-                candidate = Candidate(where, known, About(title=name, description=about), codes, given)
-                rows.append(_scored(candidate, task, tier, metrics, source))
-    return Evaluation(name, tier, tuple(rows))
+                rows.append(_scored(Candidate(where, known, said, codes, given), task, tier, metrics, source))
+            for twice in candidates.trained_twice([row.candidate for row in rows[-len(sources) :]]):
+                raise twice
+    return Evaluation(name, tier, tuple(rows), asked=metrics is not None)
+
+
+def _stated(make: Callable[[], M], model: type[M]) -> M:
+    """Make a record of what the caller says, or refuse it by the names of `evaluate`'s arguments."""
+    try:
+        return make()
+    except pydantic.ValidationError as error:
+        told = str(problems(error, "evaluate", model)[0])
+        for field, argument in (("method", "name"), ("title", "name"), ("description", "about")):
+            told = told.replace(f"evaluate: {field}:", f"evaluate: {argument}:")
+        raise InvalidInput(told) from None
 
 
 class _Source:
@@ -166,9 +184,11 @@ class _Source:
             known = self.run.record
             data = {"dataset": task.dataset, "dataset_version": version, "dataset_digest": digest}
             own = {"method": name, "hyperparameters": {**known.hyperparameters, **projected}}
-            return known.model_copy(update=data | own)
-        try:
-            return RunRecord(
+            stated = known.model_dump(by_alias=True) | data | own
+            return _stated(lambda: type(known).model_validate(stated), type(known))
+        device = self.call.device if self.call else ""
+        return _stated(
+            lambda: RunRecord(
                 method=name,
                 supervision=supervision,
                 selection="none",
@@ -178,11 +198,10 @@ class _Source:
                 dataset_version=version,
                 dataset_digest=digest,
                 seed=seed,
-                budget=Budget(steps=steps, images=0, seconds=0.0, device=self.call.device if self.call else ""),
-            )
-        except pydantic.ValidationError as error:
-            told = str(problems(error, "evaluate", RunRecord)[0])
-            raise InvalidInput(told.replace("evaluate: method:", "evaluate: name:")) from None
+                budget=Budget(steps=steps, images=0, seconds=0.0, device=device),
+            ),
+            RunRecord,
+        )
 
     def encode(self, task: protocol.Task, progress: Callable[[int], None] = lambda done: None) -> NDArray[Any]:
         """Return the codes of a task's rows, (n, L) or (n, K, d)."""
@@ -276,26 +295,20 @@ class Evaluation:
         name: what the encoder is called.
         tier: whose published rows the scores stand beside.
         rows: one for each task and seed. Internal.
+        asked: whether metrics were chosen, whose scores are all printed.
     """
 
     name: str
     tier: str
     rows: tuple[_Row, ...]
+    asked: bool = False
 
     def frame(self) -> pd.DataFrame:
         """Return one row for each task and seed, with a column for each score."""
         import pandas as pd
 
-        return pd.DataFrame(
-            [
-                {
-                    "task": row.candidate.record.dataset,
-                    "seed": row.candidate.record.seed,
-                    **row.scores,
-                }
-                for row in self.rows
-            ]
-        )
+        records = [(row.candidate.record, row.scores) for row in self.rows]
+        return pd.DataFrame([{"task": known.dataset, "seed": known.seed, **scores} for known, scores in records])
 
     def compare(self, method: str, *, published: str | os.PathLike[str] = PUBLISHED) -> pd.DataFrame:
         """Compare the scores with published rows of another method, task by task.
@@ -336,15 +349,27 @@ class Evaluation:
         """Write the scores into a results tree, which ``offaxis board`` commands read beside the published rows.
 
         Args:
-            folder: the results tree; it is made where it is missing. The same seeds take the place of earlier ones.
+            folder: the results tree; it is made where it is missing. Other seeds join those that are there; the same
+                seeds take their place, all at once.
 
         Returns:
             The files that were written.
 
         Raises:
-            InvalidInput: ``evaluate`` was asked for other metrics than the tier's, or the folder cannot be written.
+            InvalidInput: ``evaluate`` was asked for other metrics than the tier's, some but not all of the seeds are
+                there, so that two encoders would be one row, or the folder cannot be written.
         """
-        return results_tree.write(folder, [self._result(task) for task in self._tasks], replace=True)
+        made = [self._result(task) for task in self._tasks]
+        for result in made:
+            file = results_tree.path(folder, result.task, self.name)
+            there = {run.seed for run in results_tree.read(file).of(self.tier)} if file.exists() else set()
+            new = {run.seed for run in result.runs}
+            if there & new and there - new:
+                raise InvalidInput(
+                    f"{file} has seeds {sorted(there)} of {self.name}, of which only {sorted(there & new)} would be "
+                    "replaced. Evaluate all seeds together, give this encoder another name=, or delete the file."
+                )
+        return results_tree.write(folder, made, replace=True)
 
     def submission(self, folder: str | os.PathLike[str]) -> list[str]:
         """Write a folder that ``offaxis board submit`` takes.
@@ -379,7 +404,7 @@ class Evaluation:
         unexported: dict[str, None] = {}
         for row in self.rows:
             known = row.candidate.record
-            place = Path(folder) / known.dataset / f"seed_{seeds.index(known.seed)}"
+            place = Path(folder) / known.dataset / f"seed_{known.seed}"
             with written_atomically(place.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
                 np.savez(file, indices=row.candidate.task.indices, codes=row.candidate.given)
             try:
@@ -388,7 +413,7 @@ class Evaluation:
             except OffaxisError as error:
                 unexported[str(error)] = None
         missing += [
-            f"encoder: {why} For a verified row, export it to ONNX as seed_<n>.onnx next to its codes."
+            f"encoder: {why.rstrip('.')}. For a verified row, export it to ONNX as seed_<n>.onnx next to its codes."
             for why in unexported
         ]
         if len(seeds) < protocol.SEEDS:
@@ -403,13 +428,13 @@ class Evaluation:
         for task in self._tasks:
             rows = [row for row in self.rows if row.candidate.record.dataset == task]
             scored = [key for key in rows[0].scores if all(key in row.scores for row in rows)]
-            shown = [key for key in scored if key in protocol.COLUMNS] or scored
+            shown = [key for key in scored if self.asked or key in protocol.COLUMNS] or scored
             values = {key: [row.scores[key] for row in rows] for key in shown}
             lines[task] = {"seeds": str(len(rows))} | {key: _in_words(of_key) for key, of_key in values.items()}
         budget = self.rows[0].candidate.record.budget
         said = [
             f"{self.name}, tier {self.tier}, {budget.steps:,} steps of training; called with {self._called}",
-            pd.DataFrame.from_dict(lines, orient="index").to_string(),
+            pd.DataFrame.from_dict(lines, orient="columns" if self.asked else "index").to_string(na_rep=""),
         ]
         return "\n".join(said)
 
@@ -444,15 +469,8 @@ class Evaluation:
         rows = [row for row in self.rows if row.candidate.record.dataset == task]
         empty = dict.fromkeys(("difference", "low", "high", "p"), math.nan)
         what, steps = {"task": task, "score": ""}, rows[0].candidate.record.budget.steps
-        rest = {
-            **empty,
-            "n": len(rows),
-            "n_other": 0,
-            "steps": steps,
-            "steps_other": None,
-            "verdict": "",
-            "note": "",
-        }
+        counts = {"n": len(rows), "n_other": 0, "steps": steps, "steps_other": None}
+        rest = empty | counts | {"verdict": "", "note": ""}
         if self.name in (method, *what, *rest):
             raise InvalidInput(
                 f"compare: {self.name!r} would name two columns. Call evaluate with another name, such as my_{method}."
@@ -493,7 +511,8 @@ def _compared(ours: list[float], others: list[float]) -> tuple[verdicts.Comparis
         size = max(len(ours), len(others))
         first, second = (side * size if len(side) == 1 else side for side in (ours, others))
         found = verdicts.compare([first], [second], paired=True)
-        note = "a single encoder: the published seeds are compared with its score" if len(ours) == 1 else ""
+        whose = "published" if len(ours) == 1 else "evaluated"
+        note = f"a single encoder: the {whose} seeds are compared with its score"
         if size < intervals.SEEDS:
             return found._replace(p=None), f"no verdict, which takes {intervals.SEEDS} seeds of one of the two"
         return found, note

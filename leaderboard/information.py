@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.errors import InvalidInput, check_count
+from benchmark_data.errors import check_choice, check_count
 from leaderboard.arrays import Codes, class_ids, numbered
 
 Estimator = Literal["plugin", "miller_madow"]
@@ -174,8 +174,5 @@ def _x_log_x(n: int) -> NDArray[np.float64]:
 
 
 def _correction(values: int, n: int, estimator: Estimator) -> float:
-    if estimator == "plugin":
-        return 0.0
-    if estimator == "miller_madow":
-        return (values - 1) / (2 * n)
-    raise InvalidInput(f"estimator: expected 'plugin' or 'miller_madow', received {estimator!r}.")
+    check_choice("estimator", estimator, ("plugin", "miller_madow"))
+    return (values - 1) / (2 * n) if estimator == "miller_madow" else 0.0

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, check_count
+from benchmark_data.errors import InvalidInput, check_count, is_whole
 from leaderboard import protocol
-from leaderboard.arrays import warn_if_continuous, warn_if_same
+from leaderboard.arrays import check_codes, narrowed, warn_if_continuous, warn_if_same
 from leaderboard.encoding import Encoder, Input
 from leaderboard.reading import units
 from leaderboard.scoring import measure
@@ -57,9 +57,9 @@ class Monitor:
         if not (isinstance(samples, tuple | list) and len(samples) == 2):
             raise InvalidInput(f"samples: expected two numbers, of train rows and of test rows, received {samples!r}.")
         for name, wanted, there in zip(("train", "test"), samples, (rows.train, rows.test), strict=True):
-            if not 0 < wanted <= len(there):
+            if not (is_whole(wanted) and 0 < wanted <= len(there)):
                 raise InvalidInput(
-                    f"samples: expected 1 to {len(there)} {name} rows of {rows.dataset}, received {wanted}."
+                    f"samples: expected 1 to {len(there)} {name} rows of {rows.dataset}, received {wanted!r}."
                 )
         self._train = samples[0]
         self._modules, self._asked = measure.named(metrics), metrics
@@ -82,7 +82,8 @@ class Monitor:
         Raises:
             InvalidInput: the encoder does not return codes, or a metric cannot be computed from them.
         """
-        codes = units.reduced(Encoder(encode, input=self._input, batch_size=self._batch_size)(self._images))
+        given = Encoder(encode, input=self._input, batch_size=self._batch_size)(self._images)
+        codes = narrowed(check_codes(units.reduced(given)))
         warn_if_same(codes)
         held_out = codes[self._train :], self._factors[self._train :]
         scores: dict[str, float] = {}
@@ -118,8 +119,20 @@ class BatchedMetric:
         self._batches: list[tuple[NDArray[Any], NDArray[Any]]] = []
 
     def update(self, codes: ArrayLike, factors: ArrayLike) -> None:
-        """Take a batch: codes, real numbers (n, L), and factors, class ids (n, F); arrays or tensors."""
-        self._batches.append((_as_numpy(codes), _as_numpy(factors)))
+        """Take a copy of a batch.
+
+        Args:
+            codes: real numbers (n, L), an array or tensor.
+            factors: class ids (n, F), likewise.
+
+        Raises:
+            InvalidInput: codes and factors differ in their number of rows.
+        """
+        batch = _as_numpy(codes), _as_numpy(factors)
+        first, second = (array.shape for array in batch)
+        if not first or first[:1] != second[:1]:
+            raise InvalidInput(f"factors: expected one row for each of the codes, of shape {first}, received {second}.")
+        self._batches.append(batch)
 
     def compute(self) -> dict[str, float]:
         """Compute the metric on all batches together.
@@ -143,11 +156,11 @@ class BatchedMetric:
 
 
 def _as_numpy(values: Any) -> NDArray[Any]:
-    """Return an array or a PyTorch tensor as an array. NumPy has no bfloat16."""
+    """Copy an array or a PyTorch tensor into an array. NumPy has no bfloat16."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         values = values.float() if values.dtype.is_floating_point and values.dtype.itemsize < 4 else values
-    return np.asarray(values)
+    return np.asarray(values).copy()
 
 
 def _scores(name: str, metric: Any, *sample: Any, **arguments: Any) -> dict[str, float]:

@@ -104,7 +104,7 @@ class OfMethod(Model):
 
     method: Name
     supervision: Supervision
-    selection: Line
+    selection: Annotated[Line, Field(min_length=1)]
     hyperparameters: Settings
     versions: Versions
 

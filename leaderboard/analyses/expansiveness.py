@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.errors import InvalidInput, UnknownName, check_count
 from benchmark_data.factors import FactorSpace
 from benchmark_data.sources import Pixels
 from benchmark_data.variants import perturbation
@@ -57,8 +57,7 @@ def unit_step(size: int) -> float:
         >>> round(unit_step(32), 4)
         0.1083
     """
-    if size < 2:
-        raise InvalidInput(f"size of the factor: expected at least 2, received {size}.")
+    check_count("size of the factor", size, 2)
     return float(np.sqrt(12 / (size**2 - 1)))
 
 
@@ -330,8 +329,7 @@ def measure_hidden(
         >>> bool(local["s", 0] == 0 < local["x_R", 0]), bool(local["s", 0.1] > local["x_R", 0.1])
         (True, True)
     """
-    if samples < 2:
-        raise InvalidInput(f"samples: expected at least 2, received {samples}.")
+    check_count("samples", samples, 2)
     declared = base.space.factors
     ordered = [f.name for f in declared if f.size > 2 and f.kind in ("ordinal", "cyclic")]
     shown = ordered if factors is None else list(factors)

@@ -20,7 +20,7 @@ import pandas as pd
 import threadpoolctl
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.errors import InvalidInput, UnknownName, check_choice
 from benchmark_data.factors import Indices
 from benchmark_data.variants.pairs import divided
 from leaderboard import figures
@@ -258,8 +258,7 @@ def _divided(n: int, test: ArrayLike | None) -> tuple[Indices, Indices]:
 def _varying(
     names: list[str], classes: NDArray[Any], fit: Indices, constant_labels: ConstantFactors
 ) -> tuple[list[str], NDArray[Any]]:
-    if constant_labels not in ("refuse", "drop"):
-        raise InvalidInput(f"constant_labels: expected 'refuse' or 'drop', received {constant_labels!r}.")
+    check_choice("constant_labels", constant_labels, ("refuse", "drop"))
     varying = (classes[fit] != classes[fit[0]]).any(axis=0)
     constant = [name for name, varies in zip(names, varying, strict=True) if not varies]
     if constant and (constant_labels == "refuse" or not varying.any()):

@@ -25,7 +25,7 @@ def similarity(
         Path,
         typer.Option(
             metavar="FILE",
-            help="The picture, .png; numbers go to .csv and .parquet. With several seeds, cells show hundredths with "
+            help="The picture, .png; numbers go to .csv and .parquet. From four seeds on, cells show hundredths with "
             "half the width of the 95% interval, which goes to _half.csv.",
         ),
     ],
@@ -51,7 +51,7 @@ def similarity(
     x, y = (side[0].stem if half == 1 else f"{side[0].parent.name}, mean of {half} runs" for side in sides)
     heatmap.draw(table, to, half=interval, x_name=x, y_name=y)
     numbers = [(table, to.with_suffix(suffix)) for suffix in (".csv", ".parquet")]
-    if half > 1:
+    if half >= heatmap.SEEDS:
         numbers.append((interval, to.with_name(f"{to.stem}_half.csv")))
     for frame, path in numbers:
         heatmap.write(frame, path)

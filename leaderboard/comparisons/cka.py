@@ -71,7 +71,8 @@ def compare_batches(batches: Iterable[tuple[ArrayLike, ArrayLike]]) -> float:
             four samples in each. A generator that reads files keeps one batch in memory at a time.
 
     Returns:
-        The similarity, at most 1; near 0, possibly below it, for unrelated layers. 0 if a layer is constant.
+        The similarity, at most 1; near 0, possibly below it, for unrelated layers. 0 if a layer is constant
+        or varies by less than 1e-80.
 
     Raises:
         InvalidInput: no batches, or one that ``compare`` refuses.
@@ -90,7 +91,7 @@ def compare_batches(batches: Iterable[tuple[ArrayLike, ArrayLike]]) -> float:
     if not count:
         raise InvalidInput("batches: expected at least one, received none.")
     inner, *norms = totals.tolist()
-    return min(inner / math.sqrt(norms[0] * norms[1]), 1.0) if min(norms) > 0 else 0.0
+    return min(inner / (math.sqrt(norms[0]) * math.sqrt(norms[1])), 1.0) if min(norms) > 0 else 0.0
 
 
 def _unbiased(gram: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, check_count
 from leaderboard.arrays import check_seed
 from leaderboard.comparisons import cka
 from leaderboard.comparisons._pair import check_pair
@@ -61,8 +61,7 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: 
         >>> [round(each, 2) for each in compare(x, y)]
         [0.49, 0.45, 0.52]
     """
-    if resamples < 2:
-        raise InvalidInput(f"resamples: expected at least 2, received {resamples}.")
+    check_count("resamples", resamples, 2)
     check_seed(seed)
     value = cka.compare(x, y)
     x, y = check_pair(x, y)

@@ -26,6 +26,9 @@ Similarity = Literal["cka", "cka_debiased", "procrustes", "smaller"]
 Layers = Mapping[str, ArrayLike]
 """Layer name to activations, shape (n, p), in order from input to output."""
 
+SEEDS = 4
+"""The fewest seeds from which an interval is given, as in ``leaderboard.store.intervals``."""
+
 
 def compare_layers(x: Layers, y: Layers, *, similarity: Similarity = "cka", memory: float = 1.0) -> pd.DataFrame:
     """Compare every layer of one model with every layer of another on the same samples.
@@ -117,7 +120,7 @@ class OverSeeds(NamedTuple):
 
     Attributes:
         mean: the mean similarities, a row per layer of one model, a column per layer of the other.
-        half: half the width of their 95% intervals over seeds (Student's t); NaN for a single seed.
+        half: half the width of their 95% intervals over seeds (Student's t); NaN below `SEEDS` seeds.
     """
 
     mean: pd.DataFrame
@@ -148,7 +151,7 @@ def compare_runs(
         >>> x = {"input": np.eye(4), "mean": np.eye(4)[:, :2]}
         >>> mean, half = compare_runs([(x, x), (x, x)])
         >>> mean.round(3).loc["input"].tolist(), half.loc["input"].tolist()
-        ([1.0, 0.775], [0.0, 0.0])
+        ([1.0, 0.775], [nan, nan])
     """
     import pandas as pd
     import scipy.stats
@@ -165,7 +168,7 @@ def compare_runs(
         raise InvalidInput("pairs: expected at least one, received none.")
     n = len(frames)
     mean = pd.DataFrame(np.mean(frames, axis=0), index=frames[0].index, columns=frames[0].columns)
-    if n == 1:
+    if n < SEEDS:
         return OverSeeds(mean, mean * np.nan)
     deviation = np.std(frames, axis=0, ddof=1)
     half = scipy.stats.t.ppf(0.975, n - 1) * deviation / math.sqrt(n)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, check_choice
 from leaderboard.arrays import check_codes, standardised, varying
 from leaderboard.properties import Properties
 
@@ -132,13 +132,12 @@ def _similarities(x: NDArray[np.float64], y: NDArray[np.float64], similarity: Si
             return np.zeros((x.shape[1], y.shape[1]))
         coefficients: NDArray[np.float64] = np.atleast_2d(Lasso(alpha=_LASSO).fit(x, y).coef_)
         return np.abs(coefficients).T
-    if similarity == "spearman":
-        from scipy.stats import rankdata
+    check_choice("similarity", similarity, ("lasso", "spearman"))
+    from scipy.stats import rankdata
 
-        ranks = [rankdata(z, axis=0) for z in (x, y)]
-        a, b = ((r - r.mean(axis=0)) / np.linalg.norm(r - r.mean(axis=0), axis=0) for r in ranks)
-        return np.asarray(np.abs(a.T @ b))
-    raise InvalidInput(f"similarity: expected 'lasso' or 'spearman', received {similarity!r}.")
+    ranks = [rankdata(z, axis=0) for z in (x, y)]
+    a, b = ((r - r.mean(axis=0)) / np.linalg.norm(r - r.mean(axis=0), axis=0) for r in ranks)
+    return np.asarray(np.abs(a.T @ b))
 
 
 def _relative_strength(matrix: NDArray[np.float64]) -> float:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, needs
+from benchmark_data.errors import check_choice, needs
 from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, numbered, warn_if_lost
 from leaderboard.properties import Column, Properties
 
@@ -131,8 +131,7 @@ def parts(
     warn_if_lost(codes)
     if mode == "reference":
         return _reference(codes, factors, codes_test, factors_test, seed)
-    if mode != "fast":
-        raise InvalidInput(f"mode: expected 'fast' or 'reference', received {mode!r}.")
+    check_choice("mode", mode, ("fast", "reference"))
     from leaderboard.metrics import _boosting as boosting
 
     values = [np.unique(column) for column in factors.T]

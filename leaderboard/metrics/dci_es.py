@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, check_count, needs
+from benchmark_data.errors import InvalidInput, check_choice, check_count, needs
 from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, warn_if_lost
 from leaderboard.properties import Properties
 
@@ -103,8 +103,7 @@ def score(
     if len(depths) < 2 or depths[0] < 1 or any(b <= a for a, b in itertools.pairwise(depths)):
         raise InvalidInput(f"depths: expected at least two that ascend from 1 or more, received {depths}.")
     check_count("trees", trees, 1)
-    if target not in ("classes", "numbers"):
-        raise InvalidInput(f"target: expected 'classes' or 'numbers', received {target!r}.")
+    check_choice("target", target, ("classes", "numbers"))
     losses = np.stack(
         [
             _losses(codes, column, codes_test, column_test, depths, trees, target, seed)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, check_count, needs
+from benchmark_data.errors import InvalidInput, check_choice, check_count, needs
 from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, numbered, varying, warn_if_lost
 from leaderboard.properties import Properties
 
@@ -174,8 +174,7 @@ def _fitted(
     seed: int,
 ) -> Accuracies:
     """Fit one classifier per factor on arrays that are checked."""
-    if classifier not in ("gbt", "logistic"):
-        raise InvalidInput(f"classifier: expected 'gbt' or 'logistic', received {classifier!r}.")
+    check_choice("classifier", classifier, ("gbt", "logistic"))
     values = [np.unique(column) for column in factors.T]
     ids = numbered(factors)
     if classifier == "gbt":

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import check_choice
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
 from leaderboard.properties import Properties
@@ -74,8 +74,7 @@ def score(
         >>> score(np.hstack([factors, factors[:, :1]]), factors)["compactness"].__round__(3)
         0.646
     """
-    if normalised_by not in ("entropy", "best"):
-        raise InvalidInput(f"normalised_by: expected 'entropy' or 'best', received {normalised_by!r}.")
+    check_choice("normalised_by", normalised_by, ("entropy", "best"))
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     found = pairwise(codes, factors, bins)
     best = found.information.max(axis=0)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import check_choice
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
 from leaderboard.properties import Properties
@@ -69,8 +69,7 @@ def score(
         >>> score(factors @ [[2.0, 1.0], [1.0, 2.0]], factors)
         {'mig_sup': 0.0}
     """
-    if normalised_by not in ("factors", "latents"):
-        raise InvalidInput(f"normalised_by: expected 'factors' or 'latents', received {normalised_by!r}.")
+    check_choice("normalised_by", normalised_by, ("factors", "latents"))
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     found = pairwise(codes, factors, bins)
     if normalised_by == "factors":

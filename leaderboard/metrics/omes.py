@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, check_choice
 from leaderboard.arrays import Codes, ConstantFactors, check_codes_factors, numbered, varying
 from leaderboard.properties import Properties
 
@@ -81,8 +81,7 @@ def score(
     """
     if not 0 <= alpha <= 1:
         raise InvalidInput(f"alpha: expected a number in [0, 1], received {alpha}.")
-    if pooling not in ("average", "greatest"):
-        raise InvalidInput(f"pooling: expected 'average' or 'greatest', received {pooling!r}.")
+    check_choice("pooling", pooling, ("average", "greatest"))
     matrix = _encoded(*check_codes_factors(codes, factors, constant_factors=constant_factors))
     if not len(matrix):
         return {"omes": 0.0, "overlap": 0.0, "multiple_encoding": 0.0}

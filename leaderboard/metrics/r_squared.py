@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, needs
+from benchmark_data.errors import InvalidInput, check_choice, needs
 from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, standardised, varying
 from leaderboard.properties import Column, Properties
 
@@ -123,12 +123,8 @@ def parts(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
     z, z_test = codes.astype(np.float64), codes_test.astype(np.float64)
-    if readout == "linear":
-        predicted = _linear(z, factors, z_test)
-    elif readout == "boosting":
-        predicted = _boosting(z, factors, z_test, seed)
-    else:
-        raise InvalidInput(f"readout: expected 'linear' or 'boosting', received {readout!r}.")
+    check_choice("readout", readout, ("linear", "boosting"))
+    predicted = _linear(z, factors, z_test) if readout == "linear" else _boosting(z, factors, z_test, seed)
     if variances is None:
         units = np.where(varying(factors_test), factors_test.var(axis=0), 0.0)
     else:

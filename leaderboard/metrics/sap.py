@@ -5,8 +5,9 @@ implemented by Locatello et al. (2019): for each latent and factor the test accu
 on that latent alone, C = 0.01, balanced classes; 10,000 training and 5,000 test samples.
 
 Range [0, 1]; ideal 1 is reached only by factors that thresholds on one latent can tell apart one from the rest: two or
-three values. Chance near 0. Permuting or flipping latents changes nothing; their scale matters, since the machine's
-penalty does not scale with it; a copy of the best latent brings the score of its factor to 0.
+three values. Chance near 0. Permuting or flipping latents changes nothing; their scale and offset matter, since
+the machine's penalty is on slope and intercept as they are: as in the reference, latents far from 0 come to score 0. A
+copy of the best latent brings the score of its factor to 0.
 """
 
 from __future__ import annotations

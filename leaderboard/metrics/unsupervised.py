@@ -49,9 +49,10 @@ def score(
         bins: equal-width bins per latent.
 
     Returns:
-        ``gaussian_total_correlation`` in nats, infinite where one latent is a linear function of others;
-        ``gaussian_wasserstein`` in squared units of the codes; ``gaussian_wasserstein_normalised``, the same divided by
-        the total variance, in [0, 2); ``mutual_information`` in nats.
+        ``gaussian_total_correlation`` in nats, infinite where one latent is, up to rounding in float64, a linear
+        function of others; ``gaussian_wasserstein`` in squared units of the codes;
+        ``gaussian_wasserstein_normalised``, the same divided by the total variance, in [0, 2); ``mutual_information``
+        in nats.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes``; or fewer than two bins.
@@ -89,5 +90,7 @@ def _gaussian(z: NDArray[np.float64]) -> tuple[float, float, float]:
     singular = len(z) <= z.shape[1] or spectrum[0] <= z.shape[1] * np.finfo(np.float64).eps * spectrum[-1]
     correlation = math.inf if singular else -0.5 * float(np.log(spectrum).sum())
     # The trace of the root of D S, D the diagonal of S, is that of the root of the symmetric matrix similar to it.
-    roots = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance * np.outer(deviations, deviations)), 0.0))
+    largest = deviations.max()
+    parts = deviations / largest  # fourth powers of small deviations would be 0
+    roots = largest * np.sqrt(np.maximum(np.linalg.eigvalsh(covariance * np.outer(parts, parts)), 0.0))
     return max(0.0, correlation), max(0.0, 2 * float(variances.sum() - roots.sum())), float(variances.sum())

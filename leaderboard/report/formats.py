@@ -109,7 +109,7 @@ def escaped(text: str) -> str:
         >>> print(escaped("a|b <i> @you dsprites@v1"))
         a\|b &lt;i&gt; &#64;you dsprites@v1
     """
-    safe = re.sub(r"([\\`*_{}\[\]()#+!|~$-])", r"\\\1", " ".join(text.split()))
+    safe = re.sub(r"([\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])|^[#+-])", r"\\\1", " ".join(text.split()))
     safe = safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"(?<!\w)@", "&#64;", safe)
 

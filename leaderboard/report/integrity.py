@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,6 +83,10 @@ def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
             yield InvalidInput(f"{place}: dataset_version: expected {dataset.version}, received {run.dataset_version}.")
         if here and run.dataset_digest != here:
             yield InvalidInput(f"{place}: dataset_digest: expected {here}, received {run.dataset_digest}.")
+        try:
+            candidates.check_part(task, run.tier, run.hyperparameters, place)
+        except InvalidInput as error:
+            yield error
         yield from _as_the_tier_says(place, run, task)
         yield from _as_it_was_verified(place, run, task)
 
@@ -111,6 +116,11 @@ def _as_it_was_verified(place: str, run: Scored, task: protocol.Task) -> Iterato
     except OffaxisError as error:
         yield InvalidInput(f"{place}: verification: expected a record of fresh rows, received {error}.")
         return
+    if record.deviation > verification.DEVIATION or record.date > datetime.datetime.now(datetime.UTC).date():
+        yield InvalidInput(
+            f"{place}: verification: expected a deviation of at most {verification.DEVIATION:g} and a date that is "
+            f"past, received {record.deviation:g} and {record.date}."
+        )
     for name, expected, received in (("rows", rows, record.rows), ("rows_digest", digest, record.rows_digest)):
         if expected != received:
             yield InvalidInput(

@@ -102,7 +102,8 @@ def overall(boards: Sequence[Table]) -> Overall | None:
     left_out: set[str] = set()
     for category in ranking.CATEGORIES:
         ranked = [{row.result.method: row for row in board.groups.get(category, ()) if row.rank} for board in counted]
-        methods = sorted(set.intersection(*(set(rows) for rows in ranked)))
+        everywhere = sorted(set.intersection(*(set(rows) for rows in ranked)))
+        methods = [method for method in everywhere if ranking.seeds_agree([rows[method] for rows in ranked])]
         rows_of = (row for board in boards for row in board.groups.get(category, ()) if row.rank)
         titles = {row.result.method: row.result.title for row in rows_of}
         left_out |= {title for method, title in titles.items() if method not in methods}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard.properties import Column
-from leaderboard.report.ranking import Row, Table, tier_order
+from leaderboard.report.ranking import Row, Table, seeds_agree, tier_order
 from leaderboard.store import verdicts
 
 ACROSS = "mean over tasks"
@@ -207,7 +207,8 @@ def _by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) -> Itera
     found = [verdicts.welch([one.values(key)], [other.values(key)]) for _, one, other in tasks]
     for (board, one, other), comparison, (answer, p) in zip(tasks, found, verdicts.judge(found), strict=True):
         yield Difference(board.dataset, column, one.cells[key].mean, other.cells[key].mean, comparison, answer, p)
-    if len(tasks) > 1:
+    _, first, second = zip(*tasks, strict=True) if tasks else ((), (), ())
+    if len(tasks) > 1 and seeds_agree(first) and seeds_agree(second):
         all_ = verdicts.welch([one.values(key) for _, one, _ in tasks], [other.values(key) for _, _, other in tasks])
         ((answer, p),) = verdicts.judge([all_])
         means = [

@@ -80,7 +80,7 @@ class Row:
     @property
     def selected(self) -> bool:
         """Whether its settings were chosen among others, as its authors say."""
-        return any(run.selection.strip().lower() not in ("", "none") for run in self.runs)
+        return any(run.selection.strip().lower() != "none" for run in self.runs)
 
     @property
     def seeds(self) -> int:
@@ -213,7 +213,7 @@ def training(rows: Sequence[Row]) -> str:
     trained = [run for row in rows if row.category not in ("reference", "pretrained") for run in row.runs]
     if not trained:
         return ""
-    return f"Training: {'; '.join([*models(trained), budgets.budget(trained), _share(trained)])}."
+    return f"Training: {'; '.join(filter(None, [*models(trained), budgets.budget(trained), _share(trained)]))}."
 
 
 def samples(tier: str, rows: Sequence[Row]) -> str:
@@ -239,13 +239,24 @@ def models(runs: Sequence[Scored]) -> list[str]:
     return [f"{name}, {' or '.join(map(str, sorted(of)))} latents" for name, of in sorted(latents.items())]
 
 
+def seeds_agree(rows: Sequence[Row]) -> bool:
+    """Return whether a method's seeds are those of each other task, or fewer or more, so that tasks can be averaged.
+
+    As many others would be taken for the same: `leaderboard.store.intervals.squared_error` pairs seeds by their order.
+    """
+    seeds = {tuple(run.seed for run in row.runs) for row in rows}
+    return len(seeds) == len({len(of_task) for of_task in seeds})
+
+
 PAPER_IMAGES = 300_000 * 64
 """Images that a run of Locatello et al. (2019, arXiv 1811.12359) is trained on, the yardstick of budgets."""
 
 
 def _share(runs: Sequence[Scored]) -> str:
     """Compare the images of runs with those of a run of a paper."""
-    images = [run.budget.images for run in runs]
+    images = [run.budget.images for run in runs if run.budget.images]
+    if not images:
+        return ""
     shares = (100 * number / PAPER_IMAGES for number in (min(images), max(images)))
     low, high = (f"{share:.2g}%" if share < 100 else f"{share:,.0f}%" for share in shares)
     return f"{low if low == high else f'{low} to {high}'} of the images of a run of Locatello et al. (2019)"

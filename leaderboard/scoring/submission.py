@@ -457,10 +457,12 @@ def _same_titles(file: Path, submission: Submission, published: Sequence[Result]
 LOOKS = str.maketrans(
     # Cyrillic, then Greek, by what they look like.
     "\u0410\u0412\u0415\u0405\u0406\u0408\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0423\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455"
-    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03bd",
-    "ABESIJKMHOPCTXYaeopcyxijsABEZHIKMNOPTYXov",
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03bd"
+    # What looks like a Greek beta: sharp s, Cyrillic, Latin and Coptic.
+    "\u00df\u0432\ua7b5\u2c83",
+    "ABESIJKMHOPCTXYaeopcyxijsABEZHIKMNOPTYXov\u03b2\u03b2\u03b2\u03b2",
 )
-"""Letters of other alphabets that look like Latin ones."""
+"""Letters that look like those of another alphabet: like Latin ones, or like a beta."""
 
 
 def _plain(title: str) -> str:

@@ -189,8 +189,10 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
     Raises:
         InvalidInput: an empty seed, or fewer fresh rows than `LEAST` for each block.
     """
-    if not 1 <= len(seed) <= 200:
-        raise InvalidInput(f"seed of the fresh rows: expected a text of 1 to 200 characters, received {seed[:80]!r}.")
+    if not 1 <= len(seed) <= 200 or not seed.isprintable():
+        raise InvalidInput(
+            f"seed of the fresh rows: expected a text of 1 to 200 printable characters, received {seed[:80]!r}."
+        )
     dataset = task.load()
     number = protocol.seed(f"{task.id}:fresh:{seed}")
     wanted = [len(part) // SHARE for part in (task.train, task.test)]

@@ -26,11 +26,12 @@ def budget(runs: Sequence[Scored], *, full: bool = True) -> str:
     budgets = [run.budget for run in runs]
     if not any(b.steps or b.images for b in budgets):
         return "none"
-    seconds = [b.seconds for b in budgets]
+    counted = [b.images for b in budgets if b.images]
+    seconds = [b.seconds for b in budgets if b.seconds]
     devices = ", ".join(sorted({b.device for b in budgets if b.device}))
     parts = [
         f"{span([b.steps for b in budgets])} steps",
-        f"{span([b.images for b in budgets])} images" if full else "",
-        f"{statistics.median(seconds):,.0f} s{' (median)' * (len(set(seconds)) > 1)}" if any(seconds) else "",
+        f"{span(counted)} images" if full and counted else "",
+        f"{statistics.median(seconds):,.0f} s{' (median)' * (len(set(seconds)) > 1)}" if seconds else "",
     ]
     return ", ".join(filter(None, parts)) + (f" on {devices}" if devices and full else "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import functools
 import json
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,6 +48,13 @@ def toy(config: str = "small", sizes: tuple[int, ...] = (4, 3, 5)) -> Dataset:
 def make_toy():
     """Make a toy dataset of other sizes."""
     return toy
+
+
+@pytest.fixture
+def audited():
+    """What the script that writes giveaways finds of a dataset."""
+    script = Path(__file__).parents[2] / "benchmarks" / "giveaways.py"
+    return runpy.run_path(str(script))["audited"]
 
 
 @pytest.fixture

@@ -86,6 +86,14 @@ def test_several_seeds_are_compared_by_welch(random, tree):
     assert set(lines["verdict"]) == {"no significant difference"}
 
 
+def test_a_single_encoder_is_named_on_either_side(solved, random, tree, tmp_path):
+    solved.save(tmp_path)
+    one_published = dataclasses.replace(random, name="mine").compare(solved.name, published=tmp_path)
+    for lines, whose in ((solved.compare("sums", published=tree), "published"), (one_published, "evaluated")):
+        note = f"a single encoder: the {whose} seeds are compared with its score"
+        assert lines.set_index("score")["note"]["mig"] == note
+
+
 def test_what_is_not_compared_is_said(random, tree, tmp_path):
     other = leaderboard.evaluate(squares, "xysquares/spacing_4", name="squares", tier="smoke", progress=False)
     (line,) = other.compare("sums", published=tree).to_dict("records")
@@ -276,6 +284,7 @@ def test_bad_arguments_are_refused(arguments, message):
         ({"tier": "table"}, UnknownName, "tier"),
         ({"metrics": ["migg"]}, UnknownName, "Did you mean 'mig'"),
         ({"name": "My Net"}, InvalidInput, "evaluate: name: .*received 'My Net'"),
+        ({"about": "a bell \x07"}, InvalidInput, "evaluate: about: "),
         ({"encode": [squares, "nowhere.onnx"]}, InvalidInput, "neither an ONNX file nor a run folder at nowhere.onnx"),
         ({"supervision": "semi"}, InvalidInput, "supervision: .*received 'semi'"),
         ({"steps": -3}, InvalidInput, "budget.steps|steps: .*received -3"),
@@ -318,6 +327,10 @@ def test_a_run_folder_is_scored_by_its_codes(solved, tmp_path):
     with pytest.raises(InvalidInput, match=r"no encoder\.onnx"):
         leaderboard.evaluate(tmp_path, "xysquares/spacing_4", metrics=["mig"], progress=False)
     assert isinstance(candidates.load(tmp_path), candidates.Candidate)
+    with pytest.raises(InvalidInput, match=r"seeds: expected each once, received \[0, 0\], as the run folders say"):
+        leaderboard.evaluate([tmp_path, tmp_path], TASK, metrics=["mig"], progress=False)
+    with pytest.raises(InvalidInput, match=r"evaluate: name: .* received '\.\./evil'"):
+        leaderboard.evaluate(tmp_path, TASK, name="../evil", metrics=["mig"], progress=False)
 
 
 def test_a_run_folder_on_another_task_has_that_tasks_data(solved, tmp_path, monkeypatch):
@@ -354,7 +367,7 @@ def test_a_run_folder_on_another_task_has_that_tasks_data(solved, tmp_path, monk
 def test_a_score_may_be_infinite():
     """A copied latent makes the total correlation infinite, as its metric says."""
     found = leaderboard.evaluate(
-        [lambda images: images[:, 20, [20, 21, 20], 0] + np.arange(len(images))[:, None] * 0.01] * 2,
+        lambda images: images[:, 20, [20, 21, 20], 0] + np.arange(len(images))[:, None] * 0.01,
         TASK,
         metrics="unsupervised",
         progress=False,
@@ -371,3 +384,40 @@ def test_a_pytorch_module_is_handed_in_with_its_graph(tmp_path):
     missing = found.submission(tmp_path / "handed_in")
     assert [line.partition(":")[0] for line in missing] == ["submission.json", "seeds"]
     assert (tmp_path / "handed_in" / TASK / "seed_0.onnx").is_file()
+
+
+def test_one_encoder_is_not_two_seeds(solved):
+    with pytest.raises(InvalidInput, match=r"seed 1: expected codes of a training of its own .* as in my_encoder"):
+        leaderboard.evaluate([squares, squares], TASK, metrics="mig", progress=False)
+
+
+def test_a_part_of_the_seeds_does_not_take_the_place_of_others(random, solved, tmp_path):
+    """Seed 0 of another encoder would be one row with seeds 1 to 4 of the first."""
+    random.save(tmp_path)
+    again = dataclasses.replace(random, rows=random.rows[:1])
+    with pytest.raises(InvalidInput, match=r"seeds \[0, 1, 2, 3, 4\] of sums, of which only \[0\] would be replaced"):
+        again.save(tmp_path)
+    random.save(tmp_path)
+    solved.save(tmp_path)
+
+
+def test_files_of_a_submission_bear_the_seeds_own_numbers(tmp_path):
+    found = leaderboard.evaluate(squares, TASK, seeds=[7], metrics="mig", progress=False)
+    found.submission(tmp_path / "mine")
+    assert [file.name for file in (tmp_path / "mine" / TASK).glob("*.npz")] == ["seed_7.npz"]
+
+
+def test_scores_that_were_asked_for_are_printed():
+    found = leaderboard.evaluate(squares, TASK, metrics=["mig", "mcc"], progress=False)
+    assert "mcc" in str(found)
+
+
+@pytest.mark.parametrize("moved", [lambda codes: codes.astype(float) + 1e9, lambda codes: codes * 1e-60])
+def test_codes_that_float32_cannot_hold_are_refused(moved):
+    with pytest.raises(InvalidInput, match="float32 can hold, received values of column 0 that differ by less"):
+        leaderboard.evaluate(lambda images: moved(squares(images).astype(float)), TASK, metrics="mig", progress=False)
+
+
+def test_held_out_scores_need_a_divided_dataset():
+    with pytest.raises(InvalidInput, match="expected a dataset that a split rule divides"):
+        leaderboard.evaluate(squares, TASK, tier="held_out", progress=False)

@@ -34,9 +34,9 @@ def test_units_of_several_numbers_are_reduced():
     assert set(scores) == {"mig"}
 
 
-@pytest.mark.parametrize("samples", [(0, 100), (20_000, 100), (100, 6_000)])
+@pytest.mark.parametrize("samples", [(0, 100), (20_000, 100), (100, 6_000), (2.5, 100), ("a", 1), (True, 100)])
 def test_more_rows_than_there_are_are_refused(samples):
-    with pytest.raises(InvalidInput, match="samples"):
+    with pytest.raises(InvalidInput, match=r"samples: expected 1 to \d+ (train|test) rows of dsprites, received"):
         Monitor("dsprites", samples=samples)
 
 
@@ -64,6 +64,27 @@ def test_batches_of_two_widths_are_refused():
         metric.update(np.zeros((4, width)), np.zeros((4, 1), int))
     with pytest.raises(InvalidInput, match=r"codes: expected batches of one width, received \[\(2,\), \(3,\)\]"):
         metric.compute()
+
+
+@pytest.mark.parametrize("tensors", [False, True])
+def test_a_buffer_that_is_used_again_does_not_change_earlier_batches(tensors):
+    codes, factors = np.zeros((20, 1), np.float32), np.zeros((20, 1), int)
+    batch = codes, factors
+    if tensors:
+        torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+        batch = torch.from_numpy(codes), torch.from_numpy(factors)
+    metric = BatchedMetric("mig")
+    for value in (0, 1):
+        codes[:], factors[:] = value, value
+        metric.update(*batch)
+    assert metric.compute()["mig"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("rows", "factors"), [(4, np.zeros((5, 1), int)), (4, 1), (None, 1)])
+def test_batches_need_as_many_rows_of_factors_as_of_codes(rows, factors):
+    codes = 1.0 if rows is None else np.zeros((rows, 2))
+    with pytest.raises(InvalidInput, match="factors: expected one row for each of the codes, of shape "):
+        BatchedMetric("mig").update(codes, factors)
 
 
 def test_unknown_names_are_refused():

@@ -277,9 +277,11 @@ def test_heatmap_averages_seeds_by_any_similarity(board, tmp_path, runs):
         board("similarity", runs[seed], runs[2 + seed], "--to", tmp_path / "one.png")
         singles.append(pd.read_csv(tmp_path / "one.csv", index_col="layer"))
     pd.testing.assert_frame_equal(tables["cka"], (singles[0] + singles[1]) / 2)
-    half = pd.read_csv(tmp_path / "cka_half.csv", index_col="layer")
-    pd.testing.assert_frame_equal(half, 12.7062 * (singles[0] - singles[1]).abs() / 2, rtol=1e-4)
-    assert not (tmp_path / "one_half.csv").exists()
+    assert not [*tmp_path.glob("*_half.csv")], "two seeds have no interval"
+    assert board("similarity", *runs[:2], *runs[:2], *runs[2:], *runs[2:], "--to", tmp_path / "four.png")[0] == 0
+    half = pd.read_csv(tmp_path / "four_half.csv", index_col="layer")
+    error = (singles[0] - singles[1]).abs() / 2 / 3**0.5
+    pd.testing.assert_frame_equal(half, 3.18245 * error, rtol=1e-4)
     assert (tables["smaller"] <= np.minimum(tables["cka"], tables["procrustes"]) + 1e-12).all(axis=None)
     code, _, err = board("similarity", *runs[:3], "--to", tmp_path / "b.png")
     assert (code, "as many files of one model as of the other, not 3 in all" in err) == (2, True)

@@ -97,6 +97,9 @@ def test_batches_average_the_unbiased_criterion_before_the_ratio():
     assert found == pytest.approx(xy / np.sqrt(xx * yy), abs=1e-9)
     assert cka.compare_batches([(x, y)]) == pytest.approx(cka.compare(x, y, debiased=True))
     assert cka.compare_batches([(x, np.ones((90, 2)))]) == 0.0
+    for scale in (1e-55, 1e-70, 1e35):
+        assert cka.compare_batches((x[p] * scale, y[p] * scale) for p in parts) == pytest.approx(found)
+    assert cka.compare_batches([(np.zeros((90, 1)), np.ones((90, 2)))]) == 0.0
 
 
 def test_batches_that_cannot_be_compared():

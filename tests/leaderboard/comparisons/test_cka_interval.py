@@ -42,3 +42,6 @@ def test_the_ceiling_is_the_mean_of_all_pairs():
         cka_interval.ceiling(seeds[:1])
     with pytest.raises(InvalidInput, match="resamples: expected at least 2, received 1"):
         cka_interval.compare(*seeds[:2], resamples=1)
+    for wrong in (2.5, "x", True):
+        with pytest.raises(InvalidInput, match="resamples: expected an integer, at least 2, received "):
+            cka_interval.compare(*seeds[:2], resamples=wrong)

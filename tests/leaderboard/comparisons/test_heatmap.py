@@ -10,6 +10,7 @@ from PIL import Image
 
 from benchmark_data import InvalidInput, MissingExtra
 from leaderboard.comparisons import cka, heatmap, procrustes
+from leaderboard.store import intervals
 
 
 def layers(seed, n=40):
@@ -154,6 +155,9 @@ def test_intervals_over_seeds_are_students_and_stand_in_the_picture(tmp_path):
     low, high = scipy.stats.t.interval(0.95, 3, loc=np.mean(seeds), scale=scipy.stats.sem(seeds))
     assert (frame - half).iloc[1, 2] == pytest.approx(low)
     assert (frame + half).iloc[1, 2] == pytest.approx(high)
+    assert heatmap.SEEDS == intervals.SEEDS
+    for few in (2, 3):
+        assert heatmap.compare_runs(pairs[:few]).half.isna().all(axis=None)
     one, none = heatmap.compare_runs(pairs[:1])
     assert none.isna().all(axis=None)
     for name, shown in (("without", None), ("with", half), ("of_one", none)):

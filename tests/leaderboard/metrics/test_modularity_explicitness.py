@@ -14,6 +14,17 @@ def test_modularity_equals_the_reference(reference):
     assert modularity_explicitness.modularity(codes, factors) == pytest.approx(expected["modularity"], abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"), [([8] * 6, 0.3), ([3, 6, 40, 32, 32], 0.67), ([4, 24, 183], 0.99), ([8], 1.0)]
+)
+def test_modularity_of_noise_goes_by_the_factors_numbers_of_values(values, expected):
+    """Those of XYSquares, dSprites and Cars3D, and a single factor: the docstring gives these numbers."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, values, (10_000, len(values)))
+    found = modularity_explicitness.modularity(rng.normal(size=(10_000, 10)), factors)
+    assert found == pytest.approx(expected, abs=0.05)
+
+
 def sample(seed, n=300):
     rng = np.random.default_rng(seed)
     factors = np.stack([rng.integers(0, 2, n), rng.integers(0, 5, n)], axis=1)

@@ -25,6 +25,20 @@ def test_the_machines_are_liblinears(classes, scale):
     np.testing.assert_allclose(offsets, exact.intercept_, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("offset", [0.0, 10.0, 1e6])
+def test_an_offset_matters_as_in_the_reference(offset):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, [2, 3], (600, 2))
+    codes = factors + 0.3 * rng.normal(size=(600, 2)) + offset
+    train, test = slice(0, 400), slice(400, 600)
+    found = sap.accuracies(codes[train], factors[train], codes_test=codes[test], factors_test=factors[test])
+    for (latent, factor), accuracy in np.ndenumerate(found):
+        machine = LinearSVC(C=0.01, class_weight="balanced", tol=1e-10, max_iter=100_000, dual=False)
+        machine.fit(codes[train, [latent]], factors[train, factor])
+        expected = machine.score(codes[test, [latent]], factors[test, factor])
+        assert accuracy == pytest.approx(expected, abs=0.01)
+
+
 def test_a_copy_of_the_best_latent_leaves_no_gap():
     factors = np.stack(np.meshgrid(range(2), range(2), range(9), indexing="ij"), -1).reshape(-1, 3)[:, :2]
     codes = factors * 4.0 - 2

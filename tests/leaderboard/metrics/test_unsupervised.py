@@ -38,11 +38,22 @@ def test_two_correlated_gaussians_by_hand():
     assert unsupervised.score(z)["gaussian_total_correlation"] == pytest.approx(-0.5 * math.log(1 - 0.36))
 
 
+@pytest.mark.parametrize("scale", [1e-125, 1e-100, 1e-30, 1e35])
+def test_no_scale_changes_the_normalised_distance(scale):
+    z = np.random.default_rng(0).normal(size=(1000, 3)) @ np.array([[1.0, 0.02, 0], [0, 1, 0], [0, 0, 0.1]])
+    plain, scaled = (unsupervised.score(codes) for codes in (z, z * scale))
+    for key in ("gaussian_wasserstein_normalised", "gaussian_total_correlation"):
+        assert scaled[key] == pytest.approx(plain[key], rel=1e-9)
+    assert scaled["gaussian_wasserstein"] / scale**2 == pytest.approx(plain["gaussian_wasserstein"], rel=1e-9)
+
+
 def test_dependent_and_constant_latents():
     z = np.random.default_rng(0).normal(size=(100, 3))
     plain = unsupervised.score(z)
     for singular in (np.hstack([z, z[:, :1]]), np.hstack([z, z.sum(1, keepdims=True)]), z[:3]):
         assert unsupervised.score(singular)["gaussian_total_correlation"] == math.inf
+    rounded = np.hstack([z[:, :1], z[:, :1].astype(np.float32) + np.float32(100)])
+    assert 5 < unsupervised.score(rounded)["gaussian_total_correlation"] < math.inf
     padded = unsupervised.score(np.hstack([z, np.full((100, 1), 0.1)]))
     assert padded["gaussian_total_correlation"] == pytest.approx(plain["gaussian_total_correlation"])
     assert padded["gaussian_wasserstein"] == pytest.approx(plain["gaussian_wasserstein"])

@@ -113,9 +113,9 @@ def test_divided_datasets_are_left_out(tables, made_result):
     assert len(hardness.hardness(boards, known({1: 1.0})).lines) == 2
 
 
-def test_what_is_kept_is_what_the_audit_finds(make_toy, tmp_path):
+def test_what_is_kept_is_what_the_audit_finds(audited, make_toy, tmp_path):
     toy = make_toy()
-    found, kept = audit.audit(toy, traversals=5, pairs=10), giveaways.audited(toy, traversals=5, pairs=10)
+    found, kept = audit.audit(toy, traversals=5, pairs=10), audited(toy, traversals=5, pairs=10)
     assert (kept.giveaway, kept.low, kept.high) == pytest.approx(tuple(found.giveaway), abs=1e-6)
     assert [list(group) for group in kept.order] == found.order()
     giveaways.write(tmp_path, [kept])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 
 import pytest
 
@@ -46,9 +47,15 @@ def test_the_digest_of_a_variant_of_a_rendered_dataset_is_compared(variant, toys
             "scores.mig: expected 0.3255 within 0.2, as verified on tenths of the rows, received 0.99",
         ),
         ({}, {"rows": 1}, "verification.rows: expected 9000, as "),
+        (
+            {},
+            {"deviation": 5.0},
+            "verification: expected a deviation of at most 0.02 and a date that is past, received 5 and ",
+        ),
+        ({}, {"date": datetime.date(2999, 1, 1)}, " and 2999-01-01."),
         ({}, {"seed": "another"}, "verification.rows_digest: expected "),
     ],
-    ids=["a score", "rows", "text"],
+    ids=["a score", "rows", "deviation", "date", "text"],
 )
 def test_what_contradicts_the_record_of_a_verification_is_named(tmp_path, fields, record, message):
     """A published row, made better by hand: parts, scores and summary agree, and the record was left."""

@@ -43,6 +43,14 @@ def test_differences_and_their_tests(boards):
     assert list(pair.by_task) == [NEAR, FAR, pairwise.ACROSS]
 
 
+def test_seeds_that_differ_between_tasks_are_not_averaged(made_result):
+    """Seeds 0 to 4 on one task and 1 to 5 on the other would be paired by their order."""
+    found = [made_result(task, name, *scores[task]) for name, scores in (("a", A), ("b", B)) for task in (NEAR, FAR)]
+    moved = tuple(run.model_copy(update={"seed": run.seed + 1}) for run in found[1].runs)
+    found[1] = found[1].model_copy(update={"runs": moved})
+    assert [one.task for one in of(ranking.tables(found), "a", "b").differences] == [NEAR, FAR]
+
+
 def test_what_is_marked_or_in_quarantine_is_not_compared(made_result):
     found = [made_result(task, name, *scores[task]) for name, scores in (("a", A), ("b", B)) for task in (NEAR, FAR)]
     found[0] = made_result(NEAR, "a", *A[NEAR], quarantine="saw the labels")

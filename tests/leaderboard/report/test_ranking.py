@@ -3,10 +3,12 @@
 import csv
 import dataclasses
 import datetime
+import html
 import io
 import re
 import typing
 
+import markdown_it
 import pytest
 import rich.console
 
@@ -146,6 +148,14 @@ def test_tiers_and_tasks_are_never_mixed():
     ]
 
 
+def test_what_nobody_counted_is_not_in_a_range():
+    uncounted = method("own", 0.1, budget=Budget(steps=500, images=0, seconds=0.0, device=""))
+    both = ranking.table("xysquares/spacing_8@v1", "study", [uncounted, method("m", 0.2)])
+    assert "500 to 1,000 steps, 64,000 images, 12 s on 2 cores; 0.33% of the images of a run" in both.caption
+    alone = ranking.table("xysquares/spacing_8@v1", "study", [uncounted])
+    assert "; 500 steps. " in alone.caption
+
+
 def test_every_table_states_sample_size_and_budget():
     board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", 0.1, 0.2)])
     assert board.caption == (
@@ -161,8 +171,8 @@ def test_markdown():
     # Student's interval: 0.15 and 3.182 times 0.0577 / 2.
     lines = formats.markdown(board).splitlines()
     assert lines[4:7:2] == [
-        r"Not ranked \(1 of 5 seeds\): n. A rank takes 5 seeds.",
-        r"Not ranked \(4 of 5 seeds\): m. A rank takes 5 seeds.",
+        "Not ranked (1 of 5 seeds): n. A rank takes 5 seeds.",
+        "Not ranked (4 of 5 seeds): m. A rank takes 5 seeds.",
     ]
     assert lines[8:] == [
         "| Rank | Method | MIG | Seeds |",
@@ -171,6 +181,19 @@ def test_markdown():
         "| – | n | 0.300 | 1 |",
         "| – | m | 0.150 [0.058, 0.242] | 4 |",
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("_a_ b_ _c __d__ a_b_c x__y", "*a* **b** * c", "`a` ``b", "~~a~~ ~b~", r"\* a\b", "&amp; &lt;", "<b>a</b>"),
+        *("[a](b) [c]: d", "![a](b)", "# a", "- a", "+ a", "> a", "--- a", "a - b (c) {d} e! f# 1+1", "a|b"),
+    ],
+)
+def test_text_in_markdown_stays_text(text):
+    page = markdown_it.MarkdownIt().enable(["table", "strikethrough"]).render(formats.escaped(text))
+    assert page.count("<") == 2, "one paragraph"
+    assert html.unescape(page) == f"<p>{text}</p>\n"
 
 
 @pytest.mark.parametrize("migs", [(0.1,), (0.1, 0.1, 0.1)])

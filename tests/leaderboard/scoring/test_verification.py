@@ -175,9 +175,9 @@ def test_too_few_fresh_rows(task, toys, tmp_path, monkeypatch):
         verification.fresh_rows(protocol.task("toy/small"), "x")
 
 
-@pytest.mark.parametrize("seed", ["", "x" * 201])
+@pytest.mark.parametrize("seed", ["", "x" * 201, "a\nb"])
 def test_a_text_that_cannot_be_recorded(task, seed):
-    with pytest.raises(InvalidInput, match="seed of the fresh rows: expected a text of 1 to 200 characters"):
+    with pytest.raises(InvalidInput, match="seed of the fresh rows: expected a text of 1 to 200 printable characters"):
         verification.fresh_rows(task, seed)
 
 
