@@ -124,8 +124,8 @@ def narrowed(codes: Codes, what: str = "codes") -> NDArray[np.float32]:
         ...
         benchmark_data.errors.InvalidInput: codes: expected latents that float32 can hold, received values of column...
     """
-    rounded = codes.astype(np.float32, copy=False)
-    lost = np.abs(rounded - codes).max(axis=0) > _ROUNDED * np.ptp(codes, axis=0)
+    rounded, spread = codes.astype(np.float32, copy=False), np.ptp(codes, axis=0)
+    lost = (np.abs(rounded - codes).max(axis=0) > _ROUNDED * spread) & (spread > 0)
     if lost.any():
         raise InvalidInput(
             f"{what}: expected latents that float32 can hold, received values of column {lost.argmax()} that differ by "

@@ -13,6 +13,7 @@ from leaderboard.arrays import (
     check_factors,
     check_train_test,
     class_ids,
+    narrowed,
     warn_if_lost,
     warn_if_same,
 )
@@ -230,3 +231,11 @@ def test_a_tensor_that_numpy_can_take_is_codes(dtype):
     found = check_codes(Plain())
     assert found.dtype == (np.float32 if dtype is np.float32 else np.float64)
     assert np.array_equal(found, values)
+
+
+def test_rounding_may_take_little_of_a_latent():
+    """A constant that float32 has not may be rounded; a latent that varies beside a large one may not."""
+    codes = np.column_stack([np.full(50, 0.1), np.arange(50) / 7, 1e9 + np.arange(50)])
+    assert narrowed(codes[:, :2]).dtype == np.float32
+    with pytest.raises(InvalidInput, match="received values of column 2 that differ by less"):
+        narrowed(codes)
