@@ -569,7 +569,7 @@ MAIN = {"xysquares/spacing_1", "xysquares/spacing_8", "dsprites", "room3d"}
 SHOWN_ELSEWHERE = {"xysquares/spacing_2", "xysquares/spacing_4"}
 """Tasks of findings.md's table of spacings."""
 FURTHER = (
-    "Five seeds; a dash: not run. `perturbed` images have a faint added pattern, whose place depends on a principal",
+    "5 or 10 seeds; a dash: not run. `perturbed` images have a faint added pattern, whose place depends on a principal",
     "component (`pca32`) or a VAE's latent (`conv32`); `squeezed`: the same contrast, no pattern; `noisy`: noise",
     "instead; `eps10`: amplitude 0.1 ([datasets](datasets.md)).",
 )
