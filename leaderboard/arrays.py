@@ -105,27 +105,29 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
     return array
 
 
-def narrowed(codes: Codes, what: str = "codes") -> NDArray[np.float32]:
-    """Round checked codes to float32, in which the board scores them.
+def narrowed(codes: Real[ArrayLike, "n L"], what: str = "codes") -> NDArray[np.float32]:
+    """Check codes and round them to float32, in which the board scores them.
 
     Args:
-        codes: as `check_codes` returns them.
+        codes: as `check_codes` takes them.
         what: what the array is called in an error message.
 
     Returns:
         float32, shape (n, L).
 
     Raises:
-        InvalidInput: rounding changes a latent by more than `_ROUNDED` of its spread, as beside a large constant.
+        InvalidInput: as `check_codes`; or rounding changes a latent by more than `_ROUNDED` of its spread, as beside a
+            large constant.
 
     Example:
-        >>> narrowed(check_codes([[1e9], [1e9 + 1]]))
+        >>> narrowed([[1e9], [1e9 + 1]])
         Traceback (most recent call last):
         ...
         benchmark_data.errors.InvalidInput: codes: expected latents that float32 can hold, received values of column...
     """
-    rounded, spread = codes.astype(np.float32, copy=False), np.ptp(codes, axis=0)
-    lost = (np.abs(rounded - codes).max(axis=0) > _ROUNDED * spread) & (spread > 0)
+    exact = check_codes(codes, what)
+    rounded, spread = exact.astype(np.float32, copy=False), np.ptp(exact, axis=0)
+    lost = (np.abs(rounded - exact).max(axis=0) > _ROUNDED * spread) & (spread > 0)
     if lost.any():
         raise InvalidInput(
             f"{what}: expected latents that float32 can hold, received values of column {lost.argmax()} that differ by "

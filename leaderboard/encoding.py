@@ -89,7 +89,9 @@ class Encoder:
         span = "[0, 255]" if kind == "uint8" else "[0, 1]"
         return f"{f'PyTorch tensors on {self.device}' if self._torch else 'numpy arrays'}, {kind} {shape} in {span}"
 
-    def __call__(self, images: Pixels, *, progress: Callable[[int], None] = lambda done: None) -> NDArray[np.float32]:
+    def __call__(
+        self, images: Pixels, *, progress: Callable[[int], None] = lambda done: None
+    ) -> NDArray[np.floating[Any]]:
         """Encode images.
 
         Args:
@@ -97,7 +99,7 @@ class Encoder:
             progress: is called after each batch with how many images are encoded.
 
         Returns:
-            Codes, float32, shape (n, L) or (n, K, d).
+            Codes, float32, or float64 where float32 does not hold their type, shape (n, L) or (n, K, d).
 
         Raises:
             InvalidInput: the encoder returned something else than real numbers of such a shape.
@@ -216,8 +218,8 @@ def _evaluating(modules: list[Any]) -> Iterator[None]:
             part.training = training
 
 
-def _checked(codes: Any, n: int) -> NDArray[np.float32]:
-    """Return the codes of a batch of n images as float32, shape (n, L) or (n, K, d)."""
+def _checked(codes: Any, n: int) -> NDArray[np.floating[Any]]:
+    """Return the codes of a batch of n images as real numbers, shape (n, L) or (n, K, d)."""
     if codes is None:
         raise InvalidInput("codes: expected one array, received None. Let the encoder return its codes.")
     if isinstance(codes, tuple | list | dict):

@@ -20,7 +20,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, needs
 from benchmark_data.files import written_atomically
 from leaderboard import encoding, protocol
-from leaderboard.arrays import check_codes, narrowed, warn_if_continuous, warn_if_same
+from leaderboard.arrays import narrowed, warn_if_continuous, warn_if_same
 from leaderboard.encoding import Input
 from leaderboard.reading import encoders, units
 from leaderboard.record import About, Budget, RunRecord, Supervision
@@ -122,7 +122,7 @@ def evaluate(
     for task, of_task in zip(chosen, records, strict=True):
         if task.own is None:
             candidates.check_part(task, tier, of_task[0].hyperparameters, name)
-        if task.own is not None:
+        else:
             warn_if_continuous(task.labels(), task.own.space.names, task.dataset)
     rows = []
     with rich.progress.Progress(console=console.err, transient=True, disable=not progress) as bars:
@@ -137,7 +137,7 @@ def evaluate(
                 if pca is not None:
                     given = _components(given, pca, len(task.train))
                 where = f"{name} on {task.dataset}, seed {seed}"
-                codes = narrowed(check_codes(units.reduced(given, where), where), where)
+                codes = narrowed(units.reduced(given, where), where)
                 warn_if_same(codes, where)
                 rows.append(_scored(Candidate(where, known, said, codes, given), task, tier, metrics, source))
             for twice in candidates.trained_twice([row.candidate for row in rows[-len(sources) :]]):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, check_count, is_whole
 from leaderboard import protocol
-from leaderboard.arrays import check_codes, narrowed, warn_if_continuous, warn_if_same
+from leaderboard.arrays import narrowed, warn_if_continuous, warn_if_same
 from leaderboard.encoding import Encoder, Input
 from leaderboard.reading import units
 from leaderboard.scoring import measure
@@ -83,7 +83,7 @@ class Monitor:
             InvalidInput: the encoder does not return codes, or a metric cannot be computed from them.
         """
         given = Encoder(encode, input=self._input, batch_size=self._batch_size)(self._images)
-        codes = narrowed(check_codes(units.reduced(given)))
+        codes = narrowed(units.reduced(given))
         warn_if_same(codes)
         held_out = codes[self._train :], self._factors[self._train :]
         scores: dict[str, float] = {}

@@ -120,12 +120,7 @@ def _convolutional(
 ) -> Networks:
     from baselines.nets import convolutions  # it needs Keras
 
-    height, width, channels = image_shape
-    if height % 16 or width % 16:
-        raise InvalidInput(
-            "image shape: expected height and width that are multiples of 16 for a convolutional architecture, "
-            f"received {image_shape}. Resize the images or use the architecture fc."
-        )
+    height, width, channels = _of_multiples(image_shape, 16, "convolutional architecture")
     layers, initial = keras.layers, glorot(rng)
 
     def half(x: Any, name: str, count: int, kernel: int) -> Any:
@@ -233,12 +228,7 @@ def transformer(image_shape: ImageShape, latents: int, rng: np.random.Generator)
     """
     from baselines.nets import convolutions  # it needs Keras
 
-    height, width, colours = image_shape
-    if height % PATCH or width % PATCH:
-        raise InvalidInput(
-            f"image shape: expected height and width that are multiples of {PATCH} for a transformer, received "
-            f"{image_shape}. Resize the images or use the architecture fc."
-        )
+    height, width, colours = _of_multiples(image_shape, PATCH, "transformer")
     layers, initial = keras.layers, glorot(rng)
     rows, columns = height // PATCH, width // PATCH
     tokens = (rows * columns, CHANNELS)
@@ -291,6 +281,16 @@ def _positions(rows: int, columns: int) -> NDArray[np.float32]:
     rates = 10_000.0 ** (-np.arange(CHANNELS // 4) / (CHANNELS // 4))
     y, x = (np.multiply.outer(place.ravel(), rates) for place in np.indices((rows, columns)))
     return np.concatenate([np.sin(y), np.cos(y), np.sin(x), np.cos(x)], axis=1).astype(np.float32)
+
+
+def _of_multiples(image_shape: ImageShape, number: int, what: str) -> ImageShape:
+    """Return a shape whose height and width are multiples of a number, or refuse it."""
+    if image_shape[0] % number or image_shape[1] % number:
+        raise InvalidInput(
+            f"image shape: expected height and width that are multiples of {number} for a {what}, received "
+            f"{image_shape}. Resize the images or use the architecture fc."
+        )
+    return image_shape
 
 
 def _heads(x: Any, latents: int, initial: Callable[..., Any]) -> list[Any]:

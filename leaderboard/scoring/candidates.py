@@ -25,7 +25,7 @@ from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName
 from benchmark_data.files import in_run
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol, record, schema
-from leaderboard.arrays import check_codes, narrowed, warn_if_same
+from leaderboard.arrays import narrowed, warn_if_same
 from leaderboard.reading import representations, units
 from leaderboard.record import About, Digests, RunFile, RunRecord
 from leaderboard.schema import Settings, problems, pydantic
@@ -196,7 +196,7 @@ def _read(file: str | os.PathLike[str], task: protocol.Task) -> tuple[NDArray[np
         )
     if not 1 <= given.shape[1] <= LATENTS:
         raise InvalidInput(f"{file}: codes: expected 1 to {LATENTS} latents, received {given.shape[1]}.")
-    codes = narrowed(check_codes(units.reduced(given, f"{file}: codes"), f"{file}: codes"), f"{file}: codes")
+    codes = narrowed(units.reduced(given, f"{file}: codes"), f"{file}: codes")
     warn_if_same(codes, str(file))
     return codes, given
 
