@@ -192,11 +192,11 @@ def text_on_longer_training() -> list[str]:
         for at in ("8", "1")
     ]
     return [
-        f"**Are these models undertrained?** After {int(longer[0]['steps']):,} steps (five times the board's 3,000), "
+        f"**Are these models undertrained?** After {int(longer[0]['steps']):,} steps (ten times the demo's), "
         "MIG stays low at spacing 8: β-TCVAE, DIP-VAE-I and Ada-GVAE reach at most "
         f"{highest:.3f} (one seed each, [record](benchmarks/longer.csv)). Our β-VAE with Michlo et al.'s loss and "
-        f"nearly their network (5% of their images, one seed, {len(paper['8'])} values of β per spacing, which are "
-        f"smaller at 8) has a MIG of {' and '.join(scores)} "
+        f"nearly their network (5% of their images, one seed, {len(paper['8'])} values of β per spacing, smaller "
+        f"values at spacing 8) has a MIG of {' and '.join(scores)} "
         "([pilot](benchmarks/michlo2023_pilot.csv)).",
     ]
 
@@ -214,10 +214,10 @@ def desk_boards() -> tuple[ranking.Table, ...]:
 
 
 def ranked_tables() -> list[str]:
-    """Write the desk's tables of the main tasks by MIG and DCI disentanglement, and the mean MIG of all other tasks."""
+    """Write the desk's tables of the main tasks, the mean MIG of pretrained networks there, and of other tasks."""
     main = [board for board in desk_boards() if board.dataset in MAIN]
     others = [board for board in desk_boards() if board.dataset not in {one.dataset for one in main} | SHOWN_ELSEWHERE]
-    short = (formats.markdown(dataclasses.replace(board, columns=board.columns[:2])) for board in main)
+    short = (formats.markdown(without_pretrained(board, columns=2)) for board in main)
     titles = {row.result.method: row.result.title for board in (*main, *others) for row in board.rows}
     known = {board.dataset: {row.result.method: row for row in board.rows} for board in others}
     there = {name for rows in known.values() for name, each in rows.items() if each.category != "pretrained"}
@@ -227,7 +227,24 @@ def ranked_tables() -> list[str]:
         means = (f"{rows[name].cells['mig'].mean:.2f}" if name in rows else "–" for name in methods)
         lines.append(row(f"`{dataset}`", *means))
     tables = "\n".join(short).rstrip().split("\n")
-    return [formats.NOTE, "", *tables, "", "## Further tasks, tier desk", "", *FURTHER, "", *lines]
+    title = f"## {ranking.CATEGORIES['pretrained']}, tier desk"
+    return [
+        *(formats.NOTE, "", *tables, "", title, "", *pretrained(main)),
+        *("", "## Further tasks, tier desk", "", *FURTHER, "", *lines),
+    ]
+
+
+def without_pretrained(board: ranking.Table, columns: int) -> ranking.Table:
+    """Return a table's first columns, without pretrained networks."""
+    groups = {category: rows for category, rows in board.groups.items() if category != "pretrained"}
+    return dataclasses.replace(board, columns=board.columns[:columns], groups=groups)
+
+
+def pretrained(boards: Sequence[ranking.Table]) -> list[str]:
+    """Write the mean MIG of pretrained networks, by task."""
+    found = [{one.result.title: one.cells["mig"].mean for one in board.groups["pretrained"]} for board in boards]
+    lines = [row("mean MIG", *(f"`{board.dataset}`" for board in boards)), row("---", *["---:"] * len(boards))]
+    return lines + [row(title, *(f"{means[title]:.3f}" for means in found)) for title in sorted(found[0])]
 
 
 def table_of_means(columns: Mapping[str, str], *, explained: str = "") -> list[str]:
@@ -570,8 +587,8 @@ SHOWN_ELSEWHERE = {"xysquares/spacing_2", "xysquares/spacing_4"}
 """Tasks of findings.md's table of spacings."""
 FURTHER = (
     "5 or 10 seeds; a dash: not run. `perturbed` images have a faint added pattern, whose place depends on a principal",
-    "component (`pca32`) or a VAE's latent (`conv32`); `squeezed`: the same contrast, no pattern; `noisy`: noise",
-    "instead; `eps10`: amplitude 0.1 ([datasets](datasets.md)).",
+    "component (`pca32`) or a VAE's latent (`conv32`); `noisy` images have noise instead. In both,",
+    "contrast is reduced; in `squeezed` images that is all. `eps10`: amplitude 0.1 ([datasets](datasets.md)).",
 )
 TRIVIAL = {"ground_truth", "random_encoder"}
 """References whose scores are near 1 and near 0 everywhere."""

@@ -75,17 +75,20 @@ class Verdict(NamedTuple):
     measure: str = ""
 
 
-def judged(measure: str, parts: Sequence[verdicts.Comparison], numbers: Mapping[str, float], note: str = "") -> Verdict:
+def judged(
+    measure: str | Sequence[str], parts: Sequence[verdicts.Comparison], numbers: Mapping[str, float], note: str = ""
+) -> Verdict:
     """Judge a claim by everything that it says, each of which must hold (`leaderboard.store.verdicts.judge_all`).
 
     Args:
-        measure: what is compared.
+        measure: what is compared; one for each part where they differ.
         parts: a comparison for each thing that the claim says.
         numbers: as for `Verdict`.
         note: as for `Verdict`.
     """
     (answer, p), one = verdicts.judge_all(parts), verdicts.decisive(parts)
-    return Verdict(answer, numbers, p, note, None if p is None else (one.difference, one.low, one.high), measure)
+    name = measure if isinstance(measure, str) else measure[[part.difference for part in parts].index(one.difference)]
+    return Verdict(answer, numbers, p, note, None if p is None else (one.difference, one.low, one.high), name)
 
 
 def fact(holds: bool, numbers: Mapping[str, float]) -> Verdict:

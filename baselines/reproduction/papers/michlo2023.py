@@ -36,8 +36,8 @@ from leaderboard.store import verdicts
 
 PAPER = "2202.13341"
 
-SCORES = ("mig", "dci_disentanglement")
-
+SCORES = {"mig": "MIG", "dci_disentanglement": "DCI"}
+"""Score -> its title."""
 
 COLLAPSED = michlo2023_pilot.COLLAPSED
 
@@ -84,7 +84,7 @@ def judge_scores_by_spacing(table: pd.DataFrame) -> Verdict:
     twelve tests of five seeds each could decide nothing.
     """
     numbers: dict[str, float] = {}
-    ends, steps = [], []
+    ends, steps, measures = [], [], []
     spacings = sorted(table["spacing"].unique())
     near, far = spacings[0], spacings[-1]
     for score in SCORES:
@@ -93,6 +93,7 @@ def judge_scores_by_spacing(table: pd.DataFrame) -> Verdict:
             by_spacing = {n: _best(part[part["spacing"] == n], score) for n in spacings}
             bound = _scores.floor(part[part["spacing"] == near], score)
             ends.append(verdicts.compare([by_spacing[near]], [by_spacing[far]], floors=[bound]))
+            measures.append(SCORES[score])
             numbers |= {f"{objective}, {score}, spacing {n}": float(by_spacing[n].mean()) for n in spacings}
             numbers[f"{objective}, {score}, floor"] = bound
             groups.append(by_spacing)
@@ -105,7 +106,7 @@ def judge_scores_by_spacing(table: pd.DataFrame) -> Verdict:
     if "opposed" in (answer for answer, _ in verdicts.judge(steps)):
         return judged("MIG or DCI", steps, numbers, "a step goes the other way")
     gate = "gate: PCA, and MIG 0.1, at the least spacing"
-    return judged("MIG or DCI", ends, numbers, "; ".join(filter(None, (gate, note))))
+    return judged(measures, ends, numbers, "; ".join(filter(None, (gate, note))))
 
 
 def draw_densities(found: Found, path: Path) -> None:
@@ -153,7 +154,7 @@ def judge_densities(table: pd.DataFrame) -> Verdict:
 def judge_blur(table: pd.DataFrame) -> Verdict:
     """Judge that the blurred error gives higher scores than the squared error alone, for each objective."""
     numbers: dict[str, float] = {}
-    parts = []
+    parts, measures = [], []
     for (objective, score), by_loss in (
         ((objective, score), dict(list(part.groupby("reconstruction")[score])))
         for objective, part in table.groupby("objective", sort=False)
@@ -163,8 +164,9 @@ def judge_blur(table: pd.DataFrame) -> Verdict:
         numbers[f"{objective}, {score}, mse"] = float(plain.mean())
         numbers[f"{objective}, {score}, box blur"] = float(blurred.mean())
         parts.append(verdicts.compare([blurred], [plain]))
+        measures.append(SCORES[score])
     explained, note = _explained(table, "reconstruction")
-    return judged("MIG or DCI", parts, numbers | explained, note)
+    return judged(measures, parts, numbers | explained, note)
 
 
 def latents(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
@@ -400,7 +402,7 @@ ENTRIES = (
         reduced=_scored(_REDUCED_FAR),
         study=_scored(BLUR),
         compute=scored,
-        draw=of_table(_scores.draw_bars, x="objective", group="reconstruction", scores=SCORES),
+        draw=of_table(_scores.draw_bars, x="objective", group="reconstruction", scores=tuple(SCORES)),
         judge=judge_blur,
     ),
 )
