@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
@@ -376,12 +376,11 @@ class Dataset:
         """
         return draws.sample(0, len(self), 1024)
 
-    def digest(self, *, full: bool = False, progress: Callable[[int], None] = lambda done: None) -> Digest:
+    def digest(self, *, full: bool = False) -> Digest:
         """Hash the decoded pixels and the class ids.
 
         Args:
             full: look at every row, in order, instead of the 1,024 of `quick_rows`.
-            progress: is called after each block with how many rows it held.
 
         Returns:
             The two hashes. A quick and a full digest of the same dataset differ.
@@ -390,14 +389,13 @@ class Dataset:
             Unavailable: the dataset must be prepared first.
         """
         rows: Rows = range(len(self)) if full else self.quick_rows()
-        return Digest.of(self.block_digest(block, progress) for block in in_blocks(rows))
+        return Digest.of(self.block_digest(block) for block in in_blocks(rows))
 
-    def block_digest(self, rows: Rows, progress: Callable[[int], None] = lambda done: None) -> Digest:
+    def block_digest(self, rows: Rows) -> Digest:
         """Hash one block of rows: the part of `digest` that can be done anywhere.
 
         Args:
             rows: the rows of one block, at most `CHUNK`.
-            progress: is called with how many rows the block held.
 
         Returns:
             The hashes of this block alone.
@@ -406,7 +404,6 @@ class Dataset:
         for batch, images in self.batches(rows):
             pixels.update(images.tobytes())
             factors.update(self.labels(batch).astype("<i8").tobytes())
-        progress(len(rows))
         return Digest(pixels.hexdigest(), factors.hexdigest())
 
 

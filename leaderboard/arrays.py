@@ -25,8 +25,6 @@ __all__ = [
     "check_factors",
     "check_rows",
     "check_train_test",
-    "class_ids",
-    "numbered",
     "standardised",
     "varying",
     "warn_if_continuous",
@@ -376,44 +374,6 @@ def warn_if_continuous(factors: Int64[NDArray[np.int64], "n F"], names: Sequence
             ContinuousFactors,
             stacklevel=3,
         )
-
-
-def class_ids(column: Int64[NDArray[np.int64], " n"]) -> tuple[NDArray[np.int64], int]:
-    """Number the classes that occur in a column 0, 1, 2, ... in ascending order of their ids.
-
-    Args:
-        column: int64, shape (n,).
-
-    Returns:
-        int64 (n,), the new ids, and how many classes there are.
-
-    Example:
-        >>> class_ids(np.array([7, -1, 7, 40]))
-        (array([1, 0, 1, 2]), 3)
-    """
-    low, high = int(column.min()), int(column.max())
-    if high - low > 4 * len(column) + 1024:  # too spread out for a table
-        values, ids = np.unique(column, return_inverse=True)
-        return ids.astype(np.int64), len(values)
-    shifted = column - low
-    present = np.bincount(shifted) > 0
-    return (np.cumsum(present) - 1)[shifted], int(present.sum())
-
-
-def numbered(factors: Int64[NDArray[np.int64], "n F"]) -> Int64[NDArray[np.int64], "n F"]:
-    """Number the classes of each factor, as ``class_ids`` does those of one.
-
-    Args:
-        factors: class ids, int64, shape (n, F).
-
-    Returns:
-        int64, shape (n, F).
-
-    Example:
-        >>> numbered(np.array([[7, 0], [-1, 0], [40, 2]])).tolist()
-        [[1, 0], [0, 0], [2, 1]]
-    """
-    return np.stack([class_ids(column)[0] for column in np.ascontiguousarray(factors.T)], axis=1)
 
 
 def varying(table: Real[NDArray[Any], "n k"]) -> Bool[NDArray[np.bool_], " k"]:

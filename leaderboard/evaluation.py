@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +19,14 @@ from benchmark_data import console
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, needs
 from benchmark_data.files import written_atomically
-from leaderboard import encoding, protocol
+from leaderboard import protocol
 from leaderboard.arrays import narrowed, warn_if_continuous, warn_if_same
 from leaderboard.encoding import Input
-from leaderboard.reading import encoders, units
-from leaderboard.record import About, Budget, RunRecord, Supervision
-from leaderboard.schema import M, problems, pydantic
+from leaderboard.reading import units
+from leaderboard.record import About, Supervision
 from leaderboard.scoring import candidates, measure, submission
 from leaderboard.scoring.candidates import Candidate
+from leaderboard.source import Source, stated
 from leaderboard.store import intervals, results, results_tree, verdicts
 from leaderboard.store.results import Result, Scored
 
@@ -112,9 +112,9 @@ def evaluate(
         check_count(what, count, 1)
     protocol.tier(tier)
     measure.named(metrics)
-    sources = [_Source(one, input, batch_size) for one in all_encoders]
+    sources = [Source(one, input, batch_size) for one in all_encoders]
     seeded = list(zip(numbers, sources, strict=True))
-    said = _stated(lambda: About(title=name, description=about), About)
+    said = stated(lambda: About(title=name, description=about), About)
     records = [[source.record(task, name, seed, steps, supervision, pca) for seed, source in seeded] for task in chosen]
     own = [known.seed for known in records[0]]
     if len(set(own)) < len(own):
@@ -145,107 +145,6 @@ def evaluate(
     return Evaluation(name, tier, tuple(rows), asked=metrics is not None)
 
 
-def _stated(make: Callable[[], M], model: type[M]) -> M:
-    """Make a record of what the caller says, or refuse it by the names of `evaluate`'s arguments."""
-    try:
-        return make()
-    except pydantic.ValidationError as error:
-        told = str(problems(error, "evaluate", model)[0])
-        for field, argument in (("method", "name"), ("title", "name"), ("description", "about")):
-            told = told.replace(f"evaluate: {field}:", f"evaluate: {argument}:")
-        raise InvalidInput(told) from None
-
-
-class _Source:
-    """One encoder: a function, a file in ONNX or a run folder."""
-
-    def __init__(self, encode: Any, input: Input | None, batch_size: int) -> None:
-        self.path = Path(encode) if isinstance(encode, str | os.PathLike) else None
-        self.run = candidates.load(self.path) if self.path and self.path.is_dir() else None
-        if self.path and self.run is None and not (self.path.suffix == ".onnx" and self.path.is_file()):
-            raise InvalidInput(f"There is neither an ONNX file nor a run folder at {self.path}.")
-        self.call = None if self.path else encoding.Encoder(encode, input=input, batch_size=batch_size)
-        self.onnx = self.run.encoder if self.run else self.path
-
-        self.description = self.call.description if self.call else f"read from {self.path}"
-        """What the encoder is called with, in words."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the encoder, which may be a lambda: scores go from process to process without it."""
-        return self.__dict__ | {"call": None}
-
-    def record(
-        self, task: protocol.Task, name: str, seed: int, steps: int, supervision: Supervision, pca: int | None
-    ) -> RunRecord:
-        """Return what is known of the run: what the run folder says, or what the caller does."""
-        version, digest = candidates.dataset_digest(task)
-        projected: dict[str, Any] = {} if pca is None else {"pca": pca}
-        if self.run:
-            known = self.run.record
-            data = {"dataset": task.dataset, "dataset_version": version, "dataset_digest": digest}
-            own = {"method": name, "hyperparameters": {**known.hyperparameters, **projected}}
-            stated = known.model_dump(by_alias=True) | data | own
-            return _stated(lambda: type(known).model_validate(stated), type(known))
-        device = self.call.device if self.call else ""
-        return _stated(
-            lambda: RunRecord(
-                method=name,
-                supervision=supervision,
-                selection="none",
-                hyperparameters=projected,
-                versions={},
-                dataset=task.dataset,
-                dataset_version=version,
-                dataset_digest=digest,
-                seed=seed,
-                budget=Budget(steps=steps, images=0, seconds=0.0, device=device),
-            ),
-            RunRecord,
-        )
-
-    def encode(self, task: protocol.Task, progress: Callable[[int], None] = lambda done: None) -> NDArray[Any]:
-        """Return the codes of a task's rows, (n, L) or (n, K, d)."""
-        if self.run and self.run.task.id == task.id:
-            progress(len(task.indices))
-            return self.run.given
-        dataset, rows = task.load(), task.indices
-        if self.call:
-            size = 16 * self.call.batch_size  # never all images of a task in memory
-            parts = [rows[start : start + size] for start in range(0, len(rows), size)]
-            codes = []
-            for part in parts:
-                codes.append(self.call(dataset.images(part)))
-                progress(len(part))
-            return np.concatenate(codes)
-        if self.onnx is None:
-            raise InvalidInput(
-                f"{self.path} has codes of {self.run.record.dataset if self.run else ''} alone and no encoder.onnx. "
-                "Export the run to score it on other tasks: offaxis train export."
-            )
-        with encoders.OnnxEncoder(self.onnx) as running:
-            return running.encode(dataset, rows, progress=progress)
-
-    def write_onnx(self, path: Path, candidate: Candidate) -> None:
-        """Write the encoder in ONNX and check its codes in the sandbox, or raise an error."""
-        if "pca" in candidate.record.hyperparameters or not (self.onnx or self.call):
-            raise InvalidInput(
-                "A run folder without encoder.onnx, principal components, and an encoder in another process cannot be "
-                "exported."
-            )
-        if self.onnx:
-            path.write_bytes(self.onnx.read_bytes())
-        elif self.call:
-            self._export(self.call, path, candidate)
-
-    def _export(self, call: encoding.Encoder, path: Path, candidate: Candidate) -> None:
-        dataset, rows = candidate.task.load(), candidate.task.indices[:64]
-        call.export(path, dataset.images(rows[:2]))
-        with encoders.OnnxEncoder(path) as running:
-            codes, given = running.encode(dataset, rows), candidate.given[:64]
-        if not np.allclose(codes, given, rtol=1e-3, atol=1e-3 * given.std()):
-            raise InvalidInput("The exported graph gives other codes than the encoder.")
-
-
 @dataclasses.dataclass(frozen=True)
 class _Row:
     """An encoder on a task."""
@@ -253,11 +152,11 @@ class _Row:
     candidate: Candidate
     scores: dict[str, float]
     scored: Scored | None
-    source: _Source
+    source: Source
 
 
 def _scored(
-    candidate: Candidate, task: protocol.Task, tier: str, metrics: str | Sequence[str] | None, source: _Source
+    candidate: Candidate, task: protocol.Task, tier: str, metrics: str | Sequence[str] | None, source: Source
 ) -> _Row:
     """Score a run by the metrics of its tier, or by others."""
     if metrics is None and task.own is None:

@@ -9,15 +9,54 @@ Internal.
 from __future__ import annotations
 
 import functools
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.errors import check_choice, check_count
-from leaderboard.arrays import Codes, class_ids, numbered
+from benchmark_data.errors import check_count
+from leaderboard.arrays import Codes
 
-Estimator = Literal["plugin", "miller_madow"]
+if TYPE_CHECKING:
+    from jaxtyping import Int64
+
+
+def class_ids(column: Int64[NDArray[np.int64], " n"]) -> tuple[NDArray[np.int64], int]:
+    """Number the classes that occur in a column 0, 1, 2, ... in ascending order of their ids.
+
+    Args:
+        column: int64, shape (n,).
+
+    Returns:
+        int64 (n,), the new ids, and how many classes there are.
+
+    Example:
+        >>> class_ids(np.array([7, -1, 7, 40]))
+        (array([1, 0, 1, 2]), 3)
+    """
+    low, high = int(column.min()), int(column.max())
+    if high - low > 4 * len(column) + 1024:  # too spread out for a table
+        values, ids = np.unique(column, return_inverse=True)
+        return ids.astype(np.int64), len(values)
+    shifted = column - low
+    present = np.bincount(shifted) > 0
+    return (np.cumsum(present) - 1)[shifted], int(present.sum())
+
+
+def numbered(factors: Int64[NDArray[np.int64], "n F"]) -> Int64[NDArray[np.int64], "n F"]:
+    """Number the classes of each factor, as ``class_ids`` does those of one.
+
+    Args:
+        factors: class ids, int64, shape (n, F).
+
+    Returns:
+        int64, shape (n, F).
+
+    Example:
+        >>> numbered(np.array([[7, 0], [-1, 0], [40, 2]])).tolist()
+        [[1, 0], [0, 0], [2, 1]]
+    """
+    return np.stack([class_ids(column)[0] for column in np.ascontiguousarray(factors.T)], axis=1)
 
 
 def discretise(codes: Codes, bins: int = 20) -> NDArray[np.int64]:
@@ -60,13 +99,11 @@ def discretise(codes: Codes, bins: int = 20) -> NDArray[np.int64]:
     return result
 
 
-def entropy(ids: NDArray[np.int64], *, estimator: Estimator = "plugin") -> float:
-    """Estimate the entropy of a discrete variable.
+def entropy(ids: NDArray[np.int64]) -> float:
+    """Return the entropy of the observed frequencies of a discrete variable.
 
     Args:
         ids: non-negative integers, shape (n,).
-        estimator: ``"plugin"``, the entropy of the observed frequencies; ``"miller_madow"`` adds (K - 1) / 2n for K
-            occurring values (Miller, 1955), which corrects the plug-in's bias to first order.
 
     Returns:
         Nats, at least 0.
@@ -78,18 +115,15 @@ def entropy(ids: NDArray[np.int64], *, estimator: Estimator = "plugin") -> float
     counts = np.bincount(ids)
     counts = counts[counts > 0]
     p = counts / len(ids)
-    return float(-(p * np.log(p)).sum() + _correction(len(counts), len(ids), estimator))
+    return float(-(p * np.log(p)).sum())
 
 
-def mutual_information(
-    bins: NDArray[np.int64], column: NDArray[np.int64], *, estimator: Estimator = "plugin"
-) -> NDArray[np.float64]:
+def mutual_information(bins: NDArray[np.int64], column: NDArray[np.int64]) -> NDArray[np.float64]:
     """Estimate the mutual information of each discretised latent with one factor.
 
     Args:
         bins: non-negative integers, shape (L, n): rows are latents, as from ``discretise``.
         column: class ids, shape (n,).
-        estimator: as in ``entropy``.
 
     Returns:
         float64, shape (L,), nats, at least 0.
@@ -115,10 +149,7 @@ def mutual_information(
         plugin += x_log_x[n] / n
         bins_used = np.count_nonzero(by_bin, axis=1)
         plugin[bins_used == 1] = 0.0  # a constant latent, exactly
-        cells_used = np.count_nonzero(joint, axis=(1, 2))
-        surplus = (classes - 1) + (bins_used - 1) - (cells_used - 1)
-        corrections = [_correction(int(values) + 1, n, estimator) for values in surplus]
-        result[start : start + chunk] = np.maximum(0.0, plugin + corrections)
+        result[start : start + chunk] = np.maximum(0.0, plugin)
     return result
 
 
@@ -171,8 +202,3 @@ def _x_log_x(n: int) -> NDArray[np.float64]:
     x = np.arange(n + 1, dtype=np.float64)
     x[1:] *= np.log(x[1:])
     return x
-
-
-def _correction(values: int, n: int, estimator: Estimator) -> float:
-    check_choice("estimator", estimator, ("plugin", "miller_madow"))
-    return (values - 1) / (2 * n) if estimator == "miller_madow" else 0.0

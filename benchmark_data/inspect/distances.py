@@ -10,7 +10,7 @@ squared error of pixels in [0, 1]. A factor traversal goes through all values of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -123,25 +123,16 @@ def _squared_errors(a: Pixels, b: Pixels) -> NDArray[np.float64]:
     return squares
 
 
-def squared_distances(
-    dataset: Dataset, first: Indices, second: Indices, progress: Callable[[int], None] = lambda done: None
-) -> NDArray[np.float64]:
+def squared_distances(dataset: Dataset, first: Indices, second: Indices) -> NDArray[np.float64]:
     """Sum the squared differences of the images of rows, pair by pair, a batch at a time: float64, shape (n,)."""
     squares = np.empty(len(first))
     for start in range(0, len(first), BATCH):
         batch = slice(start, start + BATCH)
         squares[batch] = _squared_errors(dataset.images(first[batch]), dataset.images(second[batch]))
-        progress(len(first[batch]))
     return squares
 
 
-def pair_distances(
-    dataset: Dataset,
-    *,
-    pairs: int = 10_000,
-    seed: int = 0,
-    progress: Callable[[int], None] = lambda done: None,
-) -> dict[str, PairDistance]:
+def pair_distances(dataset: Dataset, *, pairs: int = 10_000, seed: int = 0) -> dict[str, PairDistance]:
     """Measure how far apart images are that differ in one factor, and images that differ in anything.
 
     A pair along a factor is a random image and another image of its traversal; a random pair is two different rows.
@@ -150,7 +141,6 @@ def pair_distances(
         dataset: any dataset. One without a full grid has no traversals: only its random pairs are measured.
         pairs: the number of pairs for each factor, at least 2.
         seed: the seed of `benchmark_data.draws`, in [0, 2**64).
-        progress: is called after each batch with how many pairs it held.
 
     Returns:
         The distance for each factor that has two or more values, in column order, and last for `RANDOM_PAIR`.
@@ -189,7 +179,7 @@ def pair_distances(
     scale = 255.0**2 * math.prod(dataset.image_shape)
     result = {}
     for name, (start, end) in ends.items():
-        squares = squared_distances(dataset, start, end, progress)
+        squares = squared_distances(dataset, start, end)
         error = squares.std(ddof=1) / math.sqrt(pairs)
         result[name] = PairDistance(float(squares.mean() / scale), float(error / scale), pairs)
     return result

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.arrays import check_codes_factors, class_ids
+from leaderboard.arrays import check_codes_factors
+from leaderboard.information import class_ids
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:  # shapes in types are for readers and tests

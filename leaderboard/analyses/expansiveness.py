@@ -26,8 +26,8 @@ from benchmark_data.variants import perturbation
 from leaderboard import figures
 from leaderboard.analyses._pixels import flat, unit
 from leaderboard.analyses.latents import check_posterior
-from leaderboard.arrays import check_codes_factors, class_ids
-from leaderboard.information import discretise, mutual_information, pairwise
+from leaderboard.arrays import check_codes_factors
+from leaderboard.information import class_ids, discretise, mutual_information, pairwise
 
 if TYPE_CHECKING:
     from jaxtyping import Real

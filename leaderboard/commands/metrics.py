@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from benchmark_data import console, files
 from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
 from leaderboard import protocol
 from leaderboard.arrays import warn_if_continuous, warn_if_same
-from leaderboard.commands.tables import show, write
 from leaderboard.reading import representations
 from leaderboard.scoring import measure, small_samples
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DEVIATIONS = 6
 """A factor's mean differs by so many between rows to learn from and held-out rows only where rows are sorted."""
@@ -115,6 +117,8 @@ def _report(scored: list[dict[str, Any]], to: Path | None) -> None:
     """Print scores, and write them if they are wanted; of several files, print mean and spread of each score."""
     import pandas as pd
 
+    from leaderboard import figures
+
     table = pd.DataFrame(scored)
     several = table["file"].nunique()
     if several == 1:
@@ -125,7 +129,8 @@ def _report(scored: list[dict[str, Any]], to: Path | None) -> None:
         shown = pd.DataFrame(parts).reset_index()
     show(shown, f"{several} files" if several > 1 else "")
     if to is not None:
-        write(table, to)
+        figures.write_csv(table, to)
+        console.say(to)
 
 
 def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
@@ -185,3 +190,9 @@ def _in_order(factors: Any, names: Sequence[str]) -> list[str]:
     chance = factors.std(axis=0) * np.sqrt(1 / len(learnt) + 1 / len(tested))
     ordered = [name for name, much in zip(names, apart > DEVIATIONS * chance, strict=True) if much]
     return [f"rows stand in the order of {', '.join(ordered)}, and the last third is held out"] if ordered else []
+
+
+def show(table: pd.DataFrame, title: str = "") -> None:
+    """Print a table: numbers with three digits."""
+    cells = ((f"{v:.3f}" if isinstance(v, float) else v for v in row) for row in table.itertuples(index=False))
+    console.table([tuple(row) for row in cells], *(str(name).replace("_", " ") for name in table.columns), title=title)

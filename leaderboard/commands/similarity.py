@@ -25,7 +25,7 @@ def similarity(
         Path,
         typer.Option(
             metavar="FILE",
-            help="The picture, .png; numbers go to .csv and .parquet. From four seeds on, cells show hundredths with "
+            help="The picture, .png; numbers go to .csv. From four seeds on, cells show hundredths with "
             "half the width of the 95% interval, which goes to _half.csv.",
         ),
     ],
@@ -35,6 +35,7 @@ def similarity(
     ] = "cka",
 ) -> None:
     """Compare every layer of one model with every layer of another, averaged over seeds."""
+    from leaderboard import figures
     from leaderboard.comparisons import heatmap
     from leaderboard.reading import representations
 
@@ -50,10 +51,10 @@ def similarity(
         table, interval = heatmap.compare_runs(pairs, similarity=measure)
     x, y = (side[0].stem if half == 1 else f"{side[0].parent.name}, mean of {half} runs" for side in sides)
     heatmap.draw(table, to, half=interval, x_name=x, y_name=y)
-    numbers = [(table, to.with_suffix(suffix)) for suffix in (".csv", ".parquet")]
+    numbers = [(table, to.with_suffix(".csv"))]
     if half >= heatmap.SEEDS:
         numbers.append((interval, to.with_name(f"{to.stem}_half.csv")))
     for frame, path in numbers:
-        heatmap.write(frame, path)
+        figures.write_csv(frame.rename_axis("layer").reset_index(), path)
     for path in (to, *(path for _, path in numbers)):
         say(path)

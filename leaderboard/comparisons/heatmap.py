@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, needs
-from benchmark_data.files import written_atomically
+from benchmark_data.errors import InvalidInput
 from leaderboard import figures
 from leaderboard.arrays import Codes, check_codes
 from leaderboard.comparisons import procrustes
@@ -190,30 +188,6 @@ def _place(array: ArrayLike, name: str, distinct: list[Codes]) -> int:
     return len(distinct) - 1
 
 
-def write(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a table of similarities: one line per layer of the first model, one column per layer of the second.
-
-    Args:
-        frame: similarities, as from ``compare_layers``.
-        path: the file, ending in ``.csv`` or ``.parquet``.
-
-    Raises:
-        InvalidInput: another ending, or the file cannot be written.
-        MissingExtra: Parquet without pyarrow.
-    """
-    path = Path(path)
-    table = frame.rename_axis("layer").reset_index()
-    if path.suffix == ".csv":
-        with written_atomically(path) as temporary:
-            table.to_csv(temporary, index=False)
-    elif path.suffix == ".parquet":
-        needs("writing Parquet", "board", "pyarrow")
-        with written_atomically(path) as temporary:
-            table.to_parquet(temporary, index=False)
-    else:
-        raise InvalidInput(f"{path}: expected a name ending in .csv or .parquet, received {path.suffix!r}.")
-
-
 def draw(
     frame: pd.DataFrame | Mapping[str, pd.DataFrame],
     path: str | os.PathLike[str],
@@ -221,7 +195,6 @@ def draw(
     half: pd.DataFrame | None = None,
     x_name: str = "",
     y_name: str = "",
-    title: str = "",
 ) -> None:
     """Draw tables of similarities as the papers do: input in the top left corner, bright for similar, scale 0 to 1.
 
@@ -233,7 +206,6 @@ def draw(
             the similarity and this.
         x_name: what the rows belong to, such as a model and its epoch.
         y_name: what the columns belong to.
-        title: a title above all.
 
     Raises:
         InvalidInput: no table, several with one ``half``, or the file cannot be written.
@@ -258,7 +230,6 @@ def draw(
         panel.set_xlabel(y_name)
     for panel in axes[:, 0]:
         panel.set_ylabel(x_name)
-    figure.suptitle(title)
     figure.colorbar(picture, ax=axes, shrink=0.8 / down)
     figures.save(figure, path)
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput, check_count
-from leaderboard.arrays import numbered, varying
+from leaderboard.arrays import varying
+from leaderboard.information import numbered
 
 _CHUNK = 500
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import Codes, numbered, standardised
-from leaderboard.information import entropy, mutual_information
+from leaderboard.arrays import Codes, standardised
+from leaderboard.information import entropy, mutual_information, numbered
 
 NEIGHBOURS = 10
 _ITERATIONS = 100

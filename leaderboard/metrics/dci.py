@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import check_choice, needs
-from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, numbered, warn_if_lost
+from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, warn_if_lost
+from leaderboard.information import numbered
 from leaderboard.properties import Column, Properties
 
 if TYPE_CHECKING:

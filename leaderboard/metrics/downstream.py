@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_choice, check_count, needs
-from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, numbered, varying, warn_if_lost
+from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, varying, warn_if_lost
+from leaderboard.information import numbered
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:

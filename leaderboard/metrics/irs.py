@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import ConstantFactors, check_codes_factors, numbered, varying
-from leaderboard.information import discretise
+from leaderboard.arrays import ConstantFactors, check_codes_factors, varying
+from leaderboard.information import discretise, numbered
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.arrays import ConstantFactors, check_codes_factors, class_ids
-from leaderboard.information import Estimator, discretise, entropy, mutual_information
+from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.information import class_ids, discretise, entropy, mutual_information
 from leaderboard.properties import Column, Properties
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ def score(
     factors: Real[ArrayLike, "n F"],
     *,
     bins: int = 20,
-    estimator: Estimator = "plugin",
     constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, float]:
     """Compute MIG.
@@ -51,7 +50,6 @@ def score(
         codes: real numbers, shape (n, L).
         factors: class ids, shape (n, F).
         bins: equal-width bins per latent.
-        estimator: ``"plugin"`` as published, or ``"miller_madow"``, which corrects the bias of small samples.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
@@ -66,7 +64,7 @@ def score(
         >>> score(codes, [[0], [0], [1], [1]])
         {'mig': 1.0}
     """
-    return combine(parts(codes, factors, bins=bins, estimator=estimator, constant_factors=constant_factors))
+    return combine(parts(codes, factors, bins=bins, constant_factors=constant_factors))
 
 
 def parts(
@@ -74,7 +72,6 @@ def parts(
     factors: Real[ArrayLike, "n F"],
     *,
     bins: int = 20,
-    estimator: Estimator = "plugin",
     constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, NDArray[np.float64]]:
     """Return ``gaps``, float64 (F,), in [0, 1]: the gap of each factor. For the arguments see `score`."""
@@ -83,9 +80,9 @@ def parts(
     result = []
     for column in np.ascontiguousarray(factors.T):
         ids, _ = class_ids(column)
-        known = np.sort(mutual_information(binned, ids, estimator=estimator))[::-1]
+        known = np.sort(mutual_information(binned, ids))[::-1]
         runner_up = known[1] if len(known) > 1 else 0.0
-        result.append((known[0] - runner_up) / entropy(ids, estimator=estimator))
+        result.append((known[0] - runner_up) / entropy(ids))
     # a latent that is the factor itself may come out an ulp above
     return {"gaps": np.minimum(result, 1.0)}
 

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import needs
-from leaderboard.arrays import ConstantFactors, check_codes_factors, check_seed, check_train_test, class_ids, varying
-from leaderboard.information import discretise, mutual_information
+from leaderboard.arrays import ConstantFactors, check_codes_factors, check_seed, check_train_test, varying
+from leaderboard.information import class_ids, discretise, mutual_information
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:

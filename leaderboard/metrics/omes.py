@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_choice
-from leaderboard.arrays import Codes, ConstantFactors, check_codes_factors, numbered, varying
+from leaderboard.arrays import Codes, ConstantFactors, check_codes_factors, varying
+from leaderboard.information import numbered
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:

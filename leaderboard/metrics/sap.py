@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.arrays import ConstantFactors, check_train_test, class_ids
+from leaderboard.arrays import ConstantFactors, check_train_test
+from leaderboard.information import class_ids
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:

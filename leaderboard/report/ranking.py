@@ -7,13 +7,14 @@ result files.
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from benchmark_data.errors import UnknownName
 from leaderboard import protocol
 from leaderboard.properties import Column
-from leaderboard.store import budgets, intervals, rank_intervals
+from leaderboard.store import intervals, rank_intervals
 from leaderboard.store.results import Result, Scored, Trust
 from leaderboard.store.statistics import Summary
 
@@ -90,7 +91,7 @@ class Row:
     @property
     def cost(self) -> str:
         """What training cost, in short: ``3,000 steps, 61 s``."""
-        return budgets.budget(self.runs, full=False)
+        return budget(self.runs, full=False)
 
     def values(self, key: str) -> list[float]:
         """Return the score of every seed."""
@@ -213,7 +214,7 @@ def training(rows: Sequence[Row]) -> str:
     trained = [run for row in rows if row.category not in ("reference", "pretrained") for run in row.runs]
     if not trained:
         return ""
-    return f"Training: {'; '.join(filter(None, [*models(trained), budgets.budget(trained), _share(trained)]))}."
+    return f"Training: {'; '.join(filter(None, [*models(trained), budget(trained), _share(trained)]))}."
 
 
 def samples(tier: str, rows: Sequence[Row]) -> str:
@@ -246,6 +247,35 @@ def seeds_agree(rows: Sequence[Row]) -> bool:
     """
     seeds = {tuple(run.seed for run in row.runs) for row in rows}
     return len(seeds) == len({len(of_task) for of_task in seeds})
+
+
+def budget(runs: Sequence[Scored], *, full: bool = True) -> str:
+    """Describe what training cost, with ranges of steps and images and the median time where runs differ.
+
+    Args:
+        runs: the runs.
+        full: say how many images and on what device, too.
+
+    Returns:
+        Such as ``3,000 steps, 192,000 images, 61 s (median) on 2 cores``; ``none`` where nothing was trained.
+    """
+
+    def span(values: Sequence[float]) -> str:
+        low, high = f"{min(values):,.0f}", f"{max(values):,.0f}"
+        return low if low == high else f"{low} to {high}"
+
+    budgets = [run.budget for run in runs]
+    if not any(b.steps or b.images for b in budgets):
+        return "none"
+    counted = [b.images for b in budgets if b.images]
+    seconds = [b.seconds for b in budgets if b.seconds]
+    devices = ", ".join(sorted({b.device for b in budgets if b.device}))
+    parts = [
+        f"{span([b.steps for b in budgets])} steps",
+        f"{span(counted)} images" if full and counted else "",
+        f"{statistics.median(seconds):,.0f} s{' (median)' * (len(set(seconds)) > 1)}" if seconds else "",
+    ]
+    return ", ".join(filter(None, parts)) + (f" on {devices}" if devices and full else "")
 
 
 PAPER_IMAGES = 300_000 * 64

@@ -75,7 +75,6 @@ def verify(
     tier: protocol.Tier,
     *,
     seed: str,
-    progress: Callable[[int], None] = lambda done: None,
 ) -> results.Verification:
     """Verify codes by their encoder.
 
@@ -85,7 +84,6 @@ def verify(
         task: the task.
         tier: whose metrics are compared.
         seed: text to draw rows by, of 1 to 200 characters.
-        progress: is called with how many images are encoded.
 
     Returns:
         How it was verified.
@@ -101,7 +99,7 @@ def verify(
         digest = running.digest
 
         def encode(rows: Indices) -> NDArray[Any]:
-            return running.encode(task.load(), rows, progress=progress)
+            return running.encode(task.load(), rows)
 
         compared, rows = agree(encode, codes, task, tier, seed=seed, encoder=f"{encoder}")
     return results.Verification(

@@ -134,12 +134,6 @@ def test_a_digest_sees_one_pixel_and_one_label():
     assert swapped.digest().pixels == dataset.digest().pixels
 
 
-def test_digest_tells_of_progress():
-    done = []
-    toy(rows=CHUNK + 5).digest(full=True, progress=done.append)
-    assert done == [CHUNK, 5]
-
-
 def family():
     configs = [
         toy(config=f"{size}_{colour}", parameters={"size": size, "colour": colour})

@@ -12,7 +12,6 @@ from leaderboard.arrays import (
     check_codes_factors,
     check_factors,
     check_train_test,
-    class_ids,
     narrowed,
     warn_if_lost,
     warn_if_same,
@@ -166,15 +165,6 @@ def test_train_and_test_parts():
         check_train_test(CODES, FACTORS, CODES, FACTORS[:, :1])
     with pytest.raises(InvalidInput, match="codes_test: expected 20 rows, as in factors_test, received 4"):
         check_train_test(CODES, FACTORS, CODES[:4], FACTORS)
-
-
-@pytest.mark.parametrize("column", [[5, 5, -2, 9], [10**15, 0, 10**15, 3]])
-def test_class_ids_keep_the_order(column):
-    column = np.array(column)
-    ids, count = class_ids(column)
-    values, expected = np.unique(column, return_inverse=True)
-    assert count == len(values)
-    np.testing.assert_array_equal(ids, expected)
 
 
 @pytest.mark.parametrize(

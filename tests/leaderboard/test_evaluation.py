@@ -14,7 +14,7 @@ import pytest
 import benchmark_data
 import leaderboard
 from benchmark_data.errors import InvalidInput, UnknownName
-from leaderboard import evaluation, protocol
+from leaderboard import evaluation, protocol, source
 from leaderboard.arrays import ContinuousFactors, SameCodes
 from leaderboard.metrics import mig, sap
 from leaderboard.scoring import candidates, submission
@@ -340,11 +340,11 @@ def test_a_run_folder_on_another_task_has_that_tasks_data(solved, tmp_path, monk
     record.write(tmp_path, json.loads(one.record.model_dump_json()))
     np.savez(tmp_path / "codes.npz", indices=one.task.indices, codes=one.codes)
     (tmp_path / "encoder.onnx").write_bytes(b"a graph")
-    monkeypatch.setattr(evaluation.encoders.OnnxEncoder, "__init__", lambda self, path: None)
-    monkeypatch.setattr(evaluation.encoders.OnnxEncoder, "__enter__", lambda self: self)
-    monkeypatch.setattr(evaluation.encoders.OnnxEncoder, "__exit__", lambda self, *error: None)
+    monkeypatch.setattr(source.encoders.OnnxEncoder, "__init__", lambda self, path: None)
+    monkeypatch.setattr(source.encoders.OnnxEncoder, "__enter__", lambda self: self)
+    monkeypatch.setattr(source.encoders.OnnxEncoder, "__exit__", lambda self, *error: None)
     monkeypatch.setattr(
-        evaluation.encoders.OnnxEncoder,
+        source.encoders.OnnxEncoder,
         "encode",
         lambda self, dataset, rows, progress: np.random.default_rng(0).normal(size=(len(rows), 3)),
     )

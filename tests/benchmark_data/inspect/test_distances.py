@@ -93,13 +93,6 @@ def test_same_seed_same_figures():
     assert first != other
 
 
-def test_tells_of_progress():
-    done = []
-    distances.pair_distances(grey(3), pairs=600, progress=done.append)
-    assert sum(done) == 2 * 600
-    assert len(done) == 2 * 3
-
-
 def test_a_factor_of_one_value_has_no_pairs():
     space = FactorSpace(Factor("colour", (1,)), Factor("level", range(3)))
     dataset = dataclasses.replace(

@@ -68,17 +68,3 @@ def test_one_bin_is_refused():
     for bins in (20.0, "20"):
         with pytest.raises(InvalidInput, match="bins: expected an integer, at least 2, received "):
             mig.score(np.eye(4), np.arange(4)[:, None] % 2, bins=bins)
-
-
-def test_miller_madow_lowers_the_score_of_noise_and_keeps_that_of_knowledge():
-    rng = np.random.default_rng(0)
-    factors = rng.integers(0, 10, size=(300, 1))
-    noise = rng.normal(size=(300, 1))
-    assert mig.score(noise, factors, estimator="plugin")["mig"] > 0.1
-    assert mig.score(noise, factors, estimator="miller_madow")["mig"] < 0.06
-    assert mig.score(factors, factors, estimator="miller_madow")["mig"] == pytest.approx(1.0, abs=0.01)
-
-
-def test_an_unknown_estimator_is_refused():
-    with pytest.raises(InvalidInput, match="estimator: expected 'plugin' or 'miller_madow', received 'best'"):
-        mig.score(np.eye(4), np.arange(4)[:, None] % 2, estimator="best")

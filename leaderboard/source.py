@@ -1,0 +1,123 @@
+"""An encoder in any of its forms (a function, a file in ONNX, a run folder), and what is known of its run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark_data.errors import InvalidInput
+from leaderboard import encoding, protocol
+from leaderboard.encoding import Input
+from leaderboard.reading import encoders
+from leaderboard.record import Budget, RunRecord, Supervision
+from leaderboard.schema import M, problems, pydantic
+from leaderboard.scoring import candidates
+from leaderboard.scoring.candidates import Candidate
+
+__all__ = ["Source", "stated"]
+
+
+def stated(make: Callable[[], M], model: type[M]) -> M:
+    """Make a record of what the caller says, or refuse it by the names of `evaluate`'s arguments."""
+    try:
+        return make()
+    except pydantic.ValidationError as error:
+        told = str(problems(error, "evaluate", model)[0])
+        for field, argument in (("method", "name"), ("title", "name"), ("description", "about")):
+            told = told.replace(f"evaluate: {field}:", f"evaluate: {argument}:")
+        raise InvalidInput(told) from None
+
+
+class Source:
+    """One encoder: a function, a file in ONNX or a run folder."""
+
+    def __init__(self, encode: Any, input: Input | None, batch_size: int) -> None:
+        self.path = Path(encode) if isinstance(encode, str | os.PathLike) else None
+        self.run = candidates.load(self.path) if self.path and self.path.is_dir() else None
+        if self.path and self.run is None and not (self.path.suffix == ".onnx" and self.path.is_file()):
+            raise InvalidInput(f"There is neither an ONNX file nor a run folder at {self.path}.")
+        self.call = None if self.path else encoding.Encoder(encode, input=input, batch_size=batch_size)
+        self.onnx = self.run.encoder if self.run else self.path
+
+        self.description = self.call.description if self.call else f"read from {self.path}"
+        """What the encoder is called with, in words."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the encoder, which may be a lambda: scores go from process to process without it."""
+        return self.__dict__ | {"call": None}
+
+    def record(
+        self, task: protocol.Task, name: str, seed: int, steps: int, supervision: Supervision, pca: int | None
+    ) -> RunRecord:
+        """Return what is known of the run: what the run folder says, or what the caller does."""
+        version, digest = candidates.dataset_digest(task)
+        projected: dict[str, Any] = {} if pca is None else {"pca": pca}
+        if self.run:
+            known = self.run.record
+            data = {"dataset": task.dataset, "dataset_version": version, "dataset_digest": digest}
+            own = {"method": name, "hyperparameters": {**known.hyperparameters, **projected}}
+            said = known.model_dump(by_alias=True) | data | own
+            return stated(lambda: type(known).model_validate(said), type(known))
+        device = self.call.device if self.call else ""
+        return stated(
+            lambda: RunRecord(
+                method=name,
+                supervision=supervision,
+                selection="none",
+                hyperparameters=projected,
+                versions={},
+                dataset=task.dataset,
+                dataset_version=version,
+                dataset_digest=digest,
+                seed=seed,
+                budget=Budget(steps=steps, images=0, seconds=0.0, device=device),
+            ),
+            RunRecord,
+        )
+
+    def encode(self, task: protocol.Task, progress: Callable[[int], None] = lambda done: None) -> NDArray[Any]:
+        """Return the codes of a task's rows, (n, L) or (n, K, d)."""
+        if self.run and self.run.task.id == task.id:
+            progress(len(task.indices))
+            return self.run.given
+        dataset, rows = task.load(), task.indices
+        if self.call:
+            size = 16 * self.call.batch_size  # never all images of a task in memory
+            parts = [rows[start : start + size] for start in range(0, len(rows), size)]
+            codes = []
+            for part in parts:
+                codes.append(self.call(dataset.images(part)))
+                progress(len(part))
+            return np.concatenate(codes)
+        if self.onnx is None:
+            raise InvalidInput(
+                f"{self.path} has codes of {self.run.record.dataset if self.run else ''} alone and no encoder.onnx. "
+                "Export the run to score it on other tasks: offaxis train export."
+            )
+        with encoders.OnnxEncoder(self.onnx) as running:
+            return running.encode(dataset, rows, progress=progress)
+
+    def write_onnx(self, path: Path, candidate: Candidate) -> None:
+        """Write the encoder in ONNX and check its codes in the sandbox, or raise an error."""
+        if "pca" in candidate.record.hyperparameters or not (self.onnx or self.call):
+            raise InvalidInput(
+                "A run folder without encoder.onnx, principal components, and an encoder in another process cannot be "
+                "exported."
+            )
+        if self.onnx:
+            path.write_bytes(self.onnx.read_bytes())
+        elif self.call:
+            self._export(self.call, path, candidate)
+
+    def _export(self, call: encoding.Encoder, path: Path, candidate: Candidate) -> None:
+        dataset, rows = candidate.task.load(), candidate.task.indices[:64]
+        call.export(path, dataset.images(rows[:2]))
+        with encoders.OnnxEncoder(path) as running:
+            codes, given = running.encode(dataset, rows), candidate.given[:64]
+        if not np.allclose(codes, given, rtol=1e-3, atol=1e-3 * given.std()):
+            raise InvalidInput("The exported graph gives other codes than the encoder.")
