@@ -278,6 +278,9 @@ def _checked(config: RunConfig) -> dict[str, Any]:
     given["seed"] = validation.seed(given["seed"])
     given["hyperparameters"] = dataclasses.asdict(config.build_objective())
     given["architecture_parameters"] = architectures.parameters(given["architecture"], given["architecture_parameters"])
+    taken = given.keys() | given["architecture_parameters"].keys()
+    if both := sorted(taken & given["hyperparameters"].keys()):
+        raise InvalidInput(f"hyperparameters of {config.objective}: {both[0]} is a setting of every run. Rename it.")
     given["snapshots"] = _snapshots(given["snapshots"], given["steps"])
     return given | _layers(given)
 

@@ -96,6 +96,26 @@ class Model:
             self.decoder = None
         trained = {"encoder": self.encoder} | ({"decoder": self.decoder} if self.decoder else {})
         self.networks = {name: Network(network, adam) for name, network in trained.items()} | own
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse networks whose weights a run folder would not hold, or whose layers nobody would find again."""
+        names, heads = self.names(), {layer.name for layer in self.encoder.layers}
+        automatic = {kind.lower() for kind in dir(keras.layers)}
+        wrong = [f"two weights called {name}" for name in names if names.count(name) > 1]
+        wrong += [f"no layer {head} in the encoder" for head in ("mean", "log_variance") if head not in heads]
+        for network in self.networks.values():
+            wrong += [f"{v.path}, which no gradient trains" for v in network.model.non_trainable_variables]
+        for name in names:  # Keras numbers its own names by what else the process has built
+            layer = name.split("/")[-2]
+            if layer.rstrip("0123456789").rstrip("_").replace("_", "") in automatic:
+                wrong.append(f"a layer that Keras named {layer}")
+        if wrong:
+            raise InvalidInput(
+                f"networks of {self.config.architecture} and {self.config.objective}: received {wrong[0]}. Give every "
+                "layer with weights a name of its own, and the encoder the layers mean and log_variance; batch "
+                "normalisation and dropout are not supported."
+            )
 
     def names(self) -> list[str]:
         """List the weights by name, ``<network>/<layer>/<weight>``, in the order of `variables`."""
@@ -181,7 +201,7 @@ class Model:
         mean, kl = self.config.reduction == "mean", kl_to_prior(posterior)
         kl = ops.mean(kl, axis=1) if mean else ops.sum(kl, axis=1)
         seen, what = Batch(posterior, codes, kl, batch["step"], inputs, call, self.sizes), self.config.objective
-        returns = "Term(weight, scalar) by name"
+        returns = "Term(weight, scalar) by name, of which none is step, loss or reconstruction"
         terms = discovery.called(f"objective {what}", self.objective.terms, seen, returns=returns, sound=_are_terms)
         loss, history = 0.0, {name: term.value for name, term in terms.items()}
         if self.decoder:
@@ -332,9 +352,13 @@ def check_shapes(wanted: Mapping[str, tuple[int, ...]], arrays: Mapping[str, Any
         )
 
 
+_TAKEN = {"step", "loss", "reconstruction"}
+"""What else a line of the history holds."""
+
+
 def _are_terms(found: Any) -> bool:
     """Return whether an objective returned terms as it should."""
-    terms = found.values() if isinstance(found, dict) else [None]
+    terms = found.values() if isinstance(found, dict) and not found.keys() & _TAKEN else [None]
     return all(isinstance(term, Term) and not len(getattr(term.value, "shape", ())) for term in terms)
 
 

@@ -21,12 +21,6 @@ from typing import Any
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 
-try:
-    import fcntl
-except ImportError:  # on Windows, where folders are not held
-    fcntl = None  # type: ignore[assignment]
-
-
 MOST_JSON = 2**26
 """Bytes of a JSON file, at most, unless the environment variable ``OFFAXIS_MAX_JSON`` says otherwise."""
 
@@ -207,27 +201,6 @@ def exclusive(
         yield
     finally:
         held.release()
-
-
-@contextlib.contextmanager
-def one_writer(folder: Path) -> Iterator[None]:
-    """Make a folder and hold it while a ``with`` block runs; another process that asks for it is refused.
-
-    Raises:
-        InvalidInput: another process holds it, or it cannot be made.
-    """
-    with contextlib.ExitStack() as end:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if fcntl is not None:
-                held = os.open(folder, os.O_RDONLY)
-                end.callback(os.close, held)
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise InvalidInput(f"Another process is writing {folder}. Wait for it, or use another folder.") from error
-        except OSError as error:
-            raise unwritable(folder, error) from error
-        yield
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -32,7 +32,7 @@ from benchmark_data import parallel, reading
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import InvalidInput, MissingExtra
 from benchmark_data.factors import Indices
-from benchmark_data.files import one_writer, read_json, write_json, write_text, written_atomically
+from benchmark_data.files import exclusive, read_json, write_json, write_text, written_atomically
 from benchmark_data.inspect import contact_sheets
 from benchmark_data.publish import card, verify
 from benchmark_data.publish import records as encoding
@@ -296,7 +296,8 @@ def publish(
     folder = Path(folder).absolute()  # workers may run in other folders
     check_publishable(dataset, folder)
     dataset.prepare()
-    with one_writer(folder):
+    refusal = InvalidInput(f"Another process is writing {folder}. Wait for it, or use another folder.")
+    with exclusive(folder.with_name(f".{folder.name}.lock"), what=folder, refusal=refusal):
         _publish(dataset, folder, progress)
 
 

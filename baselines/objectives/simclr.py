@@ -46,7 +46,7 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     """Compute the cross-entropy of identifying the partner among all other views, the mean over the views.
 
     Args:
-        first: vectors of the first views, shape (n, d), not 0.
+        first: vectors of the first views, shape (n, d).
         second: vectors of the second views, shape (n, d).
         temperature: divides the cosines.
 
@@ -54,7 +54,9 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
         Nats, a scalar: half the value of the authors' code, which adds up both views.
     """
     count = 2 * first.shape[0]
-    vectors = ops.normalize(ops.concatenate([first, second]), axis=1)
+    vectors = ops.concatenate([first, second])
+    squares = ops.sum(ops.square(vectors), axis=1, keepdims=True)
+    vectors = vectors * ops.rsqrt(ops.maximum(squares, 1e-14))  # ops.normalize has no finite gradient at 0
     logits = ops.matmul(vectors, ops.transpose(vectors)) / temperature
     partners = ops.mean(ops.sum(vectors[: count // 2] * vectors[count // 2 :], axis=1)) / temperature
     return ops.mean(ops.logsumexp(logits - 1e9 * ops.eye(count), axis=1)) - partners

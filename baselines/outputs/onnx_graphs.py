@@ -141,15 +141,18 @@ def _conv(write: _Writer, node: Any, values: _Values) -> str:
     layer, x = node.operation, values[id(node.input_tensors[0])]
     x = write("Transpose", x, perm=[0, 3, 1, 2])
     kernel = write.constant(to_numpy(layer.kernel).transpose(3, 2, 0, 1))
-    bias = write.constant(to_numpy(layer.bias))
-    x = write("Conv", x, kernel, bias, auto_pad="SAME_UPPER", strides=list(layer.strides))
+    bias = [] if layer.bias is None else [write.constant(to_numpy(layer.bias))]
+    padding = {"same": "SAME_UPPER", "valid": "VALID"}[layer.padding]
+    strides, dilations = list(layer.strides), list(layer.dilation_rate)
+    x = write("Conv", x, kernel, *bias, auto_pad=padding, strides=strides, dilations=dilations)
     return _activated(write, write("Transpose", x, perm=[0, 2, 3, 1]), layer)
 
 
 def _dense(write: _Writer, node: Any, values: _Values) -> str:
     layer, x = node.operation, values[id(node.input_tensors[0])]
     x = write("MatMul", x, write.constant(to_numpy(layer.kernel)))
-    return _activated(write, write("Add", x, write.constant(to_numpy(layer.bias))), layer)
+    x = x if layer.bias is None else write("Add", x, write.constant(to_numpy(layer.bias)))
+    return _activated(write, x, layer)
 
 
 def _normal(write: _Writer, node: Any, values: _Values) -> str:
@@ -188,7 +191,7 @@ _OPERATIONS: Mapping[str, Callable[[_Writer, Any, _Values], str]] = {
     "Dense": _dense,
     "LayerNormalization": _normal,
     "Matmul": _operator("MatMul"),
-    "Softmax": _first("Softmax", axis=-1),
+    "Softmax": lambda write, node, values: _first("Softmax", axis=node.operation.axis)(write, node, values),
     "Transpose": lambda write, node, values: _first("Transpose", perm=node.operation.axes)(write, node, values),
     "Flatten": _reshape,
     "Reshape": _reshape,

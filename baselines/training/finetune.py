@@ -160,6 +160,7 @@ def take(model: Model, path: Path | None = None) -> Weights:
 
     Raises:
         DamagedFile: the file or the source does not hold the weights that the config names.
+        InvalidInput: a layer that is kept has another shape.
     """
     config = model.config
     if not config.start_from:
@@ -172,7 +173,14 @@ def take(model: Model, path: Path | None = None) -> Weights:
             f"received {digest(weights)[:16]}. Restore them, or train again in another folder."
         )
     kept = {name: array for name, array in weights.items() if layer_of(name) not in config.reset}
-    model.load({**model.weights(), **kept}, source)
+    own = model.weights()
+    for name, array in kept.items():
+        if name in own and (wanted := own[name].shape) != array.shape:
+            raise InvalidInput(
+                f"{name} of {source}: expected shape {wanted}, received {array.shape}, since codes have another size. "
+                f"Reset {layer_of(name)}."
+            )
+    model.load({**own, **kept}, source)
     return weights
 
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from baselines.config import RunConfig
 from baselines.engines import devices
@@ -21,6 +21,7 @@ from baselines.training.writer import Writer
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, OffaxisError
+from leaderboard.record import Supervision
 
 Observer: TypeAlias = Callable[[int, Mapping[str, float]], None]
 """Is called with a step and the history's scalars of it: loss, reconstruction and the objective's terms."""
@@ -69,6 +70,9 @@ class Recorder:
         same_pixels(folder, digests)
         self.step = self.snapshots.last or 0
         self._computed_before = _computed(folder) if self.step else []
+        before = [read_record(Path(source)) for source in (folder, config.start_from) if source]
+        told = [self.objective.supervision, *(held["supervision"] for held in before if "supervision" in held)]
+        self._supervision = max(told, key=get_args(Supervision).index)
         self._history = folder / "history.jsonl"
         rows = whole_history(folder, config)
         files.write_text(self._history, "".join(_line(row) for row in rows))
@@ -136,7 +140,7 @@ class Recorder:
             method=self.config.objective,
             budget={"steps": step, "images": images, "seconds": round(seconds, 3), "device": devices.named()},
             seed=self.config.seed,
-            supervision=self.objective.supervision,
+            supervision=self._supervision,
             selection=self.config.selection,
             hyperparameters=settings(self.config),
             versions=backend.versions("numpy", "keras", backend.name()),

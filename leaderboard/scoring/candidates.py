@@ -274,6 +274,11 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
             "dsprites/composition, received one whose held-out rows are drawn from all. Score in another tier, or "
             "train on the part train of a split: offaxis data info NAME --splits."
         )
+    if "start_weights" in hyperparameters:
+        raise InvalidInput(
+            f"{what}: hyperparameters.start_weights: expected a run with weights of its own in the tier held_out, "
+            "received one that starts from another's, which may have seen the held-out rows."
+        )
     part = hyperparameters.get("split", "" if "train_share" in hyperparameters else "train")
     if part != "train":
         found = repr(part) if part else "none with a train_share, so that it is the share of all rows"

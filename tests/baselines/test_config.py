@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from baselines import RunConfig
+from baselines.objectives import beta_vae
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, files
 
 
@@ -133,3 +134,10 @@ def test_a_missing_file(tmp_path):
 def test_it_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         config().steps = 3
+
+
+def test_a_hyperparameter_may_not_have_the_name_of_a_setting(monkeypatch):
+    own = dataclasses.make_dataclass("Own", [("epsilon", float, 0.25)], bases=(beta_vae.OBJECTIVE,), frozen=True)
+    monkeypatch.setattr(beta_vae, "OBJECTIVE", own)
+    with pytest.raises(InvalidInput, match="hyperparameters of beta_vae: epsilon is a setting of every run"):
+        RunConfig(dataset="dsprites", objective="beta_vae")

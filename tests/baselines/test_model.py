@@ -7,7 +7,10 @@ import pytest
 
 import benchmark_data
 from baselines.model import Model
+from baselines.nets import architectures
+from baselines.nets.backend import keras, ops
 from baselines.objectives import Term, beta_vae
+from baselines.objectives._base import Adam, Network
 from baselines.training.batches import draw_batch
 from benchmark_data.errors import InvalidInput
 
@@ -44,11 +47,15 @@ def test_the_loss_of_a_batch_against_numpy(tiny, objective, reduction, weight):
 @pytest.mark.parametrize(
     ("terms", "message"),
     [
-        (lambda self, batch: None, r"expected its code to return Term\(weight, scalar\) by name, received None"),
-        (lambda self, batch: {"kl": batch.kl}, r"return Term\(weight, scalar\) by name, received {'kl': "),
+        (lambda self, batch: None, r"expected its code to return Term\(weight, scalar\) by name, .*, received None"),
+        (lambda self, batch: {"kl": batch.kl}, r"return Term\(weight, scalar\) by name, .*, received {'kl': "),
         (
             lambda self, batch: {"kl": Term(1.0, batch.kl)},
-            r"return Term\(weight, scalar\) by name, received {'kl': Term",
+            r"return Term\(weight, scalar\) by name, .*, received {'kl': Term",
+        ),
+        (
+            lambda self, batch: {"loss": Term(1.0, ops.mean(batch.kl))},
+            "of which none is step, loss or reconstruction, received {'loss': Term",
         ),
         (lambda self, batch: batch.labels, "its code raised AttributeError: .*'labels'"),
     ],
@@ -62,3 +69,47 @@ def test_a_wrong_objective_is_named_with_what_it_did(tiny, monkeypatch, terms, m
     )
     with pytest.raises(InvalidInput, match=f"objective beta_vae: .*{message}"):
         model.loss([v.value for v in model.variables()], batch)
+
+
+def block():
+    """A model of one layer, as residual blocks are."""
+    codes = keras.Input((4,))
+    return keras.Model(codes, keras.layers.Dense(4, name="inner")(codes))
+
+
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        (lambda: [keras.layers.Dense(2)], "received a layer that Keras named dense"),
+        (
+            lambda: [keras.layers.Dense(2, name="a"), keras.layers.LayerNormalization()],
+            "received a layer that Keras named layer_norm",
+        ),
+        (lambda: [keras.layers.BatchNormalization(name="b")], "received .*b/moving_mean, which no gradient trains"),
+        (
+            lambda: [block(), block()],
+            "received two weights called critic/.*inner/kernel",
+        ),
+    ],
+)
+def test_networks_that_a_run_folder_could_not_hold_are_refused(tiny, monkeypatch, layers, message):
+    def networks(self, latents, sizes, rng):
+        x = codes = keras.Input((4,))
+        for layer in layers():
+            x = layer(x)
+        return {"critic": Network(keras.Model(codes, x), Adam(1e-3))}
+
+    monkeypatch.setattr(beta_vae.OBJECTIVE, "networks", networks)
+    with pytest.raises(InvalidInput, match=f"networks of fc and beta_vae: {message}"):
+        Model(tiny(objective="beta_vae"), DATA.image_shape)
+
+
+def test_an_encoder_needs_both_heads(tiny, monkeypatch):
+    def headless(image_shape, latents, rng, *, width=8):
+        image = keras.Input(image_shape)
+        code = keras.layers.Dense(latents, name="code")(keras.layers.Flatten()(image))
+        return keras.Model(image, [code, code]), keras.Sequential([keras.Input((latents,))])
+
+    monkeypatch.setitem(architectures.ARCHITECTURES, "fc", headless)
+    with pytest.raises(InvalidInput, match="received no layer mean in the encoder"):
+        Model(tiny(objective="beta_vae"), DATA.image_shape)

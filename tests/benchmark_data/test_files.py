@@ -16,7 +16,6 @@ from benchmark_data.files import (
     exclusive,
     hash_of,
     is_unfinished,
-    one_writer,
     read_json,
     unwritable,
     write_json,
@@ -196,18 +195,6 @@ def test_a_folder_that_cannot_be_replaced_is_still_there(tmp_path, monkeypatch):
     ):
         temporary.mkdir()
     assert (names(tmp_path), names(tmp_path / "site")) == (["site"], ["old"])
-
-
-@pytest.mark.skipif(os.name != "posix", reason="folders are not held on Windows")
-def test_one_process_at_a_time_writes_a_folder(tmp_path):
-    with (
-        one_writer(tmp_path / "a" / "b"),
-        pytest.raises(InvalidInput, match="Another process is writing"),
-        one_writer(tmp_path / "a" / "b"),
-    ):
-        pass
-    with one_writer(tmp_path / "a" / "b"):
-        assert names(tmp_path / "a" / "b") == []
 
 
 def test_json_goes_round_and_diffs_well(tmp_path):

@@ -58,6 +58,20 @@ def test_the_graph_of_every_architecture_gives_what_the_network_gives(name):
     assert onnx_graphs.encoder(*ends(network), (32, 48, 3)) == content
 
 
+def test_layers_of_your_own_are_written_as_they_are():
+    """Without a bias, without padding, dilated, and with a softmax over rows."""
+    rng = np.random.default_rng(0)
+    image = keras.Input((12, 10, 1))
+    x = keras.layers.Conv2D(3, 3, padding="valid", dilation_rate=2, use_bias=False, name="conv")(image)
+    x = keras.ops.softmax(x, axis=1)
+    code = keras.layers.Dense(2, use_bias=False, name="code")(keras.layers.Flatten()(x))
+    network = keras.Model(image, code)
+    images = rng.integers(0, 256, (7, 12, 10, 1), dtype=np.uint8)
+    content = onnx_graphs.encoder(*ends(network), (12, 10, 1))
+    wanted = np.asarray(network(np.divide(images, 255, dtype=np.float32)))
+    np.testing.assert_allclose(run(content, images), wanted, atol=1e-6)
+
+
 def test_codes_of_quantised_latents(tiny, tmp_path):
     """Their code is the nearest of a few values, which the graph must round to as well."""
     made = train(tiny(objective="qlae", reduction="mean"), tmp_path / "run")

@@ -15,6 +15,7 @@ from baselines import RunConfig, engines, train
 from baselines.engines import devices
 from baselines.model import Model
 from baselines.nets import backend
+from baselines.objectives.simclr import nt_xent
 from baselines.run_folder import Snapshots
 from baselines.training.batches import draw_batch
 
@@ -73,9 +74,20 @@ def trained(folder):
     }
 
 
+def slope_at_zero():
+    """Return the gradient of SimCLR's loss where a first view is the vector 0, as of a black image it is at step 1."""
+    zero = np.zeros((2, 3), np.float32)
+    if backend.name() == "jax":
+        return backend.jax.grad(lambda x: nt_xent(x, x + 1.0, 1.0))(zero).tolist()
+    held = backend.torch.tensor(zero, requires_grad=True)
+    nt_xent(held, held + 1.0, 1.0).backward()
+    return held.grad.tolist()
+
+
 if __name__ == "__main__":
     warnings.simplefilter("error")
     root, (SETTINGS, cases) = Path(sys.argv[1]), json.loads(sys.argv[2])
     gradients(SETTINGS, cases, root / "gradients.npz")
     found = {"finished": finished(root / "begun"), "resumed": resumed(root), "trained": trained(root / "whole")}
+    found["slope"] = slope_at_zero()
     print(json.dumps(found), flush=True)

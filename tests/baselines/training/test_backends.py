@@ -73,6 +73,10 @@ def other(request, tiny, trained, cases, jax_on_cpu, tmp_path_factory):
     return request.param, folder, json.loads(done.stdout)
 
 
+def test_a_black_image_has_a_finite_gradient_in_simclr(other):
+    assert np.isfinite(other[2]["slope"]).all()
+
+
 def test_gradients_are_tensorflows(other, reference, cases):
     _, folder, _ = other
     found = dict(np.load(folder / "gradients.npz"))

@@ -15,7 +15,7 @@ from baselines.commands import train as cli
 from baselines.model import Model, layer_of
 from baselines.run import Run
 from baselines.run_folder import Snapshots, read_arrays
-from baselines.training import finetune
+from baselines.training import claims, finetune
 from baselines.training.batches import training_rows
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, load
 
@@ -234,3 +234,20 @@ def test_a_transfer_to_another_objective_or_architecture(trained, tmp_path):
         transferred(*asked, "--set", "architecture=conv")
     transferred(*asked, "--set", "objective=ae")
     assert Run.open(tmp_path / "run").config.objective == "ae"
+
+
+def test_a_run_from_a_supervised_source_is_supervised(trained, tiny, tmp_path):
+    source = train(tiny(objective="regression", steps=1, snapshots=[]), tmp_path / "source")
+    config = finetune.config(source.folder, TARGET, decoder=0, objective="beta_vae", steps=1, snapshots=[])
+    folder = train(config.with_steps(0), tmp_path / "run").folder
+    shutil.rmtree(source.folder)
+    claims.lengthen(folder, 1)
+    train(Run.open(folder).config, folder)
+    assert json.loads((folder / "run.json").read_text())["supervision"] == "supervised"
+
+
+def test_layers_of_another_size_must_be_reset(tiny, tmp_path):
+    source = train(tiny(objective="classifier", steps=1, snapshots=[]), tmp_path / "source")
+    config = finetune.config(source.folder, TARGET, heads=False, objective="beta_vae", steps=1)
+    with pytest.raises(InvalidInput, match=r"kernel of .*: expected shape .* codes have another size. Reset "):
+        train(config, tmp_path / "run")
