@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from benchmark_data import console
-from benchmark_data.errors import OffaxisError, needs
+from benchmark_data.errors import OffaxisError, UnknownName, needs
 
 app = console.command_line(
     "Reproduce figures and tables of four papers, and judge their claims.\n\n"
@@ -38,10 +38,12 @@ def list_(tier: Tier = "desk", into: Into = None, runs: RunsRoot = _RUNS) -> Non
 
 
 def _has(entry: Any, tier: str) -> bool:
-    """Say whether an entry has a tier; that there is no such tier at all is for the entry to say."""
+    """Say whether an entry has a tier; a tier that does not exist is refused."""
     from baselines.reproduction import entries
 
-    return tier not in entries.TIERS or tier in entry.tiers
+    if tier not in entries.TIERS:
+        raise UnknownName("tier", tier, entries.TIERS)
+    return tier in entry.tiers
 
 
 @app.command()

@@ -222,7 +222,8 @@ class Objective:
             rng: the source of the initial weights.
 
         Returns:
-            Networks by name; the names ``encoder`` and ``decoder`` are taken.
+            Networks by name; the names ``encoder`` and ``decoder`` are taken. `train_together` trains several runs
+            with the networks of the first: floats among the hyperparameters may not change them.
         """
         return {}
 
@@ -269,7 +270,8 @@ class Objective:
             batch: posteriors, codes and inputs of this step.
 
         Returns:
-            Scalars by name, each with its weight. The names ``step``, ``loss`` and ``reconstruction`` are taken.
+            Scalars by name, each with its weight. The names ``step``, ``loss`` and ``reconstruction`` are taken. Random
+            numbers come from `inputs`: with those of ``keras.random`` no run would come out again.
         """
         return {}
 

@@ -92,14 +92,14 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     known = {row.result.method: row for board in boards for row in board.rows}
     for name in (first, second):
         if name not in known:
-            raise UnknownName("method with results", name, known)
+            raise UnknownName("method with results in this tier", name, known.keys() - {first, second})
     if first == second:
         raise InvalidInput(f"methods to compare: expected two different ones, received {first} twice.")
     shared = [(board, one, other) for board in boards for one, other in _both(board, first, second)]
     if not shared:
         raise InvalidInput(
-            f"{first} and {second}: expected a task of the tier that both were scored on, unmarked and not in "
-            "quarantine, received none. Choose another --tier."
+            f"{first} and {second}: expected a task that both were scored on in one tier, unmarked and not in "
+            "quarantine, received none. Score both in one tier: offaxis board score RUN... --tier desk."
         )
     columns = list(dict.fromkeys(column for board, _, _ in shared for column in board.columns))
     titles = [(name, known[name].result.title) for name in (first, second)]

@@ -356,7 +356,7 @@ def test_a_damaged_record_is_named(tiny_grid, tmp_path):
 
 def test_one_process_at_a_time_publishes_to_a_folder(tmp_path, tiny_grid):
     lock = files.exclusive(tmp_path / ".copy.lock", what=tmp_path)
-    with lock, pytest.raises(InvalidInput, match="Another process is writing .*copy. Wait for it"):
+    with lock, pytest.raises(InvalidInput, match=r"Another process is writing .*copy\. Wait for it"):
         hf.publish(tiny_grid, tmp_path / "copy")
     hf.publish(tiny_grid, tmp_path / "copy")
 

@@ -442,6 +442,8 @@ def test_the_commands(tmp_path, monkeypatch):
     assert "2202.13341/fig8" not in reduced
     refused = runner.invoke(cli.app, ["run", "2202.13341/fig8", "--tier", "reduced", "--into", "d"])
     assert "tier of 2202.13341/fig8: expected one of desk, study, received reduced" in str(refused.exception)
+    refused = runner.invoke(cli.app, ["run", "all", "--tier", "desky", "--into", "d"])
+    assert "tier: expected one of desk, reduced, study, received 'desky'" in str(refused.exception)
 
 
 def test_one_of_several_that_fails_does_not_stop_the_others(tmp_path):

@@ -107,7 +107,7 @@ def test_ones_own_method_is_compared_with_a_published_one(board, made_result, tm
         code, _, error = board("compare", "elsewhere", "beta_vae", *both, *only)
         assert (
             code,
-            "expected a task of the tier that both were scored on, unmarked and not in quarantine, received none"
+            "expected a task that both were scored on in one tier, unmarked and not in quarantine, received none"
             in error,
         ) == (2, True)
     code, _, error = board("compare", "mine", "beta_vae", *both, *both[2:])

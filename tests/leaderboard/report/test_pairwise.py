@@ -57,7 +57,7 @@ def test_what_is_marked_or_in_quarantine_is_not_compared(made_result):
     (one,) = of(ranking.tables(found), "a", "b").differences
     assert one.task == FAR
     found[1] = made_result(FAR, "a", *A[FAR], quarantine="saw the labels")
-    with pytest.raises(InvalidInput, match="both were scored on, unmarked and not in quarantine, received none"):
+    with pytest.raises(InvalidInput, match="both were scored on in one tier, unmarked and not in quarantine, received none"):
         of(ranking.tables(found), "a", "b")
 
 
@@ -79,10 +79,10 @@ def test_the_first_tier_that_has_both_is_taken(boards):
 @pytest.mark.parametrize(
     ("names", "tier", "error", "message"),
     [
-        (("a", "c"), "", UnknownName, "method with results: expected one of"),
+        (("a", "c"), "", UnknownName, "method with results in this tier: expected one of"),
         (("a", "a"), "", InvalidInput, "expected two different ones, received a twice"),
         (("a", "b"), "study", UnknownName, "tier with results: expected one of"),
-        (("pca", "elsewhere"), "", InvalidInput, "expected a task of the tier that both were scored on"),
+        (("pca", "elsewhere"), "", InvalidInput, "expected a task that both were scored on in one tier"),
     ],
 )
 def test_what_cannot_be_compared(boards, names, tier, error, message):
