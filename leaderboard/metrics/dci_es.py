@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, check_choice, check_count, needs
+from benchmark_data.errors import InvalidInput, check_count, needs
 from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, warn_if_lost
 from leaderboard.properties import Properties
 
@@ -49,8 +49,6 @@ PROPERTIES = Properties(
 DEPTHS = (1, 2, 3, 4, 8, 10, 12, 14, 16, 18, 20, 32)
 """The depths of the authors' sweep."""
 
-Target = Literal["classes", "numbers"]
-
 
 def score(
     codes: Real[ArrayLike, "n L"],
@@ -60,7 +58,6 @@ def score(
     factors_test: Real[ArrayLike, "m F"],
     depths: Sequence[int] = DEPTHS,
     trees: int = 100,
-    target: Target = "classes",
     seed: int = 0,
     constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, float]:
@@ -73,9 +70,6 @@ def score(
         factors_test: class ids, shape (m, F).
         depths: the capacities, ascending, at least two.
         trees: in each forest.
-        target: ``"classes"``: classification, whose loss is the share of errors and whose blind guess names one of K
-            classes, (K - 1) / K; or ``"numbers"``: regression on the class ids, whose loss is 1 - R² and whose blind
-            guess is the mean, 1. The authors choose by factor.
         seed: for the forests.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the training part.
 
@@ -83,8 +77,7 @@ def score(
         ``informativeness``, one minus the least loss, at least 0; ``explicitness``; ``size``.
 
     Raises:
-        InvalidInput: see ``leaderboard.arrays.check_train_test``; or depths that do not ascend, no trees, or an unknown
-            target.
+        InvalidInput: see ``leaderboard.arrays.check_train_test``; or depths that do not ascend, or no trees.
 
     Warns:
         LostSpread: see ``leaderboard.arrays.warn_if_lost``.
@@ -103,16 +96,14 @@ def score(
     if len(depths) < 2 or depths[0] < 1 or any(b <= a for a, b in itertools.pairwise(depths)):
         raise InvalidInput(f"depths: expected at least two that ascend from 1 or more, received {depths}.")
     check_count("trees", trees, 1)
-    check_choice("target", target, ("classes", "numbers"))
     losses = np.stack(
         [
-            _losses(codes, column, codes_test, column_test, depths, trees, target, seed)
+            _losses(codes, column, codes_test, column_test, depths, trees, seed)
             for column, column_test in zip(factors.T, factors_test.T, strict=True)
         ]
     )
     classes = np.array([len(np.unique(column)) for column in factors.T])
-    blind = 1 - 1 / classes if target == "classes" else np.ones(len(classes))
-    return {**_of_curves(losses, depths, blind), "size": len(losses) / codes.shape[1]}
+    return {**_of_curves(losses, depths, 1 - 1 / classes), "size": len(losses) / codes.shape[1]}
 
 
 def _of_curves(losses: NDArray[np.float64], depths: Sequence[int], blind: NDArray[np.float64]) -> dict[str, float]:
@@ -134,15 +125,13 @@ def _losses(
     v_test: NDArray[np.int64],
     depths: Sequence[int],
     trees: int,
-    target: Target,
     seed: int,
 ) -> NDArray[np.float64]:
     """Fit one forest and return its loss on the held-out part where it is cut off at each depth: float64 (D,)."""
     needs("DCI-ES", "metrics", "sklearn")
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    from sklearn.ensemble import RandomForestClassifier
 
-    make = RandomForestClassifier if target == "classes" else RandomForestRegressor
-    forest = make(n_estimators=trees, max_depth=depths[-1], random_state=seed).fit(z, v)
+    forest = RandomForestClassifier(n_estimators=trees, max_depth=depths[-1], random_state=seed).fit(z, v)
     z_test = np.ascontiguousarray(z_test, np.float32)  # as the trees see them
     sums: list[NDArray[np.float64] | float] = [0.0] * len(depths)
     for estimator in forest.estimators_:
@@ -159,7 +148,4 @@ def _losses(
                 node = np.where(inner, child, node)
                 depth += 1
             sums[i] = sums[i] + value[node]
-    if target == "classes":
-        return np.array([np.mean(forest.classes_[np.argmax(each, axis=1)] != v_test) for each in sums])
-    variance = v_test.var() if (v_test != v_test[0]).any() else v.var()
-    return np.array([np.mean((np.asarray(each)[:, 0] / trees - v_test) ** 2) / variance for each in sums])
+    return np.array([np.mean(forest.classes_[np.argmax(each, axis=1)] != v_test) for each in sums])

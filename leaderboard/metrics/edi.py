@@ -7,9 +7,8 @@ factors; compactness averages that of each factor over latents; explicitness is 
 is captured. Estimator as in ``leaderboard.metrics.mig``: 20 equal-width bins per latent, plug-in.
 
 Two things are simpler here than in the authors' code, which trains a neural network (MINE) to estimate what all latents
-together capture: information is normalised by the factor's entropy, or by what the best latent captures
-(``normalised_by="best"``, which their code offers); and explicitness takes the best latent for all of them, a lower
-bound.
+together capture: information is normalised by the factor's entropy; and explicitness takes the best latent for all of
+them, a lower bound.
 
 Range [0, 1]; ideal 1 for each of the three; chance near 0, except that modularity is a sum over latents and grows with
 their number on small samples. Permuting, flipping or scaling latents changes nothing, and neither does the numbering of
@@ -18,12 +17,11 @@ classes; a copy of an informative latent lowers compactness and may raise modula
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import check_choice
 from leaderboard.arrays import ConstantFactors, check_codes_factors
 from leaderboard.information import pairwise
 from leaderboard.properties import Properties
@@ -39,15 +37,12 @@ PROPERTIES = Properties(
     rotation_lowers=True,
 )
 
-Unit = Literal["entropy", "best"]
-
 
 def score(
     codes: Real[ArrayLike, "n L"],
     factors: Real[ArrayLike, "n F"],
     *,
     bins: int = 20,
-    normalised_by: Unit = "entropy",
     constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, float]:
     """Compute EDI.
@@ -56,8 +51,6 @@ def score(
         codes: real numbers, shape (n, L).
         factors: class ids, shape (n, F).
         bins: equal-width bins per latent.
-        normalised_by: what information about a factor is divided by: ``"entropy"``, the factor's, or ``"best"``, what
-            the best latent knows of it.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
@@ -65,7 +58,7 @@ def score(
         that knows, or of which is known, nothing.
 
     Raises:
-        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins, or an unknown unit.
+        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins.
 
     Example:
         >>> factors = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
@@ -74,17 +67,15 @@ def score(
         >>> score(np.hstack([factors, factors[:, :1]]), factors)["compactness"].__round__(3)
         0.646
     """
-    check_choice("normalised_by", normalised_by, ("entropy", "best"))
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     found = pairwise(codes, factors, bins)
-    best = found.information.max(axis=0)
-    matrix = found.information / (found.factors if normalised_by == "entropy" else np.where(best > 0, best, 1.0))
+    matrix = found.information / found.factors
     by_factor = np.zeros(matrix.shape[1])
     np.add.at(by_factor, matrix.argmax(axis=1), _exclusivity(matrix))
     return {
         "modularity": float(np.minimum(by_factor, 1.0).mean()),
         "compactness": float(_exclusivity(matrix.T).mean()),
-        "explicitness": float((best / found.factors).mean()),
+        "explicitness": float(matrix.max(axis=0).mean()),
     }
 
 

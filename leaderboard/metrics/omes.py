@@ -19,12 +19,12 @@ copy of every latent leaves the overlap score as it is and moves the multiple en
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, check_choice
+from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import Codes, ConstantFactors, check_codes_factors, varying
 from leaderboard.information import numbered
 from leaderboard.properties import Properties
@@ -44,8 +44,6 @@ PROPERTIES = Properties(
     noise_scores="noise changes with every factor, and scores the mean of 1 / F and 1 / L",
 )
 
-Pooling = Literal["average", "greatest"]
-
 _INACTIVE = 0.05
 
 
@@ -54,7 +52,6 @@ def score(
     factors: Real[ArrayLike, "n F"],
     *,
     alpha: float = 0.5,
-    pooling: Pooling = "average",
     constant_factors: ConstantFactors = "refuse",
 ) -> dict[str, float]:
     """Compute OMES.
@@ -63,7 +60,6 @@ def score(
         codes: real numbers, shape (n, L).
         factors: class ids, shape (n, F).
         alpha: the weight of the overlap score, in [0, 1]; the multiple encoding score has the rest.
-        pooling: ``"average"`` over latents, weighted by how much they encode the factor, or the ``"greatest"``.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
@@ -71,8 +67,8 @@ def score(
         active.
 
     Raises:
-        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or ``alpha`` outside [0, 1], an unknown pooling,
-            or a factor in which alone no two rows differ.
+        InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or ``alpha`` outside [0, 1], or a
+            factor in which alone no two rows differ.
 
     Example:
         >>> factors = np.stack(np.meshgrid(range(21), range(21), indexing="ij"), -1).reshape(-1, 2)
@@ -82,7 +78,6 @@ def score(
     """
     if not 0 <= alpha <= 1:
         raise InvalidInput(f"alpha: expected a number in [0, 1], received {alpha}.")
-    check_choice("pooling", pooling, ("average", "greatest"))
     matrix = _encoded(*check_codes_factors(codes, factors, constant_factors=constant_factors))
     if not len(matrix):
         return {"omes": 0.0, "overlap": 0.0, "multiple_encoding": 0.0}
@@ -90,7 +85,7 @@ def score(
     latents, count = matrix.shape
     overlap = 1 - (matrix.sum(axis=1, keepdims=True) - matrix + 1 - matrix) / count
     multiple = 1 - (matrix.sum(axis=0, keepdims=True) - matrix + 1 - matrix) / latents
-    pooled = [_pooled(each, matrix, pooling) for each in (overlap, multiple)]
+    pooled = [_pooled(each, matrix) for each in (overlap, multiple)]
     return {
         "omes": alpha * pooled[0] + (1 - alpha) * pooled[1],
         "overlap": pooled[0],
@@ -145,10 +140,7 @@ def _sums(z: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float
     return result
 
 
-def _pooled(scores: NDArray[np.float64], matrix: NDArray[np.float64], pooling: Pooling) -> float:
-    """Pool over latents and average over factors."""
-    weighted = scores * matrix
-    if pooling == "greatest":
-        return float(weighted.max(axis=0).mean())
+def _pooled(scores: NDArray[np.float64], matrix: NDArray[np.float64]) -> float:
+    """Average over latents, weighted by how much they encode the factor, and over factors."""
     total = matrix.sum(axis=0)
-    return float(((weighted * matrix).sum(axis=0) / np.where(total > 0, total, 1.0)).mean())
+    return float(((scores * matrix**2).sum(axis=0) / np.where(total > 0, total, 1.0)).mean())
