@@ -368,7 +368,7 @@ def draw(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.", show_default=False)],
     row: Annotated[int, typer.Option(metavar="N", help="The row of the dataset to traverse from.")] = 0,
 ) -> None:
-    """Draw runs into their folders: latent traversals (PNG, GIF), reconstructions, losses, active units."""
+    """Draw runs into their folders: latent traversals (PNG, GIF), reconstructions, losses."""
     from baselines.outputs import pictures
     from baselines.run import Run
 

@@ -179,6 +179,10 @@ def test_help_marks_what_is_required(monkeypatch):
     assert call("run --help").stdout.count("Required without --config") == 2
 
 
+def test_help_promises_what_is_drawn_and_no_more():
+    assert "reconstructions, losses." in " ".join(call("draw --help").stdout.split())
+
+
 def test_a_figure_without_its_paper():
     from baselines.commands import study
 
