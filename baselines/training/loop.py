@@ -150,6 +150,8 @@ def train_together(
     """
     paths = [default_folder(config) for config in configs] if folders is None else [Path(f) for f in folders]
     _check_group(configs, paths)
+    if observers and len(observers) != len(configs):
+        raise InvalidInput(f"observers: expected {len(configs)} lists, received {len(observers)}. Give each run one.")
     own = None if dataset is None else splitting.of(dataset, configs[0].dataset)
     dataset = benchmark_data.load(configs[0].dataset) if own is None else own
     dataset.prepare()
