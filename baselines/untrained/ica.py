@@ -41,7 +41,7 @@ class BASELINE(pca.BASELINE):
 
     Attributes:
         latents: components to keep. With more than there are factors, a factor is divided among several.
-        sample: images to fit to; all of them, for a smaller dataset.
+        sample: images to fit to, more than latents; all of them, for a smaller dataset.
     """
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:

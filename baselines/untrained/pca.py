@@ -40,7 +40,7 @@ class BASELINE(Untrained):
 
     Attributes:
         latents: components to keep.
-        sample: images to fit to; all of them, for a smaller dataset.
+        sample: images to fit to, more than latents; all of them, for a smaller dataset.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("numpy", "sklearn")
@@ -50,7 +50,7 @@ class BASELINE(Untrained):
 
     def __post_init__(self) -> None:
         validation.within("latents", self.latents, least=1)
-        validation.within("sample", self.sample, least=self.latents)
+        validation.within("sample", self.sample, above=self.latents)
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Project the images onto the components."""
@@ -68,7 +68,7 @@ class BASELINE(Untrained):
             What projects images, and the codes of those that it was fitted to, float32, shape (sample, latents).
 
         Raises:
-            InvalidInput: there are fewer images, or numbers in one, than latents.
+            InvalidInput: there are too few images or numbers in one: n images differ in n - 1 directions at most.
             MissingExtra: scikit-learn is not installed.
         """
         needs("an untrained baseline that is fitted", "metrics", "sklearn")
@@ -76,10 +76,10 @@ class BASELINE(Untrained):
 
         known = rows_to_fit(dataset)
         images = flat(dataset.images(known.start + draws.sample(seed, len(known), self.sample)))
-        if self.latents > min(images.shape):
+        if self.latents > (most := min(len(images) - 1, images.shape[1])):
             raise InvalidInput(
-                f"latents of pca: expected at most {min(images.shape)}, with {images.shape[0]} images of "
-                f"{images.shape[1]} numbers, received {self.latents}."
+                f"latents: expected at most {most}, with {len(images)} images of {images.shape[1]} numbers, received "
+                f"{self.latents}."
             )
         pca = PCA(self.latents, svd_solver="randomized", random_state=seed % 2**32)
         return pca, pca.fit_transform(images)

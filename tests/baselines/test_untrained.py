@@ -77,11 +77,14 @@ def test_a_seed_that_a_record_cannot_hold_is_refused(seed, message, tmp_path):
     assert not (tmp_path / "reference").exists()
 
 
-def test_pca_takes_as_many_latents_as_images_and_no_more():
+@pytest.mark.parametrize("name", FITTED)
+def test_there_are_fewer_latents_than_images(name):
+    """Less their mean, 12 images differ in 11 directions; FastICA would divide by the variance of a twelfth one."""
     few = benchmark_data.from_images("few", DATA.images(ROWS[:12]))
-    assert untrained.find("pca", {"latents": 12, "sample": 20}).codes(few, ROWS[:5] * 0, seed=0).shape == (5, 12)
-    with pytest.raises(InvalidInput, match="expected at most 12, with 12 images of 12288 numbers, received 13"):
-        untrained.find("pca", {"latents": 13, "sample": 20}).codes(few, ROWS[:5] * 0, seed=0)
+    codes = untrained.find(name, {"latents": 11, "sample": 20}).codes(few, np.arange(12), seed=0)
+    assert (codes.std(0) > 0.01).all()
+    with pytest.raises(InvalidInput, match="expected at most 11, with 12 images of 12288 numbers, received 12"):
+        untrained.find(name, {"latents": 12, "sample": 20}).codes(few, ROWS[:5] * 0, seed=0)
 
 
 def test_the_random_encoder_is_random_by_its_seed():
@@ -143,7 +146,9 @@ def test_the_folder_is_a_runs(tmp_path):
         ),
         ("pca", {"latent": 3}, UnknownName, r"parameter of pca: .* Did you mean 'latents'\?"),
         ("pca", {"latents": 0}, InvalidInput, "latents: expected at least 1, received 0"),
-        ("pca", {"sample": 3}, InvalidInput, "sample: expected at least 10, received 3"),
+        ("pca", {"sample": 3}, InvalidInput, "sample: expected more than 10, received 3"),
+        ("pca", {"latents": 1, "sample": 1}, InvalidInput, "sample: expected more than 1, received 1"),
+        ("ica", {"latents": 4, "sample": 4}, InvalidInput, "sample: expected more than 4, received 4"),
         ("ica", {"latents": 0}, InvalidInput, "latents: expected at least 1, received 0"),
         ("random_encoder", {"architecture": "fcc"}, UnknownName, "architecture: expected one of"),
         ("random_encoder", {"latents": 0}, InvalidInput, "latents: expected at least 1"),
