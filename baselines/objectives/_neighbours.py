@@ -67,9 +67,9 @@ def _step(
 ) -> NDArray[np.int64]:
     """Draw class ids near others: (n,), from uniform numbers in [0, 1)."""
     apart = np.abs(np.arange(size) - start[:, None])
-    allowed, exponents = stay | (apart > 0), -((apart * rate) ** power)
-    if not stay and math.exp(-(rate**power)) < np.finfo(np.float64).tiny:  # or all would be 0
-        exponents = np.minimum(exponents + rate**power, 0)  # against the nearest
-    ends = np.cumsum(np.exp(exponents) * allowed, axis=1)
+    with np.errstate(over="ignore"):  # exp(-inf) is 0
+        weights = np.exp(-((apart * rate) ** power)) * (stay | (apart > 0))
+    lost = weights.sum(axis=1, keepdims=True) < np.finfo(np.float64).tiny  # all underflow: the nearest are drawn
+    ends = np.cumsum(np.where(lost, apart == 1, weights), axis=1)
     drawn: NDArray[np.int64] = (ends[:, :-1] <= uniform[:, None] * ends[:, -1:]).sum(axis=1)
     return drawn

@@ -42,6 +42,21 @@ def test_steps_have_the_distribution_of_the_power(power):
     assert np.abs(found - wanted / wanted.sum()).max() < 4 * np.sqrt(0.25 / 40_000)
 
 
+@pytest.mark.parametrize("rate", [0.1, 100.0])
+def test_at_a_large_power_a_step_is_all_that_the_scale_lets_in(rate):
+    """At p = 1000 every class nearer than log(8) / rate is as likely, and none beyond; but one step is taken at least.
+
+    (100 / log 8)^1000 is more than the largest float64.
+    """
+    space = FactorSpace(Factor("x", range(8), "ordinal"))
+    objective = OBJECTIVE(power=1000.0, data_rate=rate)
+    first, second = objective.rows(np.full(1, 4), space, 4_000, np.random.default_rng(0))
+    counts = np.bincount(second, minlength=8)
+    likely = np.array([0, 0, 0, 1, 0, 1, 0, 0] if rate > 1 else [1, 1, 1, 1, 0, 1, 1, 1]) / (2 if rate > 1 else 7)
+    assert (first == 4).all()
+    assert np.abs(counts / 4_000 - likely).max() < 4 * np.sqrt(0.25 / 4_000)
+
+
 def test_what_cannot_be_contrasted_is_refused():
     space = FactorSpace(Factor("x", range(8), "ordinal"))
     with pytest.raises(InvalidInput, match="batch_size of an objective that contrasts pairs: expected two"):
