@@ -223,7 +223,8 @@ def _checked(codes: Any, n: int) -> NDArray[np.floating[Any]]:
     if codes is None:
         raise InvalidInput("codes: expected one array, received None. Let the encoder return its codes.")
     if isinstance(codes, tuple | list | dict):
-        remedy = "Pass the part that holds the codes, for example `lambda images: model(images)[0]`."
+        part = "run.encode(images).mean" if hasattr(codes, "mean") else "model(images)[0]"
+        remedy = f"Pass the part that holds the codes, for example `lambda images: {part}`."
         if isinstance(codes, list) and len(codes) == n:
             remedy = "Return numpy.array(codes)."
         raise InvalidInput(f"codes: expected one array, received a {type(codes).__name__} of {len(codes)}. {remedy}")

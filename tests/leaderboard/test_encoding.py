@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import types
 
@@ -10,6 +11,9 @@ import pytest
 
 from benchmark_data.errors import InvalidInput
 from leaderboard.encoding import Encoder, GradientsKept
+
+Posterior = collections.namedtuple("Posterior", ["mean", "log_variance"])
+"""What `Run.encode` gives."""
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (5, 8, 6, 3), np.uint8)
 
@@ -65,6 +69,7 @@ def test_an_object_with_a_method_encode_is_called_by_it():
     ("encode", "message"),
     [
         (lambda images: (means(images), means(images)), r"model\(images\)\[0\]"),
+        (lambda images: Posterior(means(images), means(images)), r"lambda images: run\.encode\(images\)\.mean`"),
         (lambda images: means(images).T, r"return codes\.T"),
         (lambda images: images.mean(axis=(1, 2, 3)), r"codes\[:, None\]"),
         (lambda images: images, r"codes\.reshape\(len\(codes\), -1\)"),
