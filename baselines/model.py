@@ -71,6 +71,9 @@ class Model:
         code_size: how many numbers a code has: the run's latents, unless the objective chooses otherwise.
         decoder: None if the objective has none. This alone says so to all that decodes, draws or exports a run.
         networks: by name: ``encoder``, ``decoder`` if there is one, and the objective's own, each with its optimiser.
+
+    Raises:
+        InvalidInput: the images do not suit the architecture or the objective.
     """
 
     def __init__(
@@ -86,6 +89,9 @@ class Model:
         self.reconstruction = reconstruction.find(config.reconstruction)
         self.sizes = tuple(sizes)
         self.code_size = self.objective.code_size(config.latents, self.sizes)
+        if image_shape[2] > self.objective.channels:
+            expected = f"images of at most {self.objective.channels} channels, received shape {image_shape}"
+            raise InvalidInput(f"{config.objective}: expected {expected}. Leave out others, such as transparency.")
         rng = initial(config)
         build = architectures.find(config.architecture)
         adam = Adam(config.learning_rate, config.beta_1, config.beta_2, config.epsilon)

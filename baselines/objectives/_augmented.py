@@ -31,6 +31,7 @@ class Augmented(Objective):
     n_views: ClassVar[int] = 2
     stochastic: ClassVar[bool] = False
     decodes: ClassVar[bool] = False
+    channels: ClassVar[float] = 3
 
     darkened: float = limited(0.5, most=1)
     erased: float = limited(0.25, most=1)
@@ -59,8 +60,7 @@ class Augmented(Objective):
         for axis, length in ((0, images.shape[1]), (1, images.shape[2])):
             places = (np.arange(length, dtype=np.float32) + 0.5) / length
             near = ops.abs(ops.subtract(places[None], inputs["centres"][:, axis, None])) < 0.5 * self.erased
-            near = ops.cast(near, "float32")
-            inside = inside * (near[:, :, None, None] if axis == 0 else near[:, None, :, None])
+            inside = inside * ops.cast(near[:, :, None, None] if axis == 0 else near[:, None, :, None], "float32")
         return images * inputs["brightness"][..., : images.shape[3]] * (1.0 - inside)
 
 

@@ -141,6 +141,9 @@ class Objective:
     decodes: ClassVar[bool] = True
     """Whether there is a decoder. Without one nothing is reconstructed, and the terms are the whole loss."""
 
+    channels: ClassVar[float] = float("inf")
+    """The most channels that images may have."""
+
     traversed: ClassVar[float] = 2.5
     """How far a picture of traversals takes each latent either way from 0: in standard deviations of the prior."""
 

@@ -133,6 +133,14 @@ def test_pairs_need_a_grid(tmp_path):
         train(config("ada_gvae"), tmp_path / "run", dataset=MINE)
 
 
+@pytest.mark.parametrize("objective", ["simclr", "vicreg", "lejepa"])
+def test_views_are_of_images_of_three_channels_at_most(objective, tmp_path):
+    transparent = from_images("mine", PIXELS.repeat(4, axis=3))
+    with pytest.raises(InvalidInput, match=rf"{objective}: expected images of at most 3 channels, received shape \(16, "):
+        train(config(objective), tmp_path / "run", dataset=transparent)
+    assert not (tmp_path / "run").exists()
+
+
 def test_pictures_need_the_images_and_codes_hold_labels(run, tmp_path):
     folder = shutil.copytree(run.folder, tmp_path / "run")
     assert pictures.draw_all(Run.open(folder, dataset=MINE))
