@@ -153,18 +153,22 @@ def no_gradients() -> contextlib.AbstractContextManager[Any]:
 def layers_in(precision: str) -> Iterator[None]:
     """Let Keras' layers that are built inside compute in a precision; their weights are float32 in any case.
 
+    Images have their channels last there, whatever the user's Keras is set to.
+
     Args:
         precision: ``"float32"`` or ``"bfloat16"``.
 
     Yields:
         Nothing: it is a context.
     """
-    before = keras.config.dtype_policy()
+    before, layout = keras.config.dtype_policy(), keras.config.image_data_format()
+    keras.config.set_image_data_format("channels_last")
     keras.config.set_dtype_policy({"float32": "float32", "bfloat16": "mixed_bfloat16"}[precision])
     try:
         yield
     finally:
         keras.config.set_dtype_policy(before)
+        keras.config.set_image_data_format(layout)
 
 
 def host() -> str:

@@ -44,6 +44,18 @@ def test_the_loss_of_a_batch_against_numpy(tiny, objective, reduction, weight):
     assert float(found) == pytest.approx(weight * expected["reconstruction"] + 3 * expected.get("kl", 0), rel=1e-4)
 
 
+@pytest.mark.parametrize("architecture", ["conv_small", "fc"])
+def test_channels_are_last_whatever_keras_is_set_to(tiny, architecture):
+    config, images = tiny(architecture=architecture, architecture_parameters={}), DATA.images([0, 9])
+    expected = Model(config, DATA.image_shape).encode(images).mean
+    keras.config.set_image_data_format("channels_first")
+    try:
+        np.testing.assert_array_equal(Model(config, DATA.image_shape).encode(images).mean, expected)
+        assert keras.config.image_data_format() == "channels_first"
+    finally:
+        keras.config.set_image_data_format("channels_last")
+
+
 @pytest.mark.parametrize(
     ("terms", "message"),
     [
