@@ -25,8 +25,6 @@ class TorchEngine(OneModel):
         from torch.fx.experimental.proxy_tensor import make_fx
         from torch.optim.adam import adam as fused
 
-        torch.use_deterministic_algorithms(True, warn_only=True)
-        torch.utils.deterministic.fill_uninitialized_memory = False  # no kernel here reads what it has not written
         super().__init__(model, torch.zeros_like)
         self._model, self._optimisers = model, model.optimisers()
         self._weights = [weight.detach() for weight in self._weights]  # the same memory
@@ -43,14 +41,22 @@ class TorchEngine(OneModel):
     def step(self, *batches: Arrays) -> dict[str, Any]:
         """Take one step of the one model."""
         (batch,) = batches
-        tensors = {name: torch.from_numpy(np.asarray(a)).to(self._device) for name, a in batch.items()}
-        with torch.no_grad():
-            if self._graph is None:
-                with torch.enable_grad():
-                    self._graph = self._trace(self._weights, tensors)
-            gradients, history = self._graph(self._weights, tensors)  # type: tuple[list[Any], dict[str, Any]]
-            for adam, places in self._groups.items():
-                self._adam(adam, places, gradients, int(batch["step"]))
+        mode, memory = torch.get_deterministic_debug_mode(), torch.utils.deterministic
+        filled = memory.fill_uninitialized_memory
+        torch.set_deterministic_debug_mode("warn")
+        memory.fill_uninitialized_memory = False  # no kernel here reads what it has not written
+        try:
+            tensors = {name: torch.from_numpy(np.asarray(a)).to(self._device) for name, a in batch.items()}
+            with torch.no_grad():
+                if self._graph is None:
+                    with torch.enable_grad():
+                        self._graph = self._trace(self._weights, tensors)
+                gradients, history = self._graph(self._weights, tensors)  # type: tuple[list[Any], dict[str, Any]]
+                for adam, places in self._groups.items():
+                    self._adam(adam, places, gradients, int(batch["step"]))
+        finally:  # what else a program computes with PyTorch is its own business
+            torch.set_deterministic_debug_mode(mode)
+            memory.fill_uninitialized_memory = filled
         return history
 
     def _gradients(self, weights: list[Any], batch: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:

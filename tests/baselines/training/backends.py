@@ -84,10 +84,20 @@ def slope_at_zero():
     return held.grad.tolist()
 
 
+def modes():
+    """Return what a process has PyTorch do about determinism, where PyTorch is the backend."""
+    if backend.name() != "torch":
+        return []
+    torch = backend.torch
+    return [torch.get_deterministic_debug_mode(), torch.utils.deterministic.fill_uninitialized_memory]
+
+
 if __name__ == "__main__":
     warnings.simplefilter("error")
+    before = modes()
     root, (SETTINGS, cases) = Path(sys.argv[1]), json.loads(sys.argv[2])
     gradients(SETTINGS, cases, root / "gradients.npz")
     found = {"finished": finished(root / "begun"), "resumed": resumed(root), "trained": trained(root / "whole")}
     found["slope"] = slope_at_zero()
+    found["modes"] = [before, modes()]
     print(json.dumps(found), flush=True)

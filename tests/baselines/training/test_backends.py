@@ -107,6 +107,11 @@ def test_a_stopped_run_goes_on_bit_by_bit(other):
     assert f"with {name} " in line
 
 
+def test_training_leaves_pytorch_as_it_was(other):
+    name, _, found = other
+    assert found["modes"] == [[0, True] if name == "torch" else []] * 2
+
+
 def test_it_trains_the_same_and_never_loads_tensorflow(other, trained):
     name, folder, found = other
     ours = found["trained"]
