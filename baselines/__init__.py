@@ -12,15 +12,17 @@ from benchmark_data import discovery
 if TYPE_CHECKING:
     from baselines.config import RunConfig
     from baselines.run import Run
+    from baselines.training.claims import lengthen
     from baselines.training.loop import Diverged, Stopped, train, train_together
 
-__all__ = ["Diverged", "Run", "RunConfig", "Stopped", "train", "train_together"]
+__all__ = ["Diverged", "Run", "RunConfig", "Stopped", "lengthen", "train", "train_together"]
 
 __getattr__, __dir__ = discovery.on_demand(
     __name__,
     {
         "baselines.config": ("RunConfig",),
         "baselines.run": ("Run",),
+        "baselines.training.claims": ("lengthen",),
         "baselines.training.loop": ("Diverged", "Stopped", "train", "train_together"),
     },
 )

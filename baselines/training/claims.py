@@ -1,19 +1,23 @@
-"""Whose a run folder is: claimed for one run, locked while it trains, and given more steps. Internal."""
+"""Whose a run folder is: claimed for one run, locked while it trains, and given more steps."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 from pathlib import Path
 
 import benchmark_data
 from baselines.config import RunConfig
 from baselines.record import digests_of, same_pixels
+from baselines.run import Run
 from baselines.run_folder import LOCK, Snapshots, is_free, read_config
 from baselines.training.recorder import whole_history
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, needs
+
+__all__ = ["lengthen"]
 
 MADE = (
     *("codes.npz", "activations.npz", "encoder.onnx"),
@@ -34,13 +38,14 @@ def holds(folder: Path, config: RunConfig) -> bool:
         return True
     ours, theirs = config.as_json(), held.as_json()
     key = next(k for k in ours if ours[k] != theirs[k])
-    known = (folder / "images.json").exists() or held.dataset.partition("/")[0] in benchmark_data.names()
-    longer = known and config.steps > held.steps and held.with_steps(config.steps) == config
-    lengthen = f"To make it longer: offaxis train resume {shlex.quote(str(folder))} --steps {config.steps}"
-    raise InvalidInput(
-        f"{folder}: expected the run with {key} {ours[key]!r}, received a run with {key} {theirs[key]!r}. "
-        f"{lengthen if longer else 'Choose another folder, or resume that run.'}"
-    )
+    expected, received = f"the run with {key} {ours[key]!r}", f"a run with {key} {theirs[key]!r}"
+    remedy = "Choose another folder, or resume that run."
+    if config.steps > held.steps and held.with_steps(config.steps) == config:
+        known = (folder / "images.json").exists() or held.dataset.partition("/")[0] in benchmark_data.names()
+        call = f"baselines.lengthen({str(folder)!r}, {config.steps}, dataset=...), then train it as now"
+        command = f"offaxis train resume {shlex.quote(str(folder))} --steps {config.steps}"
+        remedy = f"To make it longer: {command if known else call}"
+    raise InvalidInput(f"{folder}: expected {expected}, received {received}. {remedy}")
 
 
 def claim(folder: Path, config: RunConfig) -> None:
@@ -63,15 +68,12 @@ def longer(folder: Path, steps: int) -> RunConfig:
     """Return the config of a run that is to take more steps, those that are done included. Nothing is written."""
     held = read_config(folder)
     if steps < held.steps:
-        expected, remedy = (
-            f"at least {held.steps}, which {folder} has already",
-            "Give all steps, those that are done included.",
-        )
-        raise InvalidInput(f"--steps: expected {expected}, received {steps}. {remedy}")
+        expected = f"at least {held.steps}, which {folder} has already"
+        raise InvalidInput(f"steps: expected {expected}, received {steps}. Give all, those that are done included.")
     return held if steps == held.steps else held.with_steps(steps)
 
 
-def lengthen(folder: Path, steps: int, dataset: Dataset | None = None) -> RunConfig:
+def lengthen(folder: str | os.PathLike[str], steps: int, dataset: Dataset | None = None) -> RunConfig:
     """Give a run more steps to take, so that `baselines.train` goes on with it, to the weights of one long run.
 
     What was made from its last snapshot, such as codes, is removed: it would pass for the longer run's. Before that,
@@ -80,15 +82,22 @@ def lengthen(folder: Path, steps: int, dataset: Dataset | None = None) -> RunCon
     Args:
         folder: the run folder.
         steps: all steps that it is to have taken, those that are done included.
-        dataset: the user's own images, of a run on such.
+        dataset: the user's own images, of a run on such; not needed where its folder remembers where they are.
 
     Returns:
-        The run's config, as the folder now holds it.
+        The run's config, as the folder now holds it, for `baselines.train`.
+
+    Raises:
+        DamagedFile: there is no such run, or its last snapshot or history does not hold what it should.
+        InvalidInput: it has more steps already, its images are not those that it began with, another process is
+            training it, or the folder cannot be written.
+        MissingExtra: the extra ``train`` is not installed.
     """
+    folder = Path(folder)
     held, config = read_config(folder), longer(folder, steps)
     if config == held:
         return held
-    dataset = benchmark_data.load(config.dataset) if dataset is None else dataset
+    dataset = Run(folder, held, held.steps, dataset).dataset
     dataset.prepare()
     same_pixels(folder, digests_of(dataset))
     with alone(folder):

@@ -48,6 +48,7 @@ NO_EXAMPLE = {
     "baselines.objectives": "terms need a backend; docs/templates/objective.py is an example that the contracts run",
     "baselines.presets": "constants",
     "baselines.run": "it takes a trained run; docs/training.md shows it",
+    "baselines.training.claims": "it takes a trained run; docs/training.md shows it",
     "benchmark_data.types": "declarations alone",
     "leaderboard": "it holds rooms alone",
     "leaderboard.scoring.submission": "it needs a folder of codes; docs/submitting.md shows it",

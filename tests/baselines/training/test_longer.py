@@ -59,7 +59,7 @@ def test_killed_while_a_run_is_made_longer_it_keeps_no_codes_of_the_shorter_one(
     [
         (("--device", "gpu"), "--device gpu: expected a GPU"),
         (("--device", "tpu"), "--device: expected one of"),
-        (("--steps", "5"), "--steps: expected at least 6"),
+        (("--steps", "5"), "steps: expected at least 6"),
     ],
 )
 def test_a_longer_run_that_is_refused_keeps_what_was_made_of_the_shorter_one(
@@ -97,7 +97,7 @@ def test_a_longer_run_that_cannot_go_on_keeps_what_was_made_of_the_shorter_one(t
 
 def test_fewer_steps_and_a_longer_run_in_the_same_folder_are_refused(tiny, trained, tmp_path):
     folder = shutil.copytree(trained.folder, tmp_path / "run")
-    with pytest.raises(InvalidInput, match=r"--steps: expected at least 6, which .* has already, received 5. Give all"):
+    with pytest.raises(InvalidInput, match=r"steps: expected at least 6, which .* has already, received 5. Give all"):
         resume(folder, "--steps", 5)
     with pytest.raises(InvalidInput, match=rf"To make it longer: offaxis train resume {folder} --steps 9"):
         train(tiny(steps=9), folder)

@@ -10,7 +10,7 @@ import PIL.Image
 import pytest
 from typer.testing import CliRunner
 
-from baselines import RunConfig, train
+from baselines import RunConfig, lengthen, train
 from baselines.commands import train as cli
 from baselines.outputs import pictures
 from baselines.run import Run
@@ -58,8 +58,24 @@ def test_a_run_is_opened_and_used_without_the_images(run):
     ):
         opened.encode_rows([0])
     np.testing.assert_array_equal(run.encode_rows([0, 1]), opened.encode(PIXELS[:2]).mean)
-    with pytest.raises(InvalidInput, match=r"received a run with steps 4\. Choose another folder, or resume"):
-        train(config(steps=5), run.folder, dataset=MINE)  # no command has the images
+
+
+def test_a_run_on_images_in_memory_is_made_longer(run, tmp_path):
+    folder = shutil.copytree(run.folder, tmp_path / "run")
+    (folder / "codes.npz").touch()
+    call = rf"steps 4\. To make it longer: baselines\.lengthen\('{folder}', 6, dataset=\.\.\.\), then train it as now"
+    with pytest.raises(InvalidInput, match=call):  # no command has the images
+        train(config(steps=6), folder, dataset=MINE)
+    with pytest.raises(InvalidInput, match=r"dataset of .*: expected the images called 'mine', received none"):
+        lengthen(folder, 6)
+    with pytest.raises(InvalidInput, match=r"dataset of .*: expected the pixels and factors that the run began with"):
+        lengthen(folder, 6, from_images("mine", PIXELS[::-1]))
+    assert (folder / "codes.npz").exists()
+    assert lengthen(str(folder), 6, MINE) == config(steps=6)
+    grown, whole = train(config(steps=6), folder, dataset=MINE), train(config(steps=6), tmp_path / "w", dataset=MINE)
+    weights = [each.folder / "snapshots" / "step_00000006" / "weights.npz" for each in (grown, whole)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+    assert not (folder / "codes.npz").exists()
 
 
 def test_a_run_on_a_split_reads_the_rows_of_the_split_from_the_images_that_are_given(tmp_path):
