@@ -86,11 +86,10 @@ class Run:
         """The user's own images that the run was trained on: given, or found in the folder that the run remembers.
 
         Raises:
-            InvalidInput: those that were given have another name, or those in the folder have changed since.
+            InvalidInput: those that were given have another name, or these are no longer those that it began with.
         """
-        if self._own is not None:
-            return splitting.of(self._own, self.config.dataset)
-        found = own_images(self.folder, self.config)
+        given = self._own
+        found = own_images(self.folder, self.config) if given is None else splitting.of(given, self.config.dataset)
         if found is not None:
             same_pixels(self.folder, digests_of(found))
         return found

@@ -102,6 +102,8 @@ def test_a_finished_run_does_not_pass_for_one_of_other_images_of_the_same_name(r
     with pytest.raises(InvalidInput, match=r"dataset of .*: expected the pixels and factors that the run began with"):
         train(config(), run.folder, dataset=from_images("mine", PIXELS[::-1]))
     assert train(config(), run.folder, dataset=MINE).step == 4
+    with pytest.raises(InvalidInput, match=r"dataset of .*: expected the pixels and factors that the run began with"):
+        Run.open(run.folder, dataset=from_images("mine", PIXELS[::-1])).encode_task()
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +154,9 @@ def test_pairs_need_a_grid(tmp_path):
 @pytest.mark.parametrize("objective", ["simclr", "vicreg", "lejepa"])
 def test_views_are_of_images_of_three_channels_at_most(objective, tmp_path):
     transparent = from_images("mine", PIXELS.repeat(4, axis=3))
-    with pytest.raises(InvalidInput, match=rf"{objective}: expected images of at most 3 channels, received shape \(16, "):
+    with pytest.raises(
+        InvalidInput, match=rf"{objective}: expected images of at most 3 channels, received shape \(16, "
+    ):
         train(config(objective), tmp_path / "run", dataset=transparent)
     assert not (tmp_path / "run").exists()
 
