@@ -75,8 +75,7 @@ class Run:
         config = read_config(folder)
         steps = Snapshots(folder).steps()
         if not steps:
-            remedy = "Resume the run, or train it again."
-            raise DamagedFile(f"{folder}: expected a run with a snapshot, received none. {remedy}")
+            raise DamagedFile(f"{folder}: expected a run with a snapshot, received none. Resume it, or train it again.")
         if step is not None and step not in steps:
             raise InvalidInput(f"step of {folder}: expected one of {steps}, received {step}.")
         return cls(folder, config, steps[-1] if step is None else step, dataset)
@@ -124,8 +123,7 @@ class Run:
     def _recorded(self, key: str, count: int | None = None) -> list[int]:
         found = read_record(self.folder).get(key)
         if not isinstance(found, list) or count not in (None, len(found)):
-            path = str(self.folder / "run.json")
-            raise DamagedFile(f"{path}: expected a run's record with {key}, received {found!r}.")
+            raise DamagedFile(f"{self.folder / 'run.json'}: expected a run's record with {key}, received {found!r}.")
         return found
 
     @property
@@ -284,15 +282,19 @@ class Run:
 
         Args:
             rows: rows, int (n,). The convolutional architecture takes about 0.4 MB per image.
-            path: where to; ``activations.npz`` in the run folder if None.
+            path: where to; ``activations.npz`` in the run folder if None, which is of the last snapshot.
             dataset: as for `encode_rows`.
 
         Returns:
             The file's path.
 
         Raises:
-            InvalidInput: rows that do not exist, images of another shape, or a file that cannot be written.
+            InvalidInput: rows that do not exist, images of another shape, a file that cannot be written, or none named
+                for an earlier snapshot.
         """
+        if path is None and self.step != self.steps[-1]:
+            received = f"none: {self.folder / 'activations.npz'} is of step {self.steps[-1]}"
+            raise InvalidInput(f"path (--into): expected a file for step {self.step}, received {received}. Name one.")
         chosen = self._fitting(dataset)
         indices = chosen.rows(rows)
         found = self.activations(chosen.images(indices))
@@ -308,7 +310,8 @@ class Run:
         """
         if self.step != self.config.steps:
             expected, received = f"a finished run of {self.config.steps} steps", f"step {self.step}"
-            raise InvalidInput(f"{self.folder}: expected {expected}, received {received}. Resume the run first.")
+            remedy = "Open it without step=" if self.config.steps in self.steps else "Resume the run first"
+            raise InvalidInput(f"{self.folder}: expected {expected}, received {received}. {remedy}.")
 
     def _fitting(self, dataset: Dataset | None) -> Dataset:
         if dataset is None:

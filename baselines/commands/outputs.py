@@ -39,6 +39,8 @@ def encode(
 
     Layers of runs on different datasets are compared on the images of one: --dataset.
     """
+    if step is not None and not layers:
+        raise InvalidInput("--step takes --layers: the codes to be scored are those of the last snapshot.")
     if layers:
         _activations(runs, dataset, images, step, into)
         return
@@ -91,10 +93,8 @@ def export(
 
     for folder in runs:
         run = Run.open(folder)
-        if to is None:
-            console.say(export.write_encoder(run))
-        else:
-            console.say(export.export(run, to if len(runs) == 1 else to / export.name(run)))
+        place = to if to is None or len(runs) == 1 else to / export.name(run)
+        console.say(export.write_encoder(run) if place is None else export.export(run, place))
 
 
 def list_() -> None:

@@ -81,9 +81,12 @@ def test_encode_task_writes_the_protocols_rows(copy):
         assert codes["codes"].shape == (15_000, 3)
         assert codes["codes"].dtype == np.float32
     with pytest.raises(
-        InvalidInput, match=r"expected a finished run of 6 steps, received step 4. Resume the run first"
+        InvalidInput, match=r"expected a finished run of 6 steps, received step 4. Open it without step="
     ):
         Run.open(copy, step=4).encode_task()
+    shutil.rmtree(copy / "snapshots" / "step_00000006")
+    with pytest.raises(InvalidInput, match=r"received step 4. Resume the run first"):
+        Run.open(copy).encode_task()
 
 
 def test_write_activations(copy):
@@ -97,7 +100,9 @@ def test_write_activations(copy):
         assert found["indices"].tolist() == [5, 1, 8]
         assert all(found[layer].dtype == np.float32 and len(found[layer]) == 3 for layer in layers)
     other = copy / "elsewhere.npz"
-    assert Run.open(copy).write_activations([0], other) == other
+    assert Run.open(copy).write_activations([0], other) == Run.open(copy, step=4).write_activations([0], other) == other
+    with pytest.raises(InvalidInput, match=r"path .* for step 4, received none: .*activations.npz is of step 6. Name"):
+        Run.open(copy, step=4).write_activations([0])
     with pytest.raises(InvalidInput, match="rows of xysquares/spacing_1: expected at least one row"):
         Run.open(copy).write_activations([])
 

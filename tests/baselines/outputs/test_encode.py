@@ -144,6 +144,7 @@ def test_codes_of_a_target_are_what_the_transfer_evaluation_reads(seeds, tmp_pat
             f"encode {run.folder} --dataset dsprites --into {path}",
             r"images of dsprites: expected shape \(64, 64, 3\)",
         ),
+        (f"encode {run.folder} --step 0", "--step takes --layers: the codes to be scored are those of the last"),
         (f"encode {run.folder} --dataset {target.id}", "--dataset takes one run, and --into FILE.npz."),
         (f"encode {run.folder} {run.folder} --dataset {target.id} --into {path}", "--dataset takes one run"),
         (f"encode {run.folder} --dataset {target.id} --into {tmp_path}/codes.npy", "--into: expected a file name that"),
