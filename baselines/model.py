@@ -160,8 +160,7 @@ class Model:
 
     def weights(self) -> dict[str, NDArray[np.float32]]:
         """Copy the weights, by name."""
-        pairs = zip(self.names(), self.variables(), strict=True)
-        return {name: backend.to_numpy(variable) for name, variable in pairs}
+        return {name: backend.to_numpy(v) for name, v in zip(self.names(), self.variables(), strict=True)}
 
     def load(self, weights: Mapping[str, NDArray[np.float32]], source: str = "weights") -> None:
         """Set the weights.

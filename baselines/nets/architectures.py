@@ -122,16 +122,13 @@ def _convolutional(
 
     height, width, channels = _of_multiples(image_shape, 16, "convolutional architecture")
     layers, initial = keras.layers, glorot(rng)
+    alike: dict[str, Any] = {"padding": "same", "kernel_initializer": initial}
 
     def half(x: Any, name: str, count: int, kernel: int) -> Any:
-        return convolutions.Conv2D(count, kernel, 2, "same", activation="relu", kernel_initializer=initial, name=name)(
-            x
-        )
+        return convolutions.Conv2D(count, kernel, 2, activation="relu", name=name, **alike)(x)
 
     def double(x: Any, name: str, count: int, activation: str | None) -> Any:
-        return convolutions.Conv2DTranspose(
-            count, 4, 2, "same", activation=activation, kernel_initializer=initial, name=name
-        )(x)
+        return convolutions.Conv2DTranspose(count, 4, 2, activation=activation, name=name, **alike)(x)
 
     x = image = keras.Input(image_shape, name="input")
     for i, (count, kernel) in enumerate(zip(filters, kernels, strict=True)):
