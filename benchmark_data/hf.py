@@ -115,11 +115,6 @@ def _named(name: str | Dataset, config: str | None) -> Dataset:
     return name
 
 
-def _split_text(dataset: Dataset, split: object) -> str:
-    """Return a split as text: ``datasets.Split.TRAIN`` stands for its name."""
-    return reading.split_text(dataset, str(split) if isinstance(split, datasets.NamedSplit) else split)
-
-
 def as_dataset(
     name: str | Dataset,
     config: str | None = None,
@@ -166,7 +161,8 @@ def as_dataset(
     dataset = _named(name, config)
     dataset.prepare()
     columns = reading.checked_columns(dataset, columns, encoding.columns(dataset))
-    chosen = reading.rows_of(dataset, _split_text(dataset, split))
+    text = str(split) if isinstance(split, datasets.NamedSplit) else split  # datasets.Split.TRAIN stands for its name
+    chosen = reading.rows_of(dataset, reading.split_text(dataset, text))
     rows = reading.order(chosen, seed=shuffle_seed, epoch=epoch, shard=shard)
     transform = _Decoded(parallel.handle(dataset))
     schema = features(dataset)
