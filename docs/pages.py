@@ -244,7 +244,10 @@ def pretrained(boards: Sequence[ranking.Table]) -> list[str]:
     """Write the mean MIG of pretrained networks, by task."""
     found = [{one.result.title: one.cells["mig"].mean for one in board.groups["pretrained"]} for board in boards]
     lines = [row("mean MIG", *(f"`{board.dataset}`" for board in boards)), row("---", *["---:"] * len(boards))]
-    return lines + [row(title, *(f"{means[title]:.3f}" for means in found)) for title in sorted(found[0])]
+    titles = sorted({title for means in found for title in means})
+    return lines + [
+        row(title, *(f"{means[title]:.3f}" if title in means else "–" for means in found)) for title in titles
+    ]
 
 
 def table_of_means(columns: Mapping[str, str], *, explained: str = "") -> list[str]:
@@ -513,7 +516,8 @@ def table_of_shared_seeds() -> list[str]:
     """Write how far scores of one seed go together: the correlation over seeds of pairs of rows of the tier desk."""
     rows: dict[tuple[str, str], NDArray[np.float64]] = {}
     for result in results_tree.read_all(RESULTS):
-        scores = {run.seed: run.scores["mig"] for run in result.runs if run.tier == "desk"}
+        trained = [run for run in result.runs if run.supervision != "pretrained"]
+        scores = {run.seed: run.scores["mig"] for run in trained if run.tier == "desk"}
         dataset = result.task.partition("@")[0]
         if result.method not in record.REFERENCES and set(SHARED) <= scores.keys() and desk.family(dataset) in FAMILIES:
             values = np.array([scores[seed] for seed in SHARED])

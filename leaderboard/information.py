@@ -147,8 +147,7 @@ def mutual_information(bins: NDArray[np.int64], column: NDArray[np.int64]) -> ND
         by_class, by_bin = joint.sum(axis=2), joint.sum(axis=1)
         plugin = (x_log_x[joint].sum(axis=(1, 2)) - x_log_x[by_class].sum(axis=1) - x_log_x[by_bin].sum(axis=1)) / n
         plugin += x_log_x[n] / n
-        bins_used = np.count_nonzero(by_bin, axis=1)
-        plugin[bins_used == 1] = 0.0  # a constant latent, exactly
+        plugin[np.count_nonzero(by_bin, axis=1) == 1] = 0.0  # a constant latent, exactly
         result[start : start + chunk] = np.maximum(0.0, plugin)
     return result
 

@@ -1,4 +1,4 @@
-"""An encoder in any of its forms (a function, a file in ONNX, a run folder), and what is known of its run."""
+"""An encoder in any of its forms (a function, a file in ONNX, a run folder), and what is known of its run. Internal."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from leaderboard.record import Budget, RunRecord, Supervision
 from leaderboard.schema import M, problems, pydantic
 from leaderboard.scoring import candidates
 from leaderboard.scoring.candidates import Candidate
-
-__all__ = ["Source", "stated"]
 
 
 def stated(make: Callable[[], M], model: type[M]) -> M:

@@ -100,7 +100,8 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
     found = []
     for board in boards:
         dataset = families.dataset(board.dataset)
-        rows = {row.result.method: row for row in board.rows if row.category != "reference" and not row.warning}
+        trained = [row for row in board.rows if row.category not in ("reference", "pretrained")]
+        rows = {row.result.method: row for row in trained if not row.warning}
         if dataset is None or isinstance(dataset.source, Divided) or not rows or not board.columns:
             continue
         audited = known.get(board.dataset)
