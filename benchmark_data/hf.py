@@ -16,9 +16,11 @@ A record holds
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import operator
 import os
+import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -293,7 +295,8 @@ def publish(
     check_publishable(dataset, folder)
     dataset.prepare()
     refusal = InvalidInput(f"Another process is writing {folder}. Wait for it, or use another folder.")
-    with exclusive(folder.with_name(f".{folder.name}.lock"), what=folder, refusal=refusal):
+    lock = f"offaxis-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}.lock"  # elsewhere: it stays
+    with exclusive(Path(tempfile.gettempdir(), lock), what=folder, refusal=refusal):
         _publish(dataset, folder, progress)
 
 

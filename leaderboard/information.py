@@ -113,9 +113,8 @@ def entropy(ids: NDArray[np.int64]) -> float:
         0.693147
     """
     counts = np.bincount(ids)
-    counts = counts[counts > 0]
-    p = counts / len(ids)
-    return float(-(p * np.log(p)).sum())
+    p = counts[counts > 0] / len(ids)
+    return float(np.abs((p * np.log(p)).sum()))  # which is no -0.0
 
 
 def mutual_information(bins: NDArray[np.int64], column: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -51,9 +51,8 @@ def similarity(
         table, interval = heatmap.compare_runs(pairs, similarity=measure)
     x, y = (side[0].stem if half == 1 else f"{side[0].parent.name}, mean of {half} runs" for side in sides)
     heatmap.draw(table, to, half=interval, x_name=x, y_name=y)
-    numbers = [(table, to.with_suffix(".csv"))]
-    if half >= heatmap.SEEDS:
-        numbers.append((interval, to.with_name(f"{to.stem}_half.csv")))
+    widths = [(interval, to.with_name(f"{to.stem}_half.csv"))] if half >= heatmap.SEEDS else []
+    numbers = [(table, to.with_suffix(".csv")), *widths]
     for frame, path in numbers:
         figures.write_csv(frame.rename_axis("layer").reset_index(), path)
     for path in (to, *(path for _, path in numbers)):
