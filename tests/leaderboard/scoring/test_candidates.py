@@ -198,6 +198,9 @@ def test_what_says_that_it_was_trained_on_held_out_rows_is_not_scored_on_them(ru
         candidates.grouped([candidates.load(folder)], "smoke")
         with pytest.raises(InvalidInput, match=rf"run.json: hyperparameters.split: expected 'train' .*{received}"):
             list(candidates.results_of([folder], tier="held_out"))
+    folder = run_folder(dataset="toy/small.holdout", hyperparameters={"split": "train", "start_weights": "0" * 64})
+    with pytest.raises(InvalidInput, match=r"run.json: hyperparameters.start_weights: expected .* weights of its own"):
+        list(candidates.results_of([folder], tier="held_out"))
     with pytest.raises(InvalidInput, match="tier held_out of toy/small: expected a dataset that a split rule divides"):
         list(candidates.results_of([run_folder()], tier="held_out"))
 
