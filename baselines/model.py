@@ -73,7 +73,7 @@ class Model:
         networks: by name: ``encoder``, ``decoder`` if there is one, and the objective's own, each with its optimiser.
 
     Raises:
-        InvalidInput: the images do not suit the architecture or the objective.
+        InvalidInput: the images do not suit the architecture or the objective, or a network cannot be stored.
     """
 
     def __init__(

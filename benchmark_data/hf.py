@@ -295,7 +295,7 @@ def publish(
     check_publishable(dataset, folder)
     dataset.prepare()
     refusal = InvalidInput(f"Another process is writing {folder}. Wait for it, or use another folder.")
-    lock = f"offaxis-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}.lock"  # elsewhere: it stays
+    lock = f"offaxis-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}.lock"  # it stays, so not beside the copy
     with exclusive(Path(tempfile.gettempdir(), lock), what=folder, refusal=refusal):
         _publish(dataset, folder, progress)
 
