@@ -27,7 +27,7 @@ from leaderboard import figures
 from leaderboard.analyses._pixels import flat, unit
 from leaderboard.analyses.latents import check_posterior
 from leaderboard.arrays import check_codes_factors
-from leaderboard.information import class_ids, discretise, mutual_information, pairwise
+from leaderboard.information import class_ids, pairwise
 
 if TYPE_CHECKING:
     from jaxtyping import Real
@@ -169,47 +169,11 @@ def explained_variance(images: ArrayLike, column: ArrayLike, *, debiased: bool =
     return between - (classes - 1) / (len(ids) - classes) * within
 
 
-def latent_noise(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names: Sequence[str]) -> pd.DataFrame:
-    """Find the latent that encodes each factor, and its noise.
-
-    Args:
-        mean: posterior means, shape (n, L).
-        variance: posterior variances, above 0, shape (n, L).
-        factors: class ids, shape (n, F). The hidden variable joins as a column, in bins.
-        names: of the factors, F of them.
-
-    Returns:
-        A row per factor: ``factor``; ``latent``, the one with the highest mutual information (20 bins, as in MIG);
-        ``information``, that in nats; ``noise``, the mean posterior standard deviation of the latent; and ``level``,
-        1 - E[variance], the paper's information level.
-
-    Raises:
-        InvalidInput: arrays that do not match, a constant factor, or another number of names.
-
-    Example:
-        >>> mean = np.array([[0.0, 0.1], [0.1, 0.9], [1.0, 0.2], [0.9, 0.8]])
-        >>> noise = np.broadcast_to([0.01, 0.25], mean.shape)
-        >>> latent_noise(mean, noise, [[0], [0], [1], [1]], ["x"]).round(2).values.tolist()
-        [['x', 0, 0.69, 0.1, 0.99]]
-    """
-    mu, var = check_posterior(mean, variance)
-    _, columns = check_codes_factors(mu, factors)
-    if len(names) != columns.shape[1]:
-        raise InvalidInput(f"names: expected {columns.shape[1]}, one for each factor, received {len(names)}.")
-    binned = discretise(mu)
-    rows = []
-    for name, column in zip(names, columns.T, strict=True):
-        known = mutual_information(binned, column)
-        best = int(known.argmax())
-        rows.append((name, best, known[best], np.sqrt(var[:, best]).mean(), 1 - var[:, best].mean()))
-    return pd.DataFrame(rows, columns=["factor", "latent", "information", "noise", "level"])
-
-
 def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names: Sequence[str]) -> pd.DataFrame:
     """Find the latent that each factor has of its own, and its noise.
 
-    As ``latent_noise``, but a latent belongs to one factor at most, the one that it knows the greatest share of: else a
-    factor that is not encoded at all would be given the low noise of another one's latent.
+    A latent belongs to one factor at most, the one that it knows the greatest share of: else a factor that is not
+    encoded at all would be given the low noise of another one's latent.
 
     Args:
         mean: posterior means, shape (n, L).
@@ -251,11 +215,9 @@ def measure(
     names: Sequence[str],
     *,
     moved: Mapping[str, tuple[Real[ArrayLike, "n ..."], float]],
-    mean: Real[ArrayLike, "n L"] | None = None,
-    variance: Real[ArrayLike, "n L"] | None = None,
     debiased: bool = False,
 ) -> pd.DataFrame:
-    """Measure all that figure 4 shows at one strength of the perturbation.
+    """Measure what figure 4 (a) and (b) show at one strength of the perturbation.
 
     Args:
         images: shape (n, ...), uint8 or floats in [0, 1].
@@ -263,13 +225,11 @@ def measure(
         names: of the factors, F of them.
         moved: factor name to images one step away, of the shape of ``images``, and the step in units of the factor, as
             for ``local_expansiveness``. Factors may be left out: the paper compares those whose step means the same.
-        mean: posterior means of the images, shape (n, L).
-        variance: posterior variances, shape (n, L).
         debiased: as in ``explained_variance``.
 
     Returns:
-        A row per factor and quantity: ``factor``, ``quantity`` (``expansiveness``, the mean over images;
-        ``global_variance``; ``noise`` and ``level``), ``value``. Add ``epsilon`` and ``seed`` before concatenating.
+        A row per factor and quantity: ``factor``, ``quantity`` (``expansiveness``, the mean over images, or
+        ``global_variance``), ``value``. Add ``epsilon`` and ``seed`` before concatenating.
 
     Raises:
         InvalidInput: as the functions that measure each quantity.
@@ -285,10 +245,6 @@ def measure(
         rows.append((name, "expansiveness", float(local_expansiveness(images, others, step=step).mean())))
     for name, column in zip(names, columns.T, strict=True):
         rows.append((name, "global_variance", explained_variance(images, column, debiased=debiased)))
-    if mean is not None and variance is not None:
-        noisy = latent_noise(mean, variance, columns, names)
-        for quantity in ("noise", "level"):
-            rows += [(name, quantity, float(v)) for name, v in zip(names, noisy[quantity], strict=True)]
     return pd.DataFrame(rows, columns=["factor", "quantity", "value"])
 
 

@@ -60,17 +60,6 @@ def test_debiased_is_near_zero_for_a_factor_that_explains_nothing():
         expansiveness.explained_variance(noise[:5], np.arange(5), debiased=True)
 
 
-def test_noise_of_the_latent_that_encodes_each_factor():
-    factors = np.stack([np.arange(120) % 4, np.arange(120) // 40], axis=1)
-    mean = np.stack([draws.normal(0, np.arange(120), 1)[:, 0], factors[:, 1], factors[:, 0]], axis=1)
-    variance = np.broadcast_to([1.0, 0.04, 0.09], mean.shape)
-    table = expansiveness.latent_noise(mean, variance, factors, ["a", "b"])
-    assert table.latent.tolist() == [2, 1]
-    assert table.noise.tolist() == pytest.approx([0.3, 0.2])
-    assert table.level.tolist() == pytest.approx([0.91, 0.96])
-    assert table.information.tolist() == pytest.approx([np.log(4), np.log(3)])
-
-
 def test_a_factor_that_is_not_encoded_has_no_latent_of_its_own():
     """Latent 1 is a; latent 0 tells two of the three values of b. c is in none, and must not be given a's low noise."""
     rows = np.array([(a, b, c) for a in range(4) for b in range(3) for c in range(2)])
@@ -103,9 +92,7 @@ def figure_4():
             ways = [np.clip(factors + move * np.eye(2, dtype=int)[i], 0, [4, 5]) for move in (1, -1)]
             ways = [np.where((way == factors).all(1, keepdims=True), ways[1 - k], way) for k, way in enumerate(ways)]
             moved[name] = (np.stack([render(way) for way in ways], axis=1), expansiveness.unit_step(5))
-        table = expansiveness.measure(
-            images, factors, names, moved=moved, mean=factors * 1.0, variance=np.full((30, 2), 0.25)
-        )
+        table = expansiveness.measure(images, factors, names, moved=moved)
         tables.append(table.assign(epsilon=epsilon, seed=0))
     return pd.concat(tables, ignore_index=True)
 
@@ -127,8 +114,6 @@ def test_the_hidden_variable_takes_over_locally_before_globally():
     assert local.loc[0.0, "s"] == 0.0 < local.loc[0.0, "x"]
     assert local.loc[0.1, "s"] > local.loc[0.1, "x"]
     assert overall.loc[0.1, "s"] < overall.loc[0.1, "x"]
-    assert table.loc[("noise", 0.1), "s"] == 0.5
-    assert table.loc[("level", 0.1), "s"] == 0.75
 
 
 def test_hidden_in_a_dataset():
@@ -166,8 +151,6 @@ def test_hard_input():
         expansiveness.local_expansiveness(images, np.full((4, 1, 2), np.nan), step=1)
     with pytest.raises(InvalidInput, match="images: expected uint8, or floats"):
         expansiveness.explained_variance(images.astype(int), [0, 1, 0, 1])
-    with pytest.raises(InvalidInput, match="names: expected 1, one for each factor, received 2"):
-        expansiveness.latent_noise(images + factors, images + 1, factors, ["a", "b"])
     with pytest.raises(InvalidInput, match="names: expected 1, one for each factor, received 0"):
         expansiveness.measure(images, factors, [], moved={})
     with pytest.raises(UnknownName, match="factor that moved: expected one of a, received 'b'"):
