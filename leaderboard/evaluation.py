@@ -330,9 +330,10 @@ class Evaluation:
             shown = [key for key in scored if self.asked or key in protocol.COLUMNS] or scored
             values = {key: [row.scores[key] for row in rows] for key in shown}
             lines[task] = {"seeds": str(len(rows))} | {key: _in_words(of_key) for key, of_key in values.items()}
-        budget = self.rows[0].candidate.record.budget
+        steps = [row.candidate.record.budget.steps for row in self.rows]
+        span = " to ".join(f"{end:,}" for end in sorted({min(steps), max(steps)}))
         said = [
-            f"{self.name}, tier {self.tier}, {budget.steps:,} steps of training; called with {self._called}",
+            f"{self.name}, tier {self.tier}, {span} steps of training; called with {self._called}",
             pd.DataFrame.from_dict(lines, orient="columns" if self.asked else "index").to_string(na_rep=""),
         ]
         return "\n".join(said)

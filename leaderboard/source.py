@@ -39,6 +39,8 @@ class Source:
         self.run = candidates.load(self.path) if self.path and self.path.is_dir() else None
         if self.path and self.run is None and not (self.path.suffix == ".onnx" and self.path.is_file()):
             raise InvalidInput(f"There is neither an ONNX file nor a run folder at {self.path}.")
+        if self.path and input is not None:
+            raise InvalidInput("input is for functions: an ONNX file or run folder says itself what it takes.")
         self.call = None if self.path else encoding.Encoder(encode, input=input, batch_size=batch_size)
         self.onnx = self.run.encoder if self.run else self.path
 

@@ -22,7 +22,9 @@ def encode(
         typer.Option(metavar="NAME|FOLDER", help="Encode these images. Default: the run's.", autocompletion=names_like),
     ] = "",
     layers: Annotated[bool, typer.Option("--layers", help="Write the activations of every layer instead.")] = False,
-    images: Annotated[int, typer.Option(metavar="N", min=1, help="With --layers: number of images.")] = 1000,
+    images: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="With --layers: number of images. Default: 1,000.")
+    ] = None,
     step: Annotated[
         int | None, typer.Option(metavar="N", help="With --layers: the snapshot. Default: the last.")
     ] = None,
@@ -39,10 +41,10 @@ def encode(
 
     Layers of runs on different datasets are compared on the images of one: --dataset.
     """
-    if step is not None and not layers:
-        raise InvalidInput("--step takes --layers: the codes to be scored are those of the last snapshot.")
+    if (step, images) != (None, None) and not layers:
+        raise InvalidInput("--step and --images take --layers: the codes to be scored are those of the last snapshot.")
     if layers:
-        _activations(runs, dataset, images, step, into)
+        _activations(runs, dataset, images or 1000, step, into)
         return
     import benchmark_data
     from baselines.outputs import encode as codes

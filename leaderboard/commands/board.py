@@ -58,7 +58,7 @@ def show(
 
     listed = results_tree.by_dataset(root)
     if not listed:
-        raise DamagedFile(f"{root} holds no result. Add some with: offaxis board score RUN... --into {root}")
+        raise DamagedFile(f"{root} holds no result. Add some: offaxis board score RUN... --into RESULTS")
     tasks = {file: f"{name}@{file.relative_to(root).parts[0]}" for name in listed for file in listed[name]}
     chosen = ranking.chosen(tasks.values(), task)
     found = [results_tree.read(file) for file, of in tasks.items() if of in chosen]

@@ -324,6 +324,8 @@ def test_a_run_folder_is_scored_by_its_codes(solved, tmp_path):
     np.savez(tmp_path / "codes.npz", indices=one.task.indices, codes=one.codes)
     found = leaderboard.evaluate(tmp_path, TASK, metrics=["mig"], progress=False)
     assert found.frame()["mig"][0] == solved.frame()["mig"][0]
+    with pytest.raises(InvalidInput, match="input is for functions: an ONNX file or run folder says itself what"):
+        leaderboard.evaluate(tmp_path, TASK, input="float32_chw", metrics=["mig"], progress=False)
     with pytest.raises(InvalidInput, match=r"no encoder\.onnx"):
         leaderboard.evaluate(tmp_path, "xysquares/spacing_4", metrics=["mig"], progress=False)
     assert isinstance(candidates.load(tmp_path), candidates.Candidate)
@@ -416,6 +418,16 @@ def test_scores_that_were_asked_for_are_printed():
 def test_codes_that_float32_cannot_hold_are_refused(moved):
     with pytest.raises(InvalidInput, match="float32 can hold, received values of column 0 that differ by less"):
         leaderboard.evaluate(lambda images: moved(squares(images).astype(float)), TASK, metrics="mig", progress=False)
+
+
+def test_seeds_that_were_trained_for_different_lengths_are_printed_as_such(random):
+    def trained(row, steps):
+        known = row.candidate.record
+        record = known.model_copy(update={"budget": known.budget.model_copy(update={"steps": steps})})
+        return dataclasses.replace(row, candidate=dataclasses.replace(row.candidate, record=record))
+
+    rows = tuple(trained(row, steps) for row, steps in zip(random.rows, (3000, 1000, 3000, 3000, 3000), strict=True))
+    assert "1,000 to 3,000 steps of training" in str(dataclasses.replace(random, rows=rows))
 
 
 def test_held_out_scores_need_a_divided_dataset():
