@@ -354,8 +354,8 @@ def task_rows(dataset: Dataset) -> Indices:
         rows: Indices = np.asarray(protocol.task(dataset.id).indices, np.int64)
     except UnknownName as error:
         raise InvalidInput(
-            f"codes for the leaderboard: expected a dataset that it has a task on, received {dataset.id!r}. Encode "
-            "other images with Run.encode or Run.encode_rows."
+            f"codes for the leaderboard: expected a dataset that it has a task on, received {dataset.id!r}. "
+            "leaderboard.evaluate scores encoders and run folders on other images."
         ) from error
     return rows
 

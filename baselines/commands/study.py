@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from benchmark_data import console
-from benchmark_data.errors import OffaxisError, UnknownName, needs
+from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, needs
 
 app = console.command_line(
     "Reproduce figures and tables of four papers, and judge their claims.\n\n"
@@ -29,7 +29,7 @@ def list_(tier: Tier = "desk", into: Into = None, runs: RunsRoot = _RUNS) -> Non
     """List the figures and tables of a tier: content, number of runs and state."""
     from baselines.reproduction import catalogue, runner
 
-    known = {id_: entry for id_, entry in catalogue.entries().items() if _has(entry, tier)}
+    known = {id_: entry for id_, entry in catalogue.entries().items() if _has(entry, tier) and not entry.same_as}
     rows = []
     for id_, entry in known.items():
         state = runner.state(entry, tier, into or Path("studies") / tier, runs)
@@ -72,6 +72,8 @@ def run(
     from baselines.training import stopping
 
     chosen = tuple(entry for entry in catalogue.find(ids) if entry.id in ids or _has(entry, tier))
+    if not chosen:
+        raise InvalidInput(f"{' '.join(ids)}: nothing at tier {tier}. See: offaxis study list --tier {tier}")
     folder = into or Path("studies") / tier
     done: list[dict[str, Any]] = []
     for entry in chosen:

@@ -322,7 +322,7 @@ def sweep(
     ] = None,
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Steps of each. Default: the sweep's.")] = None,
     jobs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Worker processes. Default: one per core; on a GPU: 1.")
+        int | None, typer.Option(metavar="N", min=1, help="Worker processes. Default: one per core. Give 1 on a GPU.")
     ] = None,
     threads: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Threads of each worker. Default: cores / jobs.")

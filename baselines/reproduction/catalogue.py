@@ -55,7 +55,7 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
         names: ids, a paper's arXiv number for all of its entries, or ``"all"``.
 
     Returns:
-        The entries, each once.
+        The entries, each once; in the place of one that repeats another, that one.
 
     Raises:
         UnknownName: there is no such figure or table; the message gives the near match.
@@ -69,7 +69,7 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
     whole = dict.fromkeys(id_.partition("/")[0] for id_ in known)
     chosen: dict[str, Entry] = {}
     for name in names:
-        part = {id_: entry for id_, entry in known.items() if name in (id_, id_.partition("/")[0], "all")}
+        part = {e.same_as or id_: e for id_, e in known.items() if name in (id_, id_.partition("/")[0], "all")}
         if not part:
             same = [id_ for id_ in known if id_.partition("/")[2] == name.casefold()]
             if same:
@@ -78,5 +78,5 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
                     "offaxis study list shows them all."
                 )
             raise UnknownName("figure or table", name, [*known, *whole, "all"])
-        chosen |= part
+        chosen |= {id_: known[id_] for id_ in part}
     return tuple(chosen.values())

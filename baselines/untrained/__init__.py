@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+import benchmark_data
 from baselines import validation
 from baselines.nets import backend
 from baselines.record import digests_of, read_record, write_record
@@ -99,7 +100,7 @@ def find(name: str, parameters: Mapping[str, Any] | None = None) -> Untrained:
 
 def write(
     name: str,
-    dataset: Dataset,
+    dataset: Dataset | str,
     folder: str | os.PathLike[str],
     *,
     seed: int = 0,
@@ -109,7 +110,7 @@ def write(
 
     Args:
         name: the baseline.
-        dataset: the dataset.
+        dataset: the dataset or its name, such as ``"xysquares/spacing_8"``.
         folder: where to; made if it is not there, and written again if it holds the same baseline.
         seed: the seed, for a baseline that is random, in [0, 2**63).
         parameters: its parameters; those left out take their defaults.
@@ -122,6 +123,7 @@ def write(
         InvalidInput: a parameter or the seed is out of range, or the folder holds something else or cannot be written.
     """
     folder, seed = Path(folder), validation.seed(seed)
+    dataset = benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
     baseline = find(name, parameters)
     hyperparameters = dataclasses.asdict(baseline)
     ours = {"method": name, "dataset": dataset.id, "hyperparameters": hyperparameters, "seed": seed}

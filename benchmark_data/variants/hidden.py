@@ -185,7 +185,8 @@ def write_hidden(
         The path.
 
     Raises:
-        InvalidInput: the arrays are not these, a table has another length, is not finite or reaches beyond 7.9.
+        InvalidInput: the arrays are not these, a table has another length, is not finite or reaches beyond 7.9; or
+            without ``path``, the file is the package's own, on which published pixels rest.
 
     Example:
         >>> import tempfile, benchmark_data
@@ -195,6 +196,9 @@ def write_hidden(
         >>> write_hidden(hidden, {"table": s}, provenance={"method": "by hand"}, path=path) == path
         True
     """
+    path = path or hidden.path
+    if path.parent == PACKAGED:
+        raise InvalidInput(f"hidden variable of {hidden.base.id}: {path} is published. Pass another path.")
     stored = {name: np.asarray(array) for name, array in arrays.items()}
     if set(stored) == {"table"}:
         table = stored["table"].astype(np.float64)
@@ -217,10 +221,10 @@ def write_hidden(
         "base_digest": base.digest()._asdict(),
         "digest": _digest(stored),
     }
-    path = path or hidden.path
     content: dict[str, Any] = {**stored, "provenance": np.array(json.dumps(record, sort_keys=True))}
     with written_atomically(path) as temporary, temporary.open("wb") as stream:
         np.savez_compressed(stream, **content)
+    _opened.cache_clear()
     return path
 
 

@@ -286,6 +286,7 @@ def measure_hidden(
         (True, True)
     """
     check_count("samples", samples, 2)
+    check_count("number of epsilons", len(epsilons), 1)
     declared = base.space.factors
     ordered = [f.name for f in declared if f.size > 2 and f.kind in ("ordinal", "cyclic")]
     shown = ordered if factors is None else list(factors)

@@ -60,8 +60,8 @@ def measure(
     """
     if not layers:
         raise InvalidInput("layers: expected at least one, received none.")
-    if unknown := [name for name in similarities if name not in SIMILARITIES]:
-        raise InvalidInput(f"similarities: expected some of {', '.join(SIMILARITIES)}, received {unknown}.")
+    if not similarities or not set(similarities) <= set(SIMILARITIES):
+        raise InvalidInput(f"similarities: expected some of {', '.join(SIMILARITIES)}, received {[*similarities]}.")
     pixels = {"inputs": flat(inputs, "inputs")}
     flattened = {name: flat(activations, name) for name, activations in layers.items()}
     tables = {

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, check_count
 from leaderboard import figures
 from leaderboard.comparisons import cka, procrustes
 from leaderboard.comparisons._pair import check_pair
@@ -97,13 +97,14 @@ def measure(
         [0.78, 0.89, 0.51, 0.55]
     """
     check_pair(x, y)
+    check_count("repeats", repeats, 1)
     x, y = np.asarray(x), np.asarray(y)
     n = len(x)
     used = [size for size in sorted(set(sizes)) if size <= n]
     if not used or used[0] < 4:
         raise InvalidInput(f"sizes: expected at least one from 4 to {n} samples, received {list(sizes)}.")
-    if unknown := [name for name in similarities if name not in SIMILARITIES]:
-        raise InvalidInput(f"similarities: expected some of {', '.join(SIMILARITIES)}, received {unknown}.")
+    if not similarities or not set(similarities) <= set(SIMILARITIES):
+        raise InvalidInput(f"similarities: expected some of {', '.join(SIMILARITIES)}, received {[*similarities]}.")
     rows = []
     for repeat in range(repeats):
         order = draws.permutation(seed + repeat, n)

@@ -65,7 +65,7 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: 
     check_seed(seed)
     value = cka.compare(x, y)
     x, y = check_pair(x, y)
-    if not value or not x.any() or not y.any():
+    if not x.any() or not y.any():
         return Interval(0.0, 0.0, 0.0)
     rng, n = np.random.default_rng(seed), len(x)
     drawn = [_weighted(x, y, rng.multinomial(n, np.full(n, 1 / n)) / n) for _ in range(resamples)]

@@ -53,13 +53,14 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, k: int = 10
 def _near(x: NDArray[np.float64], k: int) -> NDArray[np.bool_]:
     """Mark the k nearest rows of each row, without itself: bool (n, n)."""
     squares = (x**2).sum(axis=1)
+    rounding = 8 * np.finfo(float).eps * (x.shape[1] + 8)  # of a product of rows, several times over
     found = np.empty((len(x), len(x)), bool)
     for start in range(0, len(x), _ROWS):
         rows = slice(start, start + _ROWS)
         distances = squares[rows, None] + squares - 2 * (x[rows] @ x.T)
         np.fill_diagonal(distances[:, start:], np.inf)
         furthest = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
-        slack = 1e-9 * (furthest + squares[rows, None])  # far above rounding, which must not decide among ties
+        slack = rounding * (furthest + squares[rows, None])  # rounding must not decide among ties
         nearer = distances < furthest - slack
         tied = (distances <= furthest + slack) & ~nearer
         wanted = k - nearer.sum(axis=1, keepdims=True)

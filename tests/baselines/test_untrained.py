@@ -117,7 +117,7 @@ def test_another_seed_takes_another_folder(tmp_path, monkeypatch):
 
 
 def test_the_folder_is_a_runs(tmp_path):
-    folder = untrained.write("ground_truth", DATA, tmp_path / "run", seed=3)
+    folder = untrained.write("ground_truth", DATA.id, tmp_path / "run", seed=3)
     record = json.loads((folder / "run.json").read_text())
     assert (record["method"], record["supervision"], record["seed"]) == ("ground_truth", "reference", 3)
     assert {key: record["budget"][key] for key in ("steps", "images", "seconds")} == {

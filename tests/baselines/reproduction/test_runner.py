@@ -353,7 +353,8 @@ def test_a_file_that_was_changed_by_hand_is_noticed(tmp_path):
 
 def test_choosing():
     assert [entry.id for entry in catalogue.find([FIRST, FIRST])] == [FIRST]
-    assert {entry.id for entry in catalogue.find(["all"])} == set(catalogue.entries())
+    assert {entry.id for entry in catalogue.find(["all"])} == set(pages.shown())
+    assert [entry.id for entry in catalogue.find(["2304.10767/fig1"])] == ["2205.08399/fig1"]
     assert all(entry.id.startswith("2102.06822/") for entry in catalogue.find(["2102.06822"]))
     with pytest.raises(UnknownName, match=r"Did you mean '2205\.08399/fig3'\?"):
         catalogue.find(["2205.08399/fig_3"])
@@ -444,6 +445,8 @@ def test_the_commands(tmp_path, monkeypatch):
     assert "tier of 2202.13341/fig8: expected one of desk, study, received reduced" in str(refused.exception)
     refused = runner.invoke(cli.app, ["run", "all", "--tier", "desky", "--into", "d"])
     assert "tier: expected one of desk, reduced, study, received 'desky'" in str(refused.exception)
+    refused = CliRunner().invoke(cli.app, ["run", "2304.10767", "--tier", "reduced"])
+    assert "2304.10767: nothing at tier reduced. See: offaxis study list --tier reduced" in str(refused.exception)
 
 
 def test_one_of_several_that_fails_does_not_stop_the_others(tmp_path):

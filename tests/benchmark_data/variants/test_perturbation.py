@@ -286,6 +286,8 @@ def test_a_latent_is_read_by_row(small, nothing_shipped):
     rows = np.array([60, 3])
     assert np.allclose(hidden.values(small.images(rows), rows), table[rows], atol=1 / 4096)
     assert hidden.provenance["seed"] == 3
+    write_hidden(hidden, {"table": -table}, provenance={})
+    assert np.allclose(hidden.values(small.images(rows), rows), -table[rows], atol=1 / 4096)
     expected = blend(small.images(rows), pattern(hidden.values(small.images(rows), rows), 64, 64), epsilon=0.1)
     assert np.array_equal(dataset.images(rows), expected)
 
@@ -300,6 +302,12 @@ def test_bad_values_are_not_written(small, nothing_shipped):
     with pytest.raises(InvalidInput, match="expected a table, or a direction with mean and std, received mean"):
         write_hidden(hidden, {"mean": 0.0}, provenance={})
     assert not hidden.ready
+
+
+def test_a_published_file_is_not_written_over():
+    hidden = HiddenVariable(benchmark_data.load("room3d"), "conv_vae")
+    with pytest.raises(InvalidInput, match=r"room3d_conv_vae\.npz is published\. Pass another path"):
+        write_hidden(hidden, {"table": np.zeros(len(hidden.base))}, provenance={})
 
 
 def test_a_damaged_or_foreign_file_is_refused(small, nothing_shipped):

@@ -131,6 +131,8 @@ def test_hidden_in_a_dataset():
     assert table.equals(expansiveness.measure_hidden(base, **arguments))
     with pytest.raises(InvalidInput, match="samples: expected at least 2, received 1"):
         expansiveness.measure_hidden(base, samples=1)
+    with pytest.raises(InvalidInput, match="number of epsilons: expected at least 1, received 0"):
+        expansiveness.measure_hidden(base, epsilons=[])
     with pytest.raises(InvalidInput, match="factors of xysquares/spacing_1: expected at least one with an order"):
         expansiveness.measure_hidden(base, factors=[])
     with pytest.raises(InvalidInput, match=r"epsilon: expected a number between 0 and 0.5, received 0.7"):

@@ -55,6 +55,10 @@ def test_bad_input():
         sample_size.measure(x, x, sizes=[50])
     with pytest.raises(InvalidInput, match="similarities: expected some of CKA, Procrustes, debiased CKA"):
         sample_size.measure(x, x, sizes=[10], similarities=["SVCCA"])
+    with pytest.raises(InvalidInput, match=r"similarities: expected some of CKA, .*, received \[\]"):
+        sample_size.measure(x, x, sizes=[10], similarities=[])
+    with pytest.raises(InvalidInput, match="repeats: expected at least 1, received 0"):
+        sample_size.measure(x, x, sizes=[10], repeats=0)
     with pytest.raises(InvalidInput, match=r"share: expected a number in \[0, 1\], received 1.2"):
         sample_size.shared_features(1.2, samples=10)
     with pytest.raises(InvalidInput, match="y: expected 10 rows, as in x"):

@@ -34,6 +34,12 @@ def test_a_weight_of_two_is_a_row_that_stands_twice():
     assert cka_interval._weighted(x, y, weights / 50) == pytest.approx(cka.compare(x[rows], y[rows]), abs=1e-12)
 
 
+def test_layers_that_are_orthogonal_have_an_interval():
+    x, y = np.array([[1.0], [-1], [1], [-1]] * 25), np.array([[1.0], [1], [-1], [-1]] * 25)
+    value, low, high = cka_interval.compare(x, y)
+    assert value == low == 0.0 < high < 0.1
+
+
 def test_the_ceiling_is_the_mean_of_all_pairs():
     seeds = [sample(100, 0)[0], *sample(100, 0)]
     pair = cka.compare(seeds[0], seeds[2])

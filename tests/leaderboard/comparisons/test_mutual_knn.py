@@ -39,6 +39,12 @@ def test_ties_go_to_the_first_samples_and_every_sample_has_k_neighbours():
     assert [np.flatnonzero(row).tolist() for row in mutual_knn._near(x, 2)] == [[1, 2], [0, 3], [0, 4], [0, 1], [0, 2]]
 
 
+def test_neighbours_are_found_in_groups_that_are_far_apart():
+    rng = np.random.default_rng(0)
+    group, inner = rng.integers(0, 2, 400), rng.normal(size=(400, 5))
+    assert mutual_knn.compare(np.c_[group, 1e-5 * inner], np.c_[10 * group, inner]) == 1.0
+
+
 def test_a_far_sample_does_not_blur_the_others():
     x = np.random.default_rng(0).normal(size=(300, 3))
     x[0] *= 1e5
