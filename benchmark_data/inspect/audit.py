@@ -101,7 +101,7 @@ class Audit:
         collisions: how many of these are equal to another one whose labels differ. Exact where the sample is the whole
             dataset; otherwise the dataset holds at least as many.
         giveaway: how far pixel distance gives away the order of the factors' values, in [0, 1]: the mean of the
-            factors' correlations, weighted by importance, or 0 where that is negative. 0 where every move along a
+            factors' correlations, weighted by importance, where a negative one counts as 0. 0 where every move along a
             factor costs the same, as in XYSquares at spacing 8, or where cost has nothing to do with the values; 1
             where in each traversal values that are farther apart are farther apart in pixels. Factors without a
             correlation are left out; NaN where none has one.
@@ -253,16 +253,16 @@ def audit(
 def _giveaway(
     parts: Sequence[tuple[float, NDArray[np.float64], float, NDArray[np.float64]]],
 ) -> Estimate:
-    """Weigh correlations by importance. Each part is importance and correlation with their bootstrap replicates."""
+    """Weigh correlations by importance; negative ones count as 0. A part is both, each with bootstrap replicates."""
     if not parts:
         return Estimate(math.nan, math.nan, math.nan)
     total = sum(weight for weight, *_ in parts)
     if not total:  # all images are equal, so that nothing is told
         return Estimate(0.0, 0.0, 0.0)
-    value = sum(weight * rho for weight, _, rho, _ in parts) / total
-    drawn = np.sum([weights * rhos for _, weights, _, rhos in parts], axis=0)
+    value = sum(weight * max(0.0, rho) for weight, _, rho, _ in parts) / total
+    drawn = np.sum([weights * np.maximum(rhos, 0.0) for _, weights, _, rhos in parts], axis=0)
     drawn /= np.maximum(np.sum([weights for _, weights, *_ in parts], axis=0), np.finfo(float).tiny)
-    return Estimate(max(0.0, value), *np.maximum(_ends(drawn), 0.0).tolist())
+    return Estimate(value, *_ends(drawn))
 
 
 def _factor(
