@@ -86,7 +86,8 @@ def report(folder: Path) -> str:
 LEGEND = (
     "- **Verdict.** On a paper's own data, marked *(own)*, a claim is *replicated* or *contradicted*; on other data it",
     "  is *replicated on a stand-in* or *not replicated on a stand-in*. *Not testable*: scores are below baseline.",
-    "  *Illustration*: nothing is tested. **Bold**: p ≤ 0.05 after Holm over all claims ([statistics](statistics.md)).",
+    "  *Illustration*: nothing is tested. **Bold**: p ≤ 0.05 after Holm over all tests, untestable ones included",
+    "  ([statistics](statistics.md)).",
     "- **Effect.** The difference that decides the claim, positive in the claim's direction. A claim with several",
     '  parts shows the part with the least support. *From the bound*: of a claim with a bound (such as "less than',
     '  0.05"), how far the score is inside it, or, if negative, outside. *n* counts seeds.',
@@ -109,9 +110,14 @@ def computed(folder: Path) -> dict[str, dict[str, Any]]:
 
 def significant(done: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
     """Return id and claim of each sentence that is decided after Holm over all of them."""
-    tested = [(record["id"], one) for record in done for one in record["judged"] if one["p"] is not None]
-    adjusted = verdicts.holm([one["p"] for _, one in tested])
+    tested = [(record["id"], one) for record in done for one in record["judged"] if _is_test(one)]
+    adjusted = verdicts.holm([1.0 if one["p"] is None else one["p"] for _, one in tested])
     return {(id_, one["claim"]) for (id_, one), p in zip(tested, adjusted, strict=True) if p <= intervals.ERROR}
+
+
+def _is_test(one: Mapping[str, Any]) -> bool:
+    """Say whether a sentence counts for Holm: one that is not testable does, since that was seen from its scores."""
+    return one["p"] is not None or "not testable" in one["verdict"]
 
 
 def main_results(folder: Path) -> list[str]:
@@ -132,13 +138,13 @@ def main_results(folder: Path) -> list[str]:
         paper = f"[{PAPERS[number]}](https://arxiv.org/abs/{number})"
         lines.append(_row(paper, *_cells(known[id_], held[id_], one, kept)))
     above = [(id_, one["claim"]) in kept for id_, one in main if one["p"] is not None]
-    tests = sum(one["p"] is not None for record in held.values() for one in record["judged"])
+    tests = sum(_is_test(one) for record in held.values() for one in record["judged"])
     return [
         *lines,
         "",
         f"Verdicts use unadjusted p-values. After Holm's correction over all {tests} tests in "
-        f"[reproduction](docs/reproduction.md), {sum(above) or 'none'} of the {len(above)} p-values above (bold) and "
-        f"{len(kept) - sum(above)} others stay significant.",
+        f"[reproduction](docs/reproduction.md), untestable ones included, {sum(above) or 'none'} of the {len(above)} "
+        f"p-values above (bold) and {len(kept) - sum(above)} others stay significant.",
     ]
 
 

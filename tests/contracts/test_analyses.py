@@ -23,10 +23,7 @@ FACTORS = np.arange(40)[:, None] % 4
 
 # For each analysis: arguments of `measure`, all arrays by keyword, and columns to add before `draw`.
 EXAMPLES = {
-    "expansiveness": (
-        {"images": OTHERS, "factors": FACTORS, "names": ["f"], "moved": {}, "mean": CODES, "variance": CODES**2 + 0.1},
-        {"epsilon": 0.1},
-    ),
+    "expansiveness": ({"images": OTHERS, "factors": FACTORS, "names": ["f"], "moved": {}}, {"epsilon": 0.1}),
     "latents": ({"mean": CODES, "variance": CODES**2 + 0.1}, None),
     "layers_against_input": ({"layers": {"encoder_1": CODES}, "inputs": OTHERS}, {}),
     "perceived": ({"inputs": IMAGES, "mean": CODES.reshape(2, 20, 3)[:, :4]}, {}),

@@ -124,7 +124,7 @@ def judge_noises(table: pd.DataFrame) -> Verdict:
 
 def strengths_plan(samples: int) -> Plan:
     settings = {"dataset": "dsprites", "epsilons": STRENGTHS, "factors": ("posX", "posY"), "samples": samples}
-    return Plan(datasets=("dsprites",), settings=settings)
+    return Plan(datasets=("dsprites", "dsprites_patterned/eps100"), settings=settings)  # not the paper's pattern
 
 
 def pictures_plan(learned: str, *datasets: str) -> Plan:

@@ -351,6 +351,12 @@ def test_a_file_that_was_changed_by_hand_is_noticed(tmp_path):
         pages.report(tmp_path)
 
 
+@pytest.mark.parametrize(("other", "kept"), [("not testable (below baseline)", set()), ("illustration", {("a", "x")})])
+def test_a_sentence_that_is_not_testable_counts_for_holm(other, kept):
+    judged = [{"claim": "x", "p": 0.03, "verdict": "replicated"}, {"claim": "y", "p": None, "verdict": other}]
+    assert pages.significant([{"id": "a", "judged": judged}]) == kept
+
+
 def test_choosing():
     assert [entry.id for entry in catalogue.find([FIRST, FIRST])] == [FIRST]
     assert {entry.id for entry in catalogue.find(["all"])} == set(pages.shown())
@@ -383,7 +389,8 @@ def test_the_page_is_made_of_the_folders(tmp_path):
     *_, shown, _, corrected = pages.main_results(tmp_path)
     assert shown.endswith("| **replicated** |")
     assert corrected.endswith(
-        "over all 2 tests in [reproduction](docs/reproduction.md), 1 of the 1 p-values above (bold) and 1 others stay "
+        "over all 2 tests in [reproduction](docs/reproduction.md), untestable ones included, 1 of the 1 p-values above "
+        "(bold) and 1 others stay "
         "significant."
     )
 
