@@ -196,9 +196,9 @@ def write_hidden(
         >>> write_hidden(hidden, {"table": s}, provenance={"method": "by hand"}, path=path) == path
         True
     """
+    if path is None and hidden.path.parent == PACKAGED:
+        raise InvalidInput(f"hidden variable of {hidden.base.id}: {hidden.path} is published. Pass another path.")
     path = path or hidden.path
-    if path.parent == PACKAGED:
-        raise InvalidInput(f"hidden variable of {hidden.base.id}: {path} is published. Pass another path.")
     stored = {name: np.asarray(array) for name, array in arrays.items()}
     if set(stored) == {"table"}:
         table = stored["table"].astype(np.float64)

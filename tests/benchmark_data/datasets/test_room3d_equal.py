@@ -57,9 +57,9 @@ def test_hues_are_equally_far_apart_in_the_images(name):
 
 
 def test_it_gives_less_away_than_room3d():
-    """Hues are what pixels show most; for shape and the rest nothing has changed."""
+    """Hues are what pixels show most; size and orientation, which they show less, are given away as before."""
     found, usual = (audit(benchmark_data.load(n), traversals=20, pairs=200) for n in ("room3d_equal", "room3d"))
-    assert found.giveaway.value < 0.25
+    assert 0.05 < found.giveaway.value < 0.25
     assert usual.giveaway.value > 0.95
 
 
