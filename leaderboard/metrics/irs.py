@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PROPERTIES = Properties(
     asks="does a latent stay still when all factors but one change?",
     source="Suter et al. 2019",
-    chance="about 0.35 on noise",
+    chance="0.35 to 0.4 on noise",
     range=(-1.0, 1.0),
     unbounded=("active_latents",),
     copied_latent={"irs": "same"},

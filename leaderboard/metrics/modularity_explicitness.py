@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PROPERTIES = Properties(
     asks="does each latent serve one factor; can a linear classifier read the factors?",
     source="Ridgeway and Mozer 2018",
-    chance="modularity 0.3 to 1 on noise, by the factors' numbers of values; explicitness 0.5",
+    chance="modularity 0.25 to 1 on noise, by the factors' numbers of values; explicitness 0.5",
     beside_idle_latents=0.5,
     rotation_lowers=True,
     tolerance=0.005,
