@@ -107,7 +107,7 @@ def local_expansiveness(images: ArrayLike, moved: ArrayLike, *, step: float) -> 
     """Compute how fast images change when a factor moves a little (equation 7, at a distance of one step).
 
     Args:
-        images: shape (n, ...), uint8 or floats in [0, 1].
+        images: shape (n, ...), uint8, which is divided by 255, or floats, which are not.
         moved: the images with the factor moved by one step, k ways each, shape (n, k, ...). The paper's infimum over
             moves is the smallest of them.
         step: how far the factor moved, above 0, in units in which its variance is 1.
@@ -138,7 +138,7 @@ def explained_variance(images: ArrayLike, column: ArrayLike, *, debiased: bool =
     """Compute the global variance that a factor explains: that of the mean image given its value (equation 9).
 
     Args:
-        images: shape (n, ...), uint8 or floats in [0, 1].
+        images: shape (n, ...), uint8, which is divided by 255, or floats, which are not.
         column: the factor's class ids, whole numbers, shape (n,).
         debiased: take off what the noise of the group means adds, (K - 1) / n times the variance within groups for K
             values; for samples, not for whole grids. Can be slightly negative.
@@ -220,7 +220,7 @@ def measure(
     """Measure what figure 4 (a) and (b) show at one strength of the perturbation.
 
     Args:
-        images: shape (n, ...), uint8 or floats in [0, 1].
+        images: shape (n, ...), uint8, which is divided by 255, or floats, which are not.
         factors: class ids, shape (n, F).
         names: of the factors, F of them.
         moved: factor name to images one step away, of the shape of ``images``, and the step in units of the factor, as
