@@ -69,7 +69,7 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
     whole = dict.fromkeys(id_.partition("/")[0] for id_ in known)
     chosen: dict[str, Entry] = {}
     for name in names:
-        part = {e.same_as or id_: e for id_, e in known.items() if name in (id_, id_.partition("/")[0], "all")}
+        part = [e.same_as or id_ for id_, e in known.items() if name in (id_, id_.partition("/")[0], "all")]
         if not part:
             same = [id_ for id_ in known if id_.partition("/")[2] == name.casefold()]
             if same:

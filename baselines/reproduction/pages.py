@@ -86,7 +86,7 @@ def report(folder: Path) -> str:
 LEGEND = (
     "- **Verdict.** On a paper's own data, marked *(own)*, a claim is *replicated* or *contradicted*; on other data it",
     "  is *replicated on a stand-in* or *not replicated on a stand-in*. *Not testable*: scores are below baseline.",
-    "  *Illustration*: nothing is tested. **Bold**: p ≤ 0.05 after Holm over all tests, untestable ones included",
+    "  *Illustration*: nothing is tested. **Bold**: p ≤ 0.05 after Holm over all claims, tested or untestable",
     "  ([statistics](statistics.md)).",
     "- **Effect.** The difference that decides the claim, positive in the claim's direction. A claim with several",
     '  parts shows the part with the least support. *From the bound*: of a claim with a bound (such as "less than',
@@ -142,7 +142,7 @@ def main_results(folder: Path) -> list[str]:
     return [
         *lines,
         "",
-        f"Verdicts use unadjusted p-values. After Holm's correction over all {tests} tests in "
+        f"Verdicts use unadjusted p-values. After Holm's correction over {tests} claims in "
         f"[reproduction](docs/reproduction.md), untestable ones included, {sum(above) or 'none'} of the {len(above)} "
         f"p-values above (bold) and {len(kept) - sum(above)} others stay significant.",
     ]
