@@ -323,9 +323,9 @@ def warn_if_lost(codes: Codes) -> None:
     lost = (spread > _SPREAD * spread.max()) & (spread < _SPREAD * np.maximum(magnitude, 1.0))
     if lost.any():
         warnings.warn(
-            f"codes: the range of latents {', '.join(map(str, np.flatnonzero(lost)))} is below {_SPREAD:g}, or below"
-            f" {_SPREAD:g} of their magnitude, which classifiers take for constant; subtract each latent's mean and"
-            " divide by its standard deviation.",
+            f"codes: the range of {lost.sum()} of {len(lost)} latents (the first: {lost.argmax()}) is below {_SPREAD:g}"
+            f", or below {_SPREAD:g} of their magnitude, which classifiers take for constant; subtract each latent's"
+            " mean and divide by its standard deviation.",
             LostSpread,
             stacklevel=3,
         )

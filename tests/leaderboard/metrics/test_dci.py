@@ -52,7 +52,7 @@ def test_neighbours_closer_than_the_threshold_are_not_cut_apart():
     near = (factors * 0.9e-7).astype(np.float32)
     apart = (factors * 1.2e-7).astype(np.float32)
     for codes, known in ((near, 0.0), (apart, 1.0)):
-        with pytest.warns(LostSpread, match="the range of latents 0 is below 1e-06"):
+        with pytest.warns(LostSpread, match=r"the range of 1 of 1 latents \(the first: 0\) is below 1e-06"):
             found = dci.parts(codes, factors, codes_test=codes, factors_test=factors)
         assert found["matrix"].tolist() == [[known]]
 
