@@ -7,9 +7,11 @@ rounds, rate 0.1, depth 3) for each factor, 10,000 training and 5,000 test sampl
 Range [0, 1]; ideal 1 for disentanglement and completeness. Chance is near 0 for both when nothing is known;
 informativeness is accuracy, so its chance level is that of the most frequent class. Permuting or flipping latents
 changes nothing beyond the trees' own random tie-breaking; a copy of an informative latent halves its importance and
-lowers completeness, not disentanglement. Scale and offset do not matter within reason: as scikit-learn's, the trees see
-float32 numbers and do not cut between those closer than 1e-7, so that the spread of a latent must be well above that,
-and above 1e-7 of its magnitude.
+lowers completeness, not disentanglement. Disentanglement grows with the number of latents, even of entangled ones: 10,
+40, 160, 640 and all 1,280 features of a network with random weights (EfficientNet-Lite0 on room3d, features drawn at
+random) have 0.03, 0.08, 0.19, 0.36 and 0.46, where MIG is 0.003; compare codes of one size only. Scale and offset do
+not matter within reason: as scikit-learn's, the trees see float32 numbers and do not cut between those closer than
+1e-7, so that the spread of a latent must be well above that, and above 1e-7 of its magnitude.
 """
 
 from __future__ import annotations
