@@ -167,7 +167,7 @@ def named_or_folder(name: str) -> Dataset:
 
     known = name.partition("/")[0] in names()
     if not known:
-        if Path(name).is_dir():
+        if name and Path(name).is_dir():
             return user_images.from_folder(name)
         remedy = "It is a file: name the folder that it is in." if Path(name).is_file() else ""
         raise UnknownName("dataset, or folder that is there", name, names(), remedy)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
-from benchmark_data.errors import InvalidInput, Unavailable, UnknownName, check_count
+from benchmark_data.errors import InvalidInput, UnknownName, check_count
 from benchmark_data.expected_effects import Effect
 from benchmark_data.factors import FactorSpace, FactorTable, Indices, integers
 from benchmark_data.types import Extra, Pixels, Source
@@ -336,14 +336,11 @@ class Dataset:
 
         Raises:
             InvalidInput: an empty selection, not integers, or a row that does not exist.
-            Unavailable: the dataset's length is not known before it is prepared.
         """
         array = integers(f"rows of {self.id}", indices)
         if not len(array):
             raise InvalidInput(f"rows of {self.id}: expected at least one row, received an empty selection.")
         count = len(self)
-        if not count:
-            raise Unavailable(f"{self.id} must be prepared first. Run: offaxis data prepare {self.id}")
         if array.min() < 0 or array.max() >= count:
             raise InvalidInput(
                 f"rows of {self.id}: expected rows in [0, {count - 1}], received rows in [{array.min()}, "

@@ -240,7 +240,7 @@ class _Factors:
         found = [np.unique(column, return_inverse=True) for column in table.T]
         factors = [with_values(factor, ids.tolist()) for factor, (ids, _) in zip(self.factors, found, strict=True)]
         columns = [ids for _, ids in found]
-        return _Part(*factors, rows=len(rows), read=lambda: np.stack(columns, axis=1), start=rows.start)
+        return _Part(*factors, rows=len(rows), read=functools.partial(np.stack, columns, axis=1), start=rows.start)
 
 
 def with_values(factor: Factor, ids: Sequence[int]) -> Factor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import csv
 import errno
@@ -338,8 +339,8 @@ def parse_json(text: str | bytes) -> Any:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise RepeatedKey(f"the key {next(key for key in keys if keys.count(key) > 1)[:80]!r} twice in one object")
+        most = collections.Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise RepeatedKey(f"the key {most[:80]!r} twice in one object")
     return found
 
 

@@ -344,6 +344,8 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
         )
     records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
     names = {one["name"] if isinstance(one, dict) and "name" in one else "other files" for one in records}
+    if not records and (folder / "README.md").exists():
+        names = {"other files"}
     others = names - {dataset.name}
     if others:
         raise InvalidInput(
@@ -354,8 +356,9 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
 
 def _signature(dataset: Dataset, digest: Digest, rows: range) -> str:
     """Describe what a shard is made from: a shard that says the same need not be written again."""
+    factors = [factor.as_json() for factor in dataset.space.factors]
     which = [rows.start, rows.stop, rows.step, encoding.COMPRESSOR, encoding.LEVEL, pa.__version__, ROWS]
-    return json.dumps([dataset.id, dataset.version, *digest, *which])
+    return json.dumps([dataset.id, dataset.version, factors, *digest, *which])
 
 
 def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: str) -> None:

@@ -35,7 +35,7 @@ def handle(dataset: Dataset) -> Handle:
     A name is small, and the worker opens caches and tables for itself.
     """
     try:
-        return dataset.id if benchmark_data.load(dataset.id) is dataset else dataset
+        return dataset.id if benchmark_data.load(dataset.id) == dataset else dataset
     except OffaxisError:  # of whatever a name of one's own is taken for
         return dataset
 

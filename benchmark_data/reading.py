@@ -239,11 +239,8 @@ class Images:
         if split is not None and rows is not None:
             raise InvalidInput(f"rows: expected a split or rows, not both, received split {split!r} and rows.")
         self.rows = rows_of(self.dataset, split) if rows is None else self.dataset.rows(rows)
-        space = self.dataset.space
-        if isinstance(factors, str):
-            raise InvalidInput(f"factors: expected a list of names, such as ['shape'], received {factors!r}.")
-        self.factors = space.names if factors is None else tuple(factors)
-        self._columns = [space.column(name) for name in self.factors]
+        self._columns = self.dataset._columns(factors)
+        self.factors = tuple(self.dataset.space.names[column] for column in self._columns)
         self.fields = fields if isinstance(fields, str) else tuple(fields)
         known = [*FIELDS, *(f"extra_{name}" for name in self.dataset.extras)]
         for field in (fields,) if isinstance(fields, str) else self.fields:

@@ -159,6 +159,8 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
                 super().download_and_prepare(**kwargs)
             except OSError as error:
                 raise unwritable(self.data_path, error) from error
+            if not self.info.splits:  # another process has built them since the builder was made
+                self.info.read_from_directory(path)
 
     def _download_and_prepare(self, dl_manager: Any, download_config: Any = None) -> None:
         """Write all splits, bypassing TFDS's own encoding of one example after another."""

@@ -258,4 +258,4 @@ def loader(
             "shuffle_seed=0; a sampler: torch.utils.data.DataLoader(data, 64, sampler=..., collate_fn=collate)."
         )
     batches = Batches(data, batch_size, shuffle_seed=shuffle_seed, shard=shard, drop_last=drop_last)
-    return _Loader(data, batch_sampler=batches, collate_fn=collate, **options)
+    return _Loader(data, batch_sampler=batches, **{"collate_fn": collate, **options})

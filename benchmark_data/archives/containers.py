@@ -205,7 +205,8 @@ def _hdf5_array(path: Path, name: str) -> Iterator[Any]:
     with reading(path), h5py.File(path, "r") as file:
         link = file.get(name, getlink=True)
         array = file[name] if isinstance(link, h5py.HardLink) else None
-        if not isinstance(array, h5py.Dataset) or array.external or array.is_virtual or not array.shape:
+        here = isinstance(array, h5py.Dataset) and array.file == file
+        if array is None or not here or array.external or array.is_virtual or not array.shape:
             raise damaged(path, f"an array {name} in this file", f"{array if array is not None else link!r}")
         yield array
 

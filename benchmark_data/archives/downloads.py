@@ -167,6 +167,7 @@ def _from_mirrors(
 ) -> Fetched:
     if download.urls:
         needs(f"downloading {download.name}", "archives", "requests")
+        import requests
     part = target.with_name(f"{download.name}.part")
     failures: dict[str, str] = {}
     for url in download.urls:
@@ -190,7 +191,7 @@ def _from_mirrors(
             except _Refused as refusal:
                 failures[url] = str(refusal)
                 break
-            except _network_errors() as error:
+            except requests.RequestException as error:
                 failures[url] = _say(error)
                 # As long as each attempt brings more bytes, the next one goes on from there.
                 if _length(part) <= before:
@@ -295,12 +296,6 @@ def _begun(part: Path, url: str) -> tuple[str, int | None]:
         return (str(known["validator"]), known["total"]) if known["url"] == url else ("", None)
     except (DamagedFile, KeyError, TypeError):
         return "", None
-
-
-def _network_errors() -> type[Exception]:
-    import requests
-
-    return requests.RequestException
 
 
 def _say(error: Exception) -> str:

@@ -102,7 +102,7 @@ class NpzFile:
                 raise DamagedFile(
                     f"{what}: expected at most {self._largest >> 20} MiB, received {size / 2**20:.0f} MiB."
                 )
-            if member.compress_type != zipfile.ZIP_STORED:  # else the file itself is as large
+            if member.compress_type != zipfile.ZIP_STORED or size > os.path.getsize(self.path):
                 sized(self.path, name, size)
             return _content(what, stream, shape, fortran, dtype)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmark_data.archives import store
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from benchmark_data.factors import Indices
 from benchmark_data.files import limit
@@ -98,8 +99,7 @@ def converted(picture: Image, channels: int) -> Pixels:
     import PIL.ImageOps
 
     upright = picture if _orientation(picture) == 1 else PIL.ImageOps.exif_transpose(picture)
-    pixels = np.asarray(upright.convert("L" if channels == 1 else "RGB"))
-    return pixels.reshape(*pixels.shape[:2], channels)
+    return store.pixels(upright, channels)
 
 
 def _height_width(picture: Image) -> tuple[int, int]:

@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 Encoding: TypeAlias = Literal["raw", "bits", "files"]
 
-CHUNK = 4096
-"""Images that are written or summed at a time, at most."""
-
 LARGEST = 2**30
 """Bytes of an image's pixels, at most."""
 

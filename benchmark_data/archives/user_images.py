@@ -47,7 +47,13 @@ class InMemory(Source):
     def __reduce__(self) -> tuple[Any, ...]:
         held: Any = self.pixels
         base: Any = held.base
-        if isinstance(held, np.memmap) and isinstance(base, mmap.mmap) and held.flags.c_contiguous and held.mode != "c":
+        if (
+            isinstance(held, np.memmap)
+            and isinstance(base, mmap.mmap)
+            and held.flags.c_contiguous
+            and held.mode != "c"
+            and held.filename
+        ):
             return _mapped, (str(held.filename), held.offset, held.shape)
         return InMemory, (held,)
 
@@ -217,6 +223,8 @@ def _read_table(table: Path) -> Any:
         names = cells(header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].tolist()
         read = cells(keep_default_na=False, na_values=[""])
         numbers = cells().select_dtypes("number").dropna(axis=1, how="all")
+        if not isinstance(read.index, pd.RangeIndex):  # pandas takes the first cells of longer rows for their names
+            raise ValueError("rows with more cells than names; a comma at a line's end begins one more")
     except (ValueError, OverflowError) as error:
         raise InvalidInput(f"{table}: expected a table in UTF-8 with a header, received {error}.") from error
     if os.path.isfile(table.parent / names[0]):

@@ -71,7 +71,7 @@ def info(
     splits: Annotated[bool, typer.Option("--splits", help="List the splits by published rules instead.")] = False,
 ) -> None:
     """Show the factors, licence, citation, known defects and digest of a dataset."""
-    from benchmark_data.commands.descriptions import factor_rows, source_kind
+    from benchmark_data.commands.descriptions import source_kind, value_range
 
     dataset = benchmark_data.named_or_folder(name)
     kind = source_kind(dataset)
@@ -103,7 +103,8 @@ def info(
     ]
     console.table(facts)
     out.print()
-    console.table(factor_rows(dataset), "factor", "kind", "size", "values", "unit")
+    factors = [(f.name, f.kind, str(f.size), value_range(f), f.unit) for f in dataset.space.factors]
+    console.table(factors, "factor", "kind", "size", "values", "unit")
     say(f"\n{dataset.citation}")
 
 
@@ -130,7 +131,7 @@ def _list_splits(dataset: Dataset, option: str, given: str) -> None:
         found = benchmark_data.split(dataset, name)
         digests = (found.digests[part][:16] for part in ("train", "test"))
         rows.append((name, f"{len(found.train):,}", f"{len(found.test):,}", *digests))
-    console.table(rows, "split", ">train", ">test", "digest of train", "digest of test")
+    console.table(rows, "split", ">train", ">test", "digest of train", "digest of test", whole=True)
     say(
         f"\nTo use one: benchmark_data.split(benchmark_data.named_or_folder({given!r}), 'random').dataset, or "
         f"offaxis train run {option} --split random --objective beta_vae"
@@ -212,7 +213,7 @@ def prepare(
     """
     from benchmark_data.commands.descriptions import stores
 
-    for dataset in map(benchmark_data.named_or_folder, names):
+    for dataset in list(map(benchmark_data.named_or_folder, names)):
         dataset.prepare(manual_dir=manual_dir, keep_downloads=not discard_downloads)
         digest = dataset.digest()
         say(f"{dataset.id} {dataset.version}: {len(dataset):,} images, ready")
@@ -284,7 +285,7 @@ def verify(
     for kind, _ in copies:
         check_readable(kind)
     rows, wrong = [], []
-    for dataset in map(benchmark_data.named_or_folder, names):
+    for dataset in list(map(benchmark_data.named_or_folder, names)):
         with parallel.on_ray(ray), console.progress() as bars:
             bar = bars.add_task(f"{dataset.id}: rows hashed", total=work(dataset, copies, full=full))
             found = findings_of(dataset, copies, full=full, progress=lambda n: bars.advance(bar, n))  # noqa: B023

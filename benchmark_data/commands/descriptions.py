@@ -11,11 +11,6 @@ from benchmark_data.sources import chain
 from benchmark_data.variants.hidden import HiddenVariable
 
 
-def factor_rows(dataset: Dataset) -> list[tuple[str, ...]]:
-    """Return a row for each factor of a dataset: name, kind, number of values, values, unit."""
-    return [(f.name, f.kind, str(f.size), value_range(f), f.unit) for f in dataset.space.factors]
-
-
 def value_range(factor: Factor) -> str:
     """Describe a factor's values in a few words: its labels where they are names, else first, second and last."""
     shown = factor.labels if factor.size <= 6 else (*factor.labels[:2], "...", factor.labels[-1])

@@ -220,7 +220,7 @@ DATASET = Dataset(
     license="Apache-2.0",
     homepage="https://github.com/google-deepmind/dsprites-dataset",
     defects=(
-        "Orientations 0 and 39 are both upright (0 and 2 pi): their images are the same, 18,432 of them twice.",
+        "Orientations 0 and 39 are both upright (0 and 2 pi): their sprites are the same, 18,432 of them twice.",
         "Squares nearly repeat after a quarter turn and ellipses after half a turn; 39 steps divide by neither, so "
         "that no further images are equal.",
         "Images that were not compared may differ from the published ones: of 196 ways to round that agree with all "

@@ -96,6 +96,7 @@ DATASET = dataclasses.replace(
     source=ARCHIVE,
     description=(
         "dSprites from its published files. Preparing it counts the pixels that differ from `dsprites`, which is drawn "
-        "on this machine; `offaxis data info dsprites_archive` prints the count."
+        "on this machine; `offaxis data prepare dsprites_archive` prints the count."
     ),
+    defects=dsprites.DATASET.defects[:-1],
 )

@@ -15,7 +15,8 @@ from benchmark_data.archives.archive import Archive, Distribution
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import Slabs, damaged, hdf5_slabs, npz_slabs
 from benchmark_data.archives.downloads import Download
-from benchmark_data.archives.store import CHUNK, Writer
+from benchmark_data.archives.store import Writer
+from benchmark_data.dataset import CHUNK
 from benchmark_data.factors import Factor
 from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS
 

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, check_count
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.types import Pixels
 
@@ -43,9 +43,8 @@ def contact_sheet(dataset: Dataset, *, rows: int = 4, columns: int = 8, seed: in
         >>> contact_sheet(benchmark_data.load("xysquares"), rows=2, columns=3).size
         (208, 140)
     """
-    for name, number in (("rows", rows), ("columns", columns)):
-        if number < 1:
-            raise InvalidInput(f"{name} of a sheet: expected at least one, received {number}.")
+    check_count("rows of a sheet", rows, 1)
+    check_count("columns of a sheet", columns, 1)
     tiles = _tiles(dataset.images(draws.sample(seed, len(dataset), rows * columns)))
     width, height = tiles[0].size
     rows, columns = math.ceil(len(tiles) / columns), min(columns, len(tiles))
@@ -72,8 +71,7 @@ def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -
     Raises:
         InvalidInput: fewer than two columns, no such row, or a dataset without factors.
     """
-    if columns < 2:
-        raise InvalidInput(f"columns of a traversal: expected two or more, received {columns}.")
+    check_count("columns of a traversal", columns, 2)
     if not dataset.space.factors:
         raise InvalidInput(f"traversals of {dataset.id}: expected a dataset with factors, received none.")
     font, small = ImageFont.load_default(TEXT), ImageFont.load_default(TEXT - 2)
@@ -140,7 +138,7 @@ def _examples(dataset: Dataset, factor: str, values: Indices, row: int | None) -
     labels, column = dataset.labels(order), dataset.space.column(factor)
     others = np.arange(labels.shape[1]) != column
     alike = (labels[:, others] == dataset.labels([chosen])[:, others]).all(axis=1)
-    if 2 * len(np.unique(labels[alike, column])) >= len(np.unique(labels[:, column])):
+    if 2 * len(np.unique(labels[alike, column])) > len(np.unique(labels[:, column])):
         labels, order = labels[alike], order[alike]
     present, first = np.unique(labels[:, column], return_index=True)
     keep = np.isin(present, values)

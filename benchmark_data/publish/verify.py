@@ -21,13 +21,11 @@ from benchmark_data.dataset import Dataset, Digest, Rows, in_blocks
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 from benchmark_data.factors import Indices
 from benchmark_data.publish import card
+from benchmark_data.publish import records as encoding
 
 Library: TypeAlias = Literal["tfds", "hf"]
 Read: TypeAlias = tuple[list[NDArray[Any]], dict[str, NDArray[Any]]]
 """Decoded images, and the columns that are compared, by name."""
-
-COLUMNS = ("index", "label_", "value_")
-"""How the names of the columns begin that are compared."""
 
 BATCH = 256
 """Rows that are compared at a time."""
@@ -95,8 +93,8 @@ def verify(
     dataset.prepare()
     found, problem = digest(dataset, full=full, progress=progress), ""
     if isinstance(dataset.source, Cached) and not full:
-        recorded = Digest(**dataset.source.store().meta["digest"])
-        if recorded != found:
+        recorded = dataset.source.store().meta.get("digest")
+        if recorded != found._asdict():
             problem = f"it was prepared with the quick digest {recorded}: remove its folder and prepare it again"
     findings = [Finding("numpy", found, problem)]
     blocks = list(in_blocks(_rows(dataset, full)))
@@ -179,7 +177,6 @@ def _compared(dataset: Dataset, rows: Indices, images: list[NDArray[Any]], colum
         first = int(np.argmax(wrong))
         return f"expected row {rows[first]}, received row {columns['index'][first]} in its place"
     labels = dataset.labels(rows)
-    values = dataset.space.values(labels).astype(np.float32)
     expected = dataset.images(rows)
     for place, row in enumerate(rows):
         image = images[place]
@@ -190,12 +187,16 @@ def _compared(dataset: Dataset, rows: Indices, images: list[NDArray[Any]], colum
             )
         if not np.array_equal(image.reshape(dataset.image_shape), expected[place]):
             return f"pixels differ, in row {row} and perhaps in others"
-    for factor, name in enumerate(dataset.space.names):
-        if (wrong := columns[f"label_{name}"] != labels[:, factor]).any():
-            return f"factors differ, in row {rows[np.argmax(wrong)]} and perhaps in others"
-        if not np.array_equal(columns[f"value_{name}"], values[:, factor], equal_nan=True):
-            return f"value_{name}: expected each label's own value, received values that differ from the labels"
+    for name, column in columns.items():
+        true = encoding.column(dataset, name, rows, labels)
+        if not np.array_equal(column, true, equal_nan=True):
+            same = (np.array_equal(*pair, equal_nan=True) for pair in zip(column, true, strict=True))
+            return f"column {name} differs, in row {rows[list(same).index(False)]} and perhaps in others"
     return ""
+
+
+def _compared_columns(dataset: Dataset) -> dict[str, type[np.generic]]:
+    return {name: dtype for name, dtype in encoding.columns(dataset).items() if name != "image"}
 
 
 def _located(dataset: Dataset, rows: Indices, copy: Copy) -> Iterator[tuple[str, Indices, Indices]]:
@@ -217,6 +218,7 @@ class _TFDS:
         check_readable("tfds")
         import tensorflow_datasets as tfds
 
+        self._names = list(_compared_columns(dataset))
         path = copy.folder / f"offaxis_{dataset.name}" / dataset.config / dataset.version
         try:
             self._builder = tfds.builder_from_directory(path)
@@ -238,8 +240,7 @@ class _TFDS:
     def records(self, split: str, positions: Indices) -> Read:
         """Read records by position."""
         found = self._sources[split].__getitems__(positions.tolist())
-        names = [name for name in found[0] if name.startswith(COLUMNS)]
-        columns = {name: np.array([record[name] for record in found]) for name in names}
+        columns = {name: np.array([record[name] for record in found]) for name in self._names}
         return [record["image"] for record in found], columns
 
 
@@ -252,7 +253,7 @@ class _HF:
         import pyarrow.parquet as pq
 
         config, folder = card.config_name(dataset), copy.folder
-        self._folder, self._shape = folder, dataset.image_shape
+        self._folder, self._shape, self._columns = folder, dataset.image_shape, _compared_columns(dataset)
         self._lengths = {split: len(rows) for split, rows in dataset.splits.items()}
         try:
             files = datasets.load_dataset_builder(os.fspath(folder), config).config.data_files
@@ -270,7 +271,6 @@ class _HF:
         """Read records by position, from the row groups that hold them."""
         import pyarrow as pa
 
-        names = [name for name in self._features if name.startswith(COLUMNS)]
         groups = [(file, g) for file in self._files[split] for g in range(file.num_row_groups)]
         ends = np.cumsum([file.metadata.row_group(g).num_rows for file, g in groups])
         if ends[-1] != self._lengths[split]:
@@ -279,12 +279,12 @@ class _HF:
         needed = np.unique(found)
         for file, g in (groups[i] for i in needed):
             containers.sized(self._folder, f"a row group of {split}", file.metadata.row_group(g).total_byte_size)
-        tables = [groups[g][0].read_row_group(groups[g][1], columns=["image", *names]) for g in needed]
+        tables = [groups[g][0].read_row_group(groups[g][1], columns=["image", *self._columns]) for g in needed]
         starts = np.cumsum([0, *(len(t) for t in tables)])[:-1]
         offsets = positions - np.append(0, ends)[found] + starts[np.searchsorted(needed, found)]
         table = pa.concat_tables(tables).take(offsets)
         images = [_picture(row["bytes"] or b"", self._shape) for row in table.column("image").to_pylist()]
-        return images, {name: table.column(name).to_numpy() for name in names}
+        return images, {name: np.array(table.column(name).to_pylist(), of) for name, of in self._columns.items()}
 
 
 def _picture(content: bytes, shape: tuple[int, int, int]) -> NDArray[np.uint8]:

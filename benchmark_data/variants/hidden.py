@@ -69,7 +69,7 @@ class HiddenVariable:
     @property
     def path(self) -> Path:
         """Where the file is: in the package, or in the cache."""
-        packaged = PACKAGED / f"{self.base.name}_{self.kind}.npz"
+        packaged = PACKAGED / f"{self.base.id}_{self.kind}.npz"
         if packaged.is_file():
             return packaged
         return store.root() / "artifacts" / self.base.id / self.base.version / f"{self.kind}.npz"

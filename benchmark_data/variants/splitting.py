@@ -142,6 +142,11 @@ class _SplitLabels(FactorTable):
         super().__init__(*source.base.space.factors, rows=rows, read=self._every_label)
         self._source = source
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SplitLabels) and self._source == other._source
+
+    __hash__ = FactorTable.__hash__
+
     def _labels(self, rows: Indices) -> Indices:
         return self._source.base.space.labels(self._source.rows[rows])
 

@@ -12,7 +12,7 @@ from baselines import train
 from baselines.run import Run, task_rows
 from baselines.run_folder import read_history
 from baselines.training import claims
-from benchmark_data import DamagedFile, Factor, FactorTable, InvalidInput, Unavailable
+from benchmark_data import DamagedFile, InvalidInput
 from leaderboard import protocol
 from leaderboard.comparisons import cka
 
@@ -55,14 +55,6 @@ def test_encoding_does_not_depend_on_the_batch(trained):
 def test_no_rows_are_refused(trained):
     with pytest.raises(InvalidInput, match="rows of xysquares/spacing_1: expected at least one row"):
         trained.encode_rows([])
-
-
-def test_a_dataset_that_is_not_prepared_gives_no_place_to_the_runs_own(trained):
-    """Its length is 0 before it is known, and what has no length is false."""
-    empty = FactorTable(Factor("x", [0]), rows=0, read=lambda: np.empty((0, 1), np.int64))
-    other = dataclasses.replace(trained.dataset, name="other", space=empty, splits={"train": range(0)})
-    with pytest.raises(Unavailable, match="other/spacing_1 must be prepared first"):
-        trained.encode_rows([0], other)
 
 
 def test_a_snapshot_by_its_step(trained):

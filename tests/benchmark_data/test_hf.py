@@ -582,3 +582,22 @@ def test_a_config_belongs_to_a_name():
     plain = benchmark_data.load("xyobject/plain")
     with pytest.raises(InvalidInput, match=r"config of xyobject/plain: expected None, .* received 'shaded'"):
         hf.as_dataset(plain, "shaded")
+
+
+def test_names_and_values_that_are_corrected_are_published_anew(tmp_path):
+    pixels = np.zeros((4, 4, 4, 1), np.uint8)
+
+    def mine(names):
+        made = benchmark_data.from_images("mine", pixels, {"animal": [names[i % 2] for i in range(4)]})
+        return dataclasses.replace(made, redistributable=True, license="MIT")
+
+    for names in (["catt", "dog"], ["cat", "dog"]):
+        hf.publish(mine(names), tmp_path)
+        assert [finding.problem for finding in verify.verify(mine(names), [("hf", tmp_path)])] == ["", ""]
+
+
+def test_a_folder_with_a_readme_of_your_own_is_refused(tiny_grid, tmp_path):
+    (tmp_path / "README.md").write_text("mine")
+    with pytest.raises(InvalidInput, match="an empty folder or one of tiny_grid, received a folder of other files"):
+        hf.publish(tiny_grid, tmp_path)
+    assert (tmp_path / "README.md").read_text() == "mine"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from benchmark_data import draws
+from benchmark_data import draws, parallel
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.splits import _schott2022, composition, correlated, holdout, interpolation, recombination
@@ -242,3 +243,10 @@ def test_a_sigma_that_leaves_no_row():
     seed = next(seed for seed in range(64) if holdout.divide(space, seed=seed).test.tolist() == [0])
     with pytest.raises(InvalidInput, match=r"expected a wider one, so that some rows have a weight, received 0\.01"):
         correlated.divide(space, variant="a-b-0.01", seed=seed)
+
+
+def test_a_divided_dataset_that_is_made_again_bears_its_name():
+    again = benchmark_data.split("xyobject/plain", "composition").dataset
+    assert parallel.handle(again) == "xyobject/plain.composition"
+    other = dataclasses.replace(again, splits={})
+    assert parallel.handle(other) is other

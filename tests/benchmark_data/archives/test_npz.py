@@ -42,6 +42,13 @@ def test_members_that_lie(tmp_path, member, message):
         npz.read(path, ARRAYS)
 
 
+def test_a_header_that_claims_more_than_the_file_holds(tmp_path):
+    with zipfile.ZipFile(tmp_path / "codes.npz", "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("codes.npy", npy_header(f"({2**50}, 2)") + bytes(8))
+    with npz.opened(tmp_path / "codes.npz") as archive, pytest.raises(DamagedFile):
+        archive.array("codes")
+
+
 def test_a_zip_bomb_is_not_inflated(tmp_path, monkeypatch):
     monkeypatch.setattr(npz, "LARGEST", 2**20)
     path = tmp_path / "codes.npz"

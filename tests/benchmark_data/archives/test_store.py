@@ -373,7 +373,8 @@ def test_the_digest_is_recorded_and_a_changed_cache_is_found(prepared):
     path.write_bytes(content)
     (finding,) = verify.verify(prepared)
     assert finding.digest.pixels != digest.pixels
-    assert f"it was prepared with the quick digest Digest(pixels='{digest.pixels}'" in finding.problem
+    assert "it was prepared with the quick digest {" in finding.problem
+    assert digest.pixels in finding.problem
 
 
 def test_another_version_has_another_place(prepared):

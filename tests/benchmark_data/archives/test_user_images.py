@@ -289,6 +289,9 @@ def test_folders_that_will_not_do(folder):
     labels.write_text("file_name;x\n0.png;1\n", "utf-8")
     with pytest.raises(InvalidInput, match=r"received 1 columns and 1 rows\. Separate columns by commas"):
         from_folder(folder)
+    labels.write_text("file_name,x\n0.png,1,\n1.png,2,\n", "utf-8")
+    with pytest.raises(InvalidInput, match="received rows with more cells than names; a comma at a line's end"):
+        from_folder(folder)
     labels.write_text("idx,file\n0,0.png\n", "utf-8")
     with pytest.raises(InvalidInput, match=r"column 'idx' of .*: expected names of picture files, .* file_name\."):
         from_folder(folder)

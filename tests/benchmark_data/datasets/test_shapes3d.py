@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from benchmark_data.archives.checks import PublishedStatistics
+from benchmark_data.archives.containers import hdf5_slabs
 from benchmark_data.datasets.shapes3d import DATASET, HDF5, NPZ
 from benchmark_data.errors import DamagedFile
 from benchmark_data.inspect.published import RANDOM_PAIR
@@ -63,8 +64,11 @@ def test_an_hdf5_file_that_points_to_another_file_is_refused(shrink, tmp_path):
         file["images"] = images
     with h5py.File(tmp_path / HDF5.name, "w") as file:
         file["labels"], file["images"] = labels, h5py.ExternalLink("elsewhere.h5", "/images")
+        file["group"] = h5py.ExternalLink("elsewhere.h5", "/")
     with pytest.raises(DamagedFile, match=r"expected an array images in this file, received .*ExternalLink"):
         small.prepare(manual_dir=tmp_path)
+    with pytest.raises(DamagedFile, match="expected an array group/images in this file"):
+        hdf5_slabs(tmp_path / HDF5.name, "group/images")
 
 
 def test_pixels_at_other_distances_are_refused(shrink, tmp_path):

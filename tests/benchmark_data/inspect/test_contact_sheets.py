@@ -124,11 +124,21 @@ def test_images_without_factors_have_a_sheet_and_no_traversals():
 
 def test_bad_input():
     dataset = benchmark_data.load("xysquares")
-    with pytest.raises(InvalidInput, match="rows of a sheet: expected at least one, received 0"):
+    with pytest.raises(InvalidInput, match="rows of a sheet: expected at least 1, received 0"):
         contact_sheets.contact_sheet(dataset, rows=0)
-    with pytest.raises(InvalidInput, match="columns of a sheet: expected at least one, received -1"):
+    with pytest.raises(InvalidInput, match="columns of a sheet: expected at least 1, received -1"):
         contact_sheets.contact_sheet(dataset, columns=-1)
-    with pytest.raises(InvalidInput, match="columns of a traversal: expected two or more, received 1"):
+    with pytest.raises(InvalidInput, match="columns of a traversal: expected at least 2, received 1"):
         contact_sheets.traversals(dataset, columns=1)
     with pytest.raises(InvalidInput, match=r"rows of xysquares/spacing_8: expected rows in \[0, 262143\]"):
         contact_sheets.traversals(dataset, row=262_144)
+
+
+def test_a_factor_of_two_values_shows_both_outside_a_grid():
+    """Twelve answers of yes or no: hardly two rows agree in eleven of them."""
+    answers = np.random.default_rng(0).integers(0, 2, (40, 12))
+    images = np.zeros((40, 8, 8, 1), np.uint8)
+    mine = benchmark_data.from_images("mine", images, {f"q{i}": column for i, column in enumerate(answers.T)})
+    values, rows = contact_sheets._examples(mine, "q3", np.arange(2), 0)
+    assert values.tolist() == [0, 1]
+    assert answers[rows, 3].tolist() == [0, 1]

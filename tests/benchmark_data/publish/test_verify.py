@@ -83,8 +83,8 @@ def test_digests_from_worker_processes_are_the_datasets_own(monkeypatch):
     assert digest(dataset) == dataset.digest()
 
 
-@pytest.mark.parametrize("what", ["pixels", "factors"])
-def test_a_changed_row_is_found_in_both_copies(what, corner, copies):
+@pytest.mark.parametrize(("what", "told"), [("pixels", "pixels differ"), ("factors", "column factors differs")])
+def test_a_changed_row_is_found_in_both_copies(what, told, corner, copies):
     dataset, places = copies["corner"]
     hit = 37
 
@@ -108,7 +108,7 @@ def test_a_changed_row_is_found_in_both_copies(what, corner, copies):
         )
     for full in (False, True):
         problems = [finding.problem for finding in verify(changed, places, full=full)]
-        assert problems == ["", *[f"{what} differ, in row {hit} and perhaps in others"] * 2]
+        assert problems == ["", *[f"{told}, in row {hit} and perhaps in others"] * 2]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +146,7 @@ def test_wrong_values_and_wrong_names_are_found(kind, corner, tmp_path):
     values = Factor(first.name, (0, 7), first.kind, first.unit, first.labels)
     names = Factor(first.name, first.values, first.kind, first.unit, ("left", "right"))
     for factor, message in (
-        (values, "values that differ from the labels"),
+        (values, f"column value_{first.name} differs, in row 48 and perhaps in others"),
         (names, "expected left, right, received 0, 1"),
     ):
         changed = dataclasses.replace(made, space=FactorSpace(factor, *others))
