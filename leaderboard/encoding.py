@@ -9,7 +9,7 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -89,14 +89,11 @@ class Encoder:
         span = "[0, 255]" if kind == "uint8" else "[0, 1]"
         return f"{f'PyTorch tensors on {self.device}' if self._torch else 'numpy arrays'}, {kind} {shape} in {span}"
 
-    def __call__(
-        self, images: Pixels, *, progress: Callable[[int], None] = lambda done: None
-    ) -> NDArray[np.floating[Any]]:
+    def __call__(self, images: Pixels) -> NDArray[np.floating[Any]]:
         """Encode images.
 
         Args:
             images: uint8, shape (n, H, W, C).
-            progress: is called after each batch with how many images are encoded.
 
         Returns:
             Codes, float32, or float64 where float32 does not hold their type, shape (n, L) or (n, K, d).
@@ -112,7 +109,6 @@ class Encoder:
                 if codes[-1].shape[1:] != codes[0].shape[1:]:
                     before, now = codes[0].shape[1:], codes[-1].shape[1:]
                     raise InvalidInput(f"codes: expected shape (n, *{before}) of every batch, received (n, *{now}).")
-                progress(start + len(batch))
         return np.concatenate(codes)
 
     def export(self, path: str | os.PathLike[str], example: Pixels) -> None:
@@ -218,6 +214,15 @@ def _evaluating(modules: list[Any]) -> Iterator[None]:
             part.training = training
 
 
+def as_numpy(values: Any) -> NDArray[Any]:
+    """Return an array, or a PyTorch tensor, as an array of numpy, which has no bfloat16."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = values.float() if values.dtype.is_floating_point and values.dtype.itemsize < 4 else values
+    array = np.asarray(values)
+    return array.astype(np.float32) if str(array.dtype) == "bfloat16" else array
+
+
 def _checked(codes: Any, n: int) -> NDArray[np.floating[Any]]:
     """Return the codes of a batch of n images as real numbers, shape (n, L) or (n, K, d)."""
     if codes is None:
@@ -228,18 +233,14 @@ def _checked(codes: Any, n: int) -> NDArray[np.floating[Any]]:
         if isinstance(codes, list) and len(codes) == n:
             remedy = "Return numpy.array(codes)."
         raise InvalidInput(f"codes: expected one array, received a {type(codes).__name__} of {len(codes)}. {remedy}")
-    if hasattr(codes, "detach"):
-        if codes.requires_grad:
-            warnings.warn(
-                "The encoder's PyTorch module was not found, and may be in training mode, with dropout: call eval() "
-                "before, or pass the module itself or a lambda that refers to it.",
-                GradientsKept,
-                stacklevel=4,
-            )
-        codes = codes.detach().float().cpu()
-    array = np.asarray(codes)
-    if str(array.dtype) == "bfloat16":
-        array = array.astype(np.float32)
+    if hasattr(codes, "detach") and codes.requires_grad:
+        warnings.warn(
+            "The encoder's PyTorch module was not found, and may be in training mode, with dropout: call eval() "
+            "before, or pass the module itself or a lambda that refers to it.",
+            GradientsKept,
+            stacklevel=4,
+        )
+    array = as_numpy(codes)
     if array.dtype.kind not in "fiub":
         raise InvalidInput(f"codes: expected real numbers, received dtype {array.dtype}.")
     if array.ndim not in (2, 3) or len(array) != n:

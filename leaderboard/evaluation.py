@@ -20,7 +20,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, needs
 from benchmark_data.files import written_atomically
 from leaderboard import protocol
-from leaderboard.arrays import narrowed, warn_if_continuous, warn_if_same
+from leaderboard.arrays import check_codes, narrowed, warn_if_continuous, warn_if_same
 from leaderboard.encoding import Input
 from leaderboard.reading import units
 from leaderboard.record import About, Supervision
@@ -123,7 +123,7 @@ def evaluate(
         if task.own is None:
             candidates.check_part(task, tier, of_task[0].hyperparameters, name)
         else:
-            warn_if_continuous(task.labels(), task.own.space.names, task.dataset)
+            warn_if_continuous(task.labels(), task.scored, task.dataset)
     rows = []
     with rich.progress.Progress(console=console.err, transient=True, disable=not progress) as bars:
         for task, of_task in zip(chosen, records, strict=True):
@@ -178,7 +178,7 @@ def _scored(
 
 def _components(codes: NDArray[Any], count: int, train: int) -> NDArray[np.float32]:
     """Project codes on their principal components, fitted on the first ``train`` rows."""
-    flat = codes.reshape(len(codes), -1).astype(np.float64)
+    flat = check_codes(codes.reshape(len(codes), -1)).astype(np.float64)
     if not 1 <= count <= min(flat.shape[1], train):
         raise InvalidInput(f"pca must be from 1 to {min(flat.shape[1], train)} for these codes, not {count}.")
     flat -= flat[:train].mean(axis=0)
@@ -332,17 +332,14 @@ class Evaluation:
             lines[task] = {"seeds": str(len(rows))} | {key: _in_words(of_key) for key, of_key in values.items()}
         steps = [row.candidate.record.budget.steps for row in self.rows]
         span = " to ".join(f"{end:,}" for end in sorted({min(steps), max(steps)}))
+        called = "; ".join(dict.fromkeys(row.source.description for row in self.rows))
         said = [
-            f"{self.name}, tier {self.tier}, {span} steps of training; called with {self._called}",
+            f"{self.name}, tier {self.tier}, {span} steps of training; called with {called}",
             pd.DataFrame.from_dict(lines, orient="columns" if self.asked else "index").to_string(na_rep=""),
         ]
         return "\n".join(said)
 
     __repr__ = __str__
-
-    @property
-    def _called(self) -> str:
-        return "; ".join(dict.fromkeys(row.source.description for row in self.rows))
 
     @property
     def _tasks(self) -> list[str]:
@@ -385,6 +382,8 @@ class Evaluation:
         for score in [key for key in rows[0].scores if key in protocol.COLUMNS] or rows[0].scores:
             ours, others = ([run.scores[score] for run in side if score in run.scores] for side in (rows, theirs))
             if not others:
+                note = f"{method} has no such score on this task"
+                yield line | {"score": score, self.name: float(np.mean(ours)), "note": note}
                 continue
             found, note = _compared(ours, others)
             verdict = ""

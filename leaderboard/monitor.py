@@ -12,7 +12,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, check_count, is_whole
 from leaderboard import protocol
 from leaderboard.arrays import narrowed, warn_if_continuous, warn_if_same
-from leaderboard.encoding import Encoder, Input
+from leaderboard.encoding import Encoder, Input, as_numpy
 from leaderboard.reading import units
 from leaderboard.scoring import measure
 
@@ -65,9 +65,9 @@ class Monitor:
         self._modules, self._asked = measure.named(metrics), metrics
         dataset = rows.load()
         chosen = [*rows.train[: samples[0]], *rows.test[: samples[1]]]
-        self._images, self._factors = dataset.images(chosen), dataset.labels(chosen)
+        self._images, self._factors = dataset.images(chosen), protocol.labels(dataset, np.array(chosen), rows.scored)
         if rows.own is not None:
-            warn_if_continuous(self._factors, dataset.space.names, rows.dataset)
+            warn_if_continuous(self._factors, rows.scored, rows.dataset)
         self._input, self._batch_size = input, batch_size
 
     def __call__(self, encode: Any) -> dict[str, float]:
@@ -128,7 +128,7 @@ class BatchedMetric:
         Raises:
             InvalidInput: codes and factors differ in their number of rows.
         """
-        batch = _as_numpy(codes), _as_numpy(factors)
+        batch = as_numpy(codes).copy(), as_numpy(factors).copy()
         first, second = (array.shape for array in batch)
         if not first or first[:1] != second[:1]:
             raise InvalidInput(f"factors: expected one row for each of the codes, of shape {first}, received {second}.")
@@ -153,14 +153,6 @@ class BatchedMetric:
         if measure.takes(self._metric, measure.HELD_OUT[0]):
             sample, arguments = measure.divided(self._metric, codes, factors)
         return _scores(self._name, self._metric, *sample, **arguments)
-
-
-def _as_numpy(values: Any) -> NDArray[Any]:
-    """Copy an array or a PyTorch tensor into an array. NumPy has no bfloat16."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        values = values.float() if values.dtype.is_floating_point and values.dtype.itemsize < 4 else values
-    return np.asarray(values).copy()
 
 
 def _scores(name: str, metric: Any, *sample: Any, **arguments: Any) -> dict[str, float]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import functools
 import re
 import reprlib
 import sys
@@ -218,6 +219,7 @@ shortly.maxstring = shortly.maxother = 80
 """How a message writes what was received: cut in the middle."""
 
 
+@functools.cache
 def _fields(model: type[Model]) -> set[str]:
     """Return the names of all fields of a schema and of its parts."""
     schema = model.model_json_schema()

@@ -120,6 +120,8 @@ def compare(
         "Welch's intervals and tests. The tests of one score are corrected for all of its tasks (Holm), also for those "
         "that are not shown; the mean over tasks is one test of its own."
     )
+    for sentence in pair.left_out:
+        console.warn(f"not compared: {sentence}")
     if to is not None:
         write_text(to, pairwise.comma_separated(pair))
 

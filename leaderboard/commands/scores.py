@@ -56,13 +56,16 @@ def score(
     """Compute scores from codes.
 
     Run folders and submissions get the scores of their tasks, printed with the
-    published rows. Files of codes, and anything with --metric, get mig and dci or
-    the metrics named: the last third of the rows is held out, unless the file has
+    published rows. Files of codes, and run folders with --metric, get mig and dci
+    or the metrics named: the last third of the rows is held out, unless the file has
     codes_test and factors_test.
     """
     if names or dataset or array or to or not all(map(_has_record, paths)):
-        if into:
-            raise InvalidInput("--into stores scores of run folders and submissions: leave out --metric and --dataset.")
+        if into or method or reproduced or replace or new or unverified or tier != "desk":
+            raise InvalidInput(
+                "--into, --method, --reproduced, --replace, --new, --no-verify and --tier are for scores of tasks. "
+                "Leave out --metric, --dataset, --array, --to and files of codes."
+            )
         from leaderboard.commands import metrics
 
         metrics.compute(paths, dataset=dataset, names=names, array=array, to=to)
@@ -192,7 +195,7 @@ def _loaded(
     submissions = [path for path in paths if path not in folders]
     board = published() if submissions else []
     for path in submissions:
-        checked = submission.check(path, published=board)
+        checked = submission.check(path, published=board, encode=encode)
         if checked.submission and not checked.problems:
             waiting.append((checked.submission.tier, checked.candidates))
         else:

@@ -186,7 +186,7 @@ def _grow(  # type: ignore[no-untyped-def]
     """
     latents, n = x.shape
     bins = binned[0]
-    packs, pack, nodes, samples, rows, _ = scratch
+    packs, pack, nodes, samples, rows, sums = scratch
     feature, threshold, value = tree
     begin = np.zeros(_SPLITS, np.int64)
     end = np.zeros(_SPLITS, np.int64)
@@ -214,7 +214,10 @@ def _grow(  # type: ignore[no-untyped-def]
             _shuffle(tried, state)  # the first of equal latents wins
             _members(everyone, nodes, node, rows[0])
             these = rows[0, :size].copy()
-            best, chosen, cut = _cut(x, order, binned, units, node, these, tried, gradient, total, tables, scratch)
+            some = tried
+            if wide:
+                some = tried[candidates(packs[node], packs[0], binned[1], order, nodes, node, pack, units)[tried]]
+            best, chosen, cut = _search(x, order, nodes, node, these, some, gradient, total, tables, rows, sums)
         first_leaf = ((node + 1) << (_DEPTH - depth)) - 1 - _SPLITS
         here = rows[0, :size]
         _members(order[max(chosen, 0)], nodes, node, rows[0])
@@ -280,18 +283,6 @@ def _sums(samples, gradient):  # type: ignore[no-untyped-def]
         total += gradient[s]
         squares += gradient[s] * gradient[s]
     return total, squares
-
-
-@compiled
-def _cut(  # type: ignore[no-untyped-def]
-    x, order, binned, units, node, samples, tried, gradient, total, tables, scratch
-):
-    """Find the best cut of a node among the latents that may have it, as `_search` does."""
-    bins, inside = binned
-    packs, pack, nodes, _, rows, sums = scratch
-    if len(bins) > 0:
-        tried = tried[candidates(packs[node], packs[0], inside, order, nodes, node, pack, units)[tried]]
-    return _search(x, order, nodes, node, samples, tried, gradient, total, tables, rows, sums)
 
 
 @compiled

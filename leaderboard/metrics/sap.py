@@ -70,15 +70,9 @@ def score(
         >>> score(codes, factors, codes_test=codes, factors_test=factors)
         {'sap': 0.5}
     """
-    matrix = accuracies(
-        codes, factors, codes_test=codes_test, factors_test=factors_test, constant_factors=constant_factors
-    )
-    if len(matrix) == 1:
-        z, v, z_test, v_test = check_train_test(
-            codes, factors, codes_test, factors_test, constant_factors=constant_factors
-        )
-        blind = accuracies(0 * z, v, codes_test=0 * z_test, factors_test=v_test)
-        matrix = np.concatenate([matrix, blind])
+    z, v, z_test, v_test = check_train_test(codes, factors, codes_test, factors_test, constant_factors=constant_factors)
+    wide, wide_test = (np.pad(part, ((0, 0), (0, part.shape[1] == 1))) for part in (z, z_test))
+    matrix = accuracies(wide, v, codes_test=wide_test, factors_test=v_test)
     ranked = np.sort(matrix, axis=0)
     return {"sap": float((ranked[-1] - ranked[-2]).mean())}
 

@@ -46,6 +46,8 @@ BATCH = 128
 SENT = 64 * 2**20
 """Bytes of images that an encoder gets at a time, at most."""
 
+CODES = 2**30
+"""Bytes of codes that an encoder may give, all its images together."""
 
 _ENDING = 5.0
 """Seconds that a process has to end once it no longer answers, so that how it ended can be told."""
@@ -173,6 +175,11 @@ class OnnxEncoder:
                 raise InvalidInput(
                     f"{self.path}: wrong shape: expected codes of shape {found[0].shape[1:]} for every batch, received "
                     f"{codes.shape[1:]}."
+                )
+            if codes[0].nbytes * len(rows) > CODES:
+                raise InvalidInput(
+                    f"{self.path}: too wide: expected at most {CODES >> 30} GiB of codes for {len(rows):,} images, "
+                    f"received {codes[0].nbytes:,} bytes for each."
                 )
             found.append(codes)
             progress(len(images))

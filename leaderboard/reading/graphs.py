@@ -239,7 +239,7 @@ def _problems(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
             )
         elif node.op_type in CONTROL:
             yield InvalidInput(f"{what}: loop or branch: expected a graph without any, received {name}.")
-        elif node.op_type in RANDOM:
+        elif node.op_type in RANDOM or (node.op_type == "Dropout" and len(node.input) > 2):  # with a training mode
             yield InvalidInput(f"{what}: random numbers: expected the same codes for the same image, received {name}.")
         elif not onnx.defs.has(node.op_type):
             yield InvalidInput(f"{what}: unknown operator: expected standard operators, received {name}.")

@@ -16,6 +16,7 @@ reduces to one each. ``factors`` holds class ids, for data that is no dataset he
 from __future__ import annotations
 
 import json
+import math
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -137,7 +138,7 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
         raise InvalidInput(f"layer {single[0]} of {path}: expected shape (n, ...), received a single number.")
     if len(counts := {name: len(array) for name, array in found.items()}) and len(set(counts.values())) > 1:
         raise InvalidInput(f"layers of {path}: expected the same samples in each, received {counts}.")
-    return {name: array.reshape(len(array), -1) for name, array in found.items()}
+    return {name: array.reshape(len(array), math.prod(array.shape[1:])) for name, array in found.items()}
 
 
 def _is_layer(array: Array) -> bool:
@@ -396,7 +397,7 @@ def _order(path: Path) -> list[str] | None:
     """The layers in order, where the file says so."""
     if path.suffix == ".npz" and path.is_file():
         found = _npz(path, None, only=("layers",))
-        return [str(name) for name in found["layers"]] if "layers" in found else None
+        return [str(name) for name in np.ravel(found["layers"])] if "layers" in found else None
     if path.suffix == ".safetensors" and path.is_file():
         with _opened_safetensors(path) as file:
             listed = (file.metadata() or {}).get("layers")

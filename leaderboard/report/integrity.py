@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
@@ -101,9 +103,11 @@ def _as_the_tier_says(place: str, run: Scored, task: protocol.Task) -> Iterator[
                 f"{place}: samples of {measurement.metric}: expected {_said(wanted)}, received {_said(found)}."
             )
         metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
-        if hasattr(metric, "combine") and measurement.metric not in run.parts:
+        widths = {np.shape(part)[-1] for part in run.parts.get(measurement.metric, {}).values()}
+        if hasattr(metric, "combine") and widths != {len(task.scored)}:
             yield InvalidInput(
-                f"{place}: parts of {measurement.metric}: expected what its scores are made of, received nothing."
+                f"{place}: parts of {measurement.metric}: expected arrays with a number for each of {len(task.scored)} "
+                f"factors, received {f'numbers for {sorted(widths)}' if widths else 'nothing'}."
             )
 
 

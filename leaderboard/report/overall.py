@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from leaderboard.properties import Column
 from leaderboard.report import ranking
 from leaderboard.report.ranking import Table
 from leaderboard.store import rank_intervals
@@ -43,18 +42,12 @@ class Overall:
     """The standings of a tier.
 
     Attributes:
-        tier: its name.
-        column: the score that is compared.
         tasks: what is averaged over: those of `shared`.
         standings: the methods that are ranked on all of ``tasks``, best first within each category.
-        left_out: titles of methods that are ranked on some tasks, but not on all of these.
     """
 
-    tier: str
-    column: Column
     tasks: tuple[str, ...]
     standings: tuple[Standing, ...]
-    left_out: tuple[str, ...]
 
     @property
     def groups(self) -> dict[str, list[Standing]]:
@@ -99,14 +92,12 @@ def overall(boards: Sequence[Table]) -> Overall | None:
         return None
     (column,) = columns
     found: list[Standing] = []
-    left_out: set[str] = set()
     for category in ranking.CATEGORIES:
         ranked = [{row.result.method: row for row in board.groups.get(category, ()) if row.rank} for board in counted]
         everywhere = sorted(set.intersection(*(set(rows) for rows in ranked)))
         methods = [method for method in everywhere if ranking.seeds_agree([rows[method] for rows in ranked])]
         rows_of = (row for board in boards for row in board.groups.get(category, ()) if row.rank)
         titles = {row.result.method: row.result.title for row in rows_of}
-        left_out |= {title for method, title in titles.items() if method not in methods}
         if not methods:
             continue
         scores = {method: [rows[method].values(column.key) for rows in ranked] for method in methods}
@@ -118,10 +109,4 @@ def overall(boards: Sequence[Table]) -> Overall | None:
             found.append(Standing(method, titles[method], category, rank, places[method], means[method]))
     if not found:
         return None
-    return Overall(
-        tier=boards[0].tier,
-        column=column,
-        tasks=tuple(board.dataset for board in counted),
-        standings=tuple(found),
-        left_out=tuple(sorted(left_out)),
-    )
+    return Overall(tuple(board.dataset for board in counted), tuple(found))

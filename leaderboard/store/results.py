@@ -221,7 +221,7 @@ def _combined(metric: str, parts: dict[str, Any]) -> dict[str, float]:
     try:
         combined: dict[str, float] = discovery.find("leaderboard.metrics", metric, kind="metric").combine(parts)
         return combined
-    except (OffaxisError, AttributeError, KeyError, ValueError, TypeError) as error:
+    except (OffaxisError, AttributeError, LookupError, ValueError, TypeError) as error:
         raise wrong_field(f"parts.{metric}", "what the metric of that name is made of", str(error)) from error
 
 

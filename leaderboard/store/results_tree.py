@@ -294,6 +294,11 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
                     f"same codes, received {after:.4f}. The evaluation has changed. That takes a new protocol version, "
                     "or --replace for a mistake."
                 )
+            if there.budget != run.budget or (run.status == "reproduced" != there.status):
+                raise InvalidInput(
+                    f"{what}: seed {run.seed}: expected the budget and status that the board has for the same codes, "
+                    "received others. Replace the old run: --replace."
+                )
             if not there.verification and (run.verification or run.marks != there.marks):
                 marks = () if run.verification else tuple(dict.fromkeys((*there.marks, *run.marks)))
                 taken = {"verification": run.verification, "marks": marks}

@@ -103,6 +103,8 @@ def test_what_is_not_compared_is_said(random, tree, tmp_path):
     assert single["note"].str.contains("no verdict").all()
     with pytest.raises(UnknownName, match="beta_vae"):
         random.compare("beta_va", published=leaderboard.PUBLISHED)
+    other = leaderboard.evaluate(squares, TASK, metrics=["mcc"], progress=False)
+    assert set(other.compare("beta_vae")["note"]) == {"beta_vae has no such score on this task"}
 
 
 def test_methods_at_chance_are_not_told_apart(random, tree, tmp_path):
@@ -189,6 +191,15 @@ def test_a_dataset_of_your_own_is_scored_on_rows_drawn_as_a_tasks(tmp_path):
     assert leaderboard.Monitor(own, metrics=["mig"], samples=(40, 20))(lambda batch: batch[:, 0, :2, 0])["mig"] > 0.9
 
 
+def test_a_factor_of_one_value_is_left_out_of_a_dataset_of_your_own():
+    labels = np.arange(96) % 3
+    images = np.zeros((96, 8, 8, 1), np.uint8)
+    images[:, 0, 0, 0] = labels
+    own = benchmark_data.from_images("mine", images, {"kind": labels, "colour": ["red"] * 96})
+    found = leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], own, metrics=["mig"], progress=False)
+    assert found.frame()["mig"].tolist() == pytest.approx([1.0])
+
+
 def test_factors_whose_values_do_not_recur_are_warned_of():
     values = np.random.default_rng(0).random(96)
     images = np.zeros((96, 8, 8, 1), np.uint8)
@@ -250,6 +261,8 @@ def test_principal_components_take_the_place_of_codes():
     assert (np.diff(train.var(axis=0)) <= 0).all()
     with pytest.raises(InvalidInput, match="pca must be"):
         leaderboard.evaluate(squares, TASK, metrics=["mig"], pca=7, progress=False)
+    with pytest.raises(InvalidInput, match="expected finite numbers"):
+        leaderboard.evaluate(lambda images: squares(images) * np.nan, TASK, metrics=["mig"], pca=2, progress=False)
 
 
 def test_units_of_several_numbers_are_scored():

@@ -140,3 +140,8 @@ def test_batches_are_scored_together(name):
     metric.reset()
     metric.update(codes[:30], factors[:30])
     assert len(metric._batches) == 1
+
+
+def test_the_pairs_of_a_transfer_have_no_scores():
+    with pytest.raises(InvalidInput, match="transfer"):
+        leaderboard.Monitor("solids_dsprites", metrics=["mig"], samples=(20, 10))

@@ -199,7 +199,7 @@ def _methods(found: Sequence[Result], tables: Sequence[Table]) -> tuple[MethodPa
     for table in tables:
         for row in table.rows:
             rows_of.setdefault(row.result.method, []).append((table, row))
-    return tuple(_method(mine, rows_of[name]) for name, mine in sorted(results_of.items()))
+    return tuple(_method(mine, rows_of[name]) for name, mine in sorted(results_of.items()) if name in rows_of)
 
 
 def _method(found: Sequence[Result], rows: Sequence[tuple[Table, Row]]) -> MethodPage:

@@ -57,7 +57,7 @@ def picture(file: Path, album: dict[str, bytes], *, alt: str, caption: str) -> P
     content = schema.content(file, LARGEST)
     try:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
-            width, height = image.size
+            width, height = image.copy().size  # decoded, so that a cut file is found
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise DamagedFile(f"{file}: expected a PNG picture, received {error}. Remove it or make it again.") from error
     return Picture(kept(content, album), width, height, alt, caption, width < 500)

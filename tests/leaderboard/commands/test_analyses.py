@@ -305,7 +305,13 @@ def test_layers_of_other_images_are_not_compared(board, tmp_path, runs):
             ["similarity", "a.npz", "b.npz", "--to", "a.jpg"],
             "--to: expected a file name that ends in .png, received a.jpg",
         ),
-        (["score", "a.npz", "--into", "r"], "--into stores scores of run folders and submissions"),
+        *(
+            (
+                ["score", "a.npz", *option],
+                "--into, --method, --reproduced, --replace, --new, --no-verify and --tier are",
+            )
+            for option in (["--into", "r"], ["--tier", "study"], ["--method", "mine"], ["--reproduced"], ["--new"])
+        ),
     ],
 )
 def test_mistakes_take_one_line_and_write_nothing(board, tmp_path, monkeypatch, arguments, message):

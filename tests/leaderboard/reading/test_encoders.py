@@ -105,6 +105,10 @@ HOSTILE = {
     "unknown operator": model([("Steal", ["images"], ["codes"])]),
     "functions of its own": function().SerializeToString(),
     "random numbers": model([("RandomNormalLike", ["images"], ["codes"])]),
+    "random numbers: Dropout": model(
+        [("Dropout", ["images", "half", "yes"], ["codes"])],
+        tensors=[constant("half", 0.5), constant("yes", True, bool)],
+    ),
     "not in order": model([("Relu", ["later"], ["codes"]), ("Relu", ["images"], ["later"])]),
     "not in order: a circle": model([("Add", ["codes", "images"], ["codes"])]),
     "too many nodes": model([("Relu", ["images"], [f"v{i}"]) for i in range(graphs.NODES + 1)]),

@@ -415,3 +415,10 @@ print(encoders.encode({str(tmp_path / "a.onnx")!r}, benchmark_data.load("xysquar
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "(3, 2)"
+
+
+def test_damaged_activations_are_named(tmp_path):
+    np.savez(tmp_path / "name.npz", layers=np.array("first"), first=np.ones((3, 2)))
+    assert list(representations.activations(tmp_path / "name.npz")) == ["first"]
+    np.savez(tmp_path / "empty.npz", first=np.ones((0, 2, 3)))
+    assert representations.activations(tmp_path / "empty.npz")["first"].shape == (0, 6)

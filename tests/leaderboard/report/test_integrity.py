@@ -72,3 +72,16 @@ def test_what_contradicts_the_record_of_a_verification_is_named(tmp_path, fields
     found = [str(problem) for problem in integrity.check(tmp_path)]
     assert len(found) == len(runs)
     assert message in found[0]
+
+
+def test_parts_of_fewer_factors_than_the_task_has_are_named(tmp_path):
+    """The highest gap alone, with the score and the summary that it comes to."""
+    published = results_tree.read(results_tree.path(PUBLISHED, "dsprites@v1", "random_encoder"))
+    (run,) = published.runs
+    gap = max(run.parts["mig"]["gaps"])
+    changed = run.model_copy(
+        update={"scores": run.scores | {"mig": gap}, "parts": run.parts | {"mig": {"gaps": (gap,)}}}
+    )
+    results_tree.write(tmp_path, [results.result(published.task, published.method, [changed], about=published.about)])
+    (problem,) = integrity.check(tmp_path)
+    assert "parts of mig: expected arrays with a number for each of 5 factors, received numbers for [1]" in str(problem)

@@ -229,6 +229,18 @@ def test_results_of_different_methods_are_not_merged(tree):
         results_tree.merge(beta, pca)
 
 
+@pytest.mark.parametrize("field", ["status", "budget"])
+def test_the_same_codes_with_another_status_or_budget_must_be_meant(tree, field):
+    found = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae"))
+    budget = found.runs[0].budget.model_copy(update={"steps": 5})
+    changes = {"status": "reproduced"} if field == "status" else {"budget": budget}
+    runs = [run.model_copy(update=changes) for run in found.runs]
+    other = results.result(found.task, found.method, runs, about=found.about)
+    with pytest.raises(InvalidInput, match=r"seed 0: expected the budget and status that the board has .* --replace"):
+        results_tree.write(tree, [other])
+    results_tree.write(tree, [other], replace=True)
+
+
 def test_a_folder_that_cannot_be_written(tree, run_folder, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
@@ -377,8 +389,8 @@ def test_every_problem_of_a_tree_is_listed(tree, tmp_path):
     for part in (
         "rows_digest",
         "dataset_version",
-        "parts of dci: expected what",
-        "parts of mig: expected what",
+        "parts of dci: expected arrays",
+        "parts of mig: expected arrays",
         "samples of mig: expected 40 train",
         "schema: expected 1",
         "notes.txt",
