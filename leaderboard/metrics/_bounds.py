@@ -51,8 +51,9 @@ def divided(x, order):  # type: ignore[no-untyped-def]
         for i in range(1, n + 1):
             if i < n and not x[j, row[i]] > x[j, row[i - 1]] + CLOSE:
                 continue
-            k = np.int64((angle[run] + angle[i]) / 2)  # these codes cannot be told apart: take their middle
-            inside[k, j] = k == last
+            k = np.int64((angle[run] + angle[i]) / 2)  # no cut between them: take their middle
+            # Neighbours of a node may be farther apart than those of all samples.
+            inside[k, j] = k == last or x[j, row[i - 1]] > x[j, row[run]] + CLOSE
             for s in row[run:i]:
                 bins[j // 8, s] |= np.uint64(k) << np.uint64(8 * (j % 8))
             last, run = k, i

@@ -57,6 +57,21 @@ def test_neighbours_closer_than_the_threshold_are_not_cut_apart():
         assert found["matrix"].tolist() == [[known]]
 
 
+def test_bounds_leave_out_no_latent_that_a_node_can_be_cut_by(monkeypatch):
+    """Codes so dense that all samples together have no gap to cut, and those of a node have."""
+    _boosting = pytest.importorskip("leaderboard.metrics._boosting")
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 3, (3_000, 2))
+    codes = rng.normal(size=(3_000, 4)).astype(np.float32)
+    codes[:, :2] = 1e-5 * (factors + 0.7 * codes[:, :2])
+    arrays = {"codes_test": codes, "factors_test": factors}
+    exact = dci.parts(codes, factors, **arrays)
+    monkeypatch.setattr(_boosting, "_WIDE", 1)
+    bounded = dci.parts(codes, factors, **arrays)
+    np.testing.assert_array_equal(bounded["matrix"], exact["matrix"])
+    assert exact["matrix"][:2].sum() > 1.5, "which hold what there is to know"
+
+
 def test_the_number_of_threads_changes_nothing_and_the_seed_little():
     codes, factors = two_factors()
     arrays = {"codes_test": codes, "factors_test": factors}
