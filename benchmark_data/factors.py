@@ -242,6 +242,10 @@ class _Factors:
         columns = [ids for _, ids in found]
         return _Part(*factors, rows=len(rows), read=functools.partial(np.stack, columns, axis=1), start=rows.start)
 
+    def _flat(self, labels: Indices) -> Indices:
+        rows: Indices = np.ravel_multi_index(tuple(labels.T), self.sizes).astype(np.int64, copy=False)
+        return rows
+
 
 def with_values(factor: Factor, ids: Sequence[int]) -> Factor:
     """Return a factor with some of its values.
@@ -323,8 +327,7 @@ class FactorSpace(_Factors):
         Raises:
             InvalidInput: the shape is wrong or an id is out of range.
         """
-        rows: Indices = np.ravel_multi_index(tuple(self.checked(labels).T), self.sizes).astype(np.int64, copy=False)
-        return rows
+        return self._flat(self.checked(labels))
 
 
 class FactorTable(_Factors):
@@ -392,10 +395,6 @@ class FactorTable(_Factors):
     def _places(self) -> Indices:
         """The row of each combination, in the order of a grid."""
         return np.argsort(self._flat(self._table)).astype(np.int64, copy=False)
-
-    def _flat(self, labels: Indices) -> Indices:
-        rows: Indices = np.ravel_multi_index(tuple(labels.T), self.sizes).astype(np.int64, copy=False)
-        return rows
 
 
 class _Part(FactorTable):
