@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -144,6 +145,7 @@ def test_every_space_checks_rows_alike(name):
 
 def test_a_part_keeps_the_numbers_of_its_rows():
     part = FactorSpace(Factor("a", range(2)), Factor("b", range(3))).part(range(2, 5))
+    assert pickle.loads(pickle.dumps(part)).labels([2]).tolist() == [[0, 2]]  # noqa: S301
     assert part.labels([2, 4]).tolist() == [[0, 2], [1, 1]]
     for row in (1, 5, -1):
         with pytest.raises(InvalidInput, match=f"rows: expected rows from 2 to 4, received {row}"):

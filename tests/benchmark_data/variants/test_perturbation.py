@@ -238,6 +238,11 @@ def test_what_is_missing_names_what_makes_it(nothing_shipped):
             missing()
 
 
+def test_the_package_has_nothing_of_a_divided_dataset():
+    assert HiddenVariable(SPRITES, "pca").path.parent == artifacts.PACKAGED
+    assert HiddenVariable(benchmark_data.load("dsprites/holdout"), "pca").path.parent != artifacts.PACKAGED
+
+
 def both_hidden(base):
     dataset = benchmark_data.load(base)
     rows = draws.permutation(5, len(dataset))[:6000]
