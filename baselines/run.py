@@ -264,7 +264,7 @@ class Run:
             InvalidInput: the run is not finished, the images have another shape, or the file cannot be written.
         """
         self.check_finished()
-        own = dataset is self.own_images or dataset.name not in benchmark_data.names()
+        own = dataset.name not in benchmark_data.names()
         indices = own_rows(dataset) if own else task_rows(dataset)
         arrays: dict[str, NDArray[Any]] = {"indices": indices, "codes": self.encode_rows(indices, dataset)}
         if own and dataset.space.names:

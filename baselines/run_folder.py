@@ -7,6 +7,9 @@
 ``snapshots/step_00006000/``    ``weights.npz``, ``optimiser.npz`` and ``state.json`` (step, seconds of training)
 ``codes.npz``                   ``indices`` int64 (n,), ``codes`` float32 (n, latents): means for the task's rows
 ``activations.npz``             ``layers``, ``indices`` and one float32 (n, p) array per layer, from input to output
+``encoder.onnx``                the encoder: images uint8 (n, H, W, C) to codes
+``start.npz``                   the weights that a transfer began with
+``images.json``                 where the user's own images are
 ==============================  ===================================================================================
 
 A snapshot appears whole or not at all. Random numbers depend on the seed and the step alone, so the step is the

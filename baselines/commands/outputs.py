@@ -51,11 +51,12 @@ def encode(
     from baselines.run import Run
 
     opened = [Run.open(folder) for folder in runs]
-    if dataset:
+    if dataset or (into and into.suffix == ".npz"):
         if into is None or len(opened) != 1:
-            raise InvalidInput("--dataset takes one run, and --into FILE.npz.")
+            raise InvalidInput("--dataset takes --into FILE.npz, and that takes one run.")
         files.check_ending("--into", into, ".npz")
-        written = [opened[0].write_codes(into, benchmark_data.named_or_folder(dataset))]
+        target = benchmark_data.named_or_folder(dataset) if dataset else opened[0].dataset
+        written = [opened[0].write_codes(into, target)]
     else:
         written = codes.fill(into, opened) if into else [run.encode_task() for run in opened]
     for path in written:

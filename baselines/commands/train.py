@@ -129,8 +129,9 @@ def run(
     values: dict[str, Any] = files.read_json(config) if config else {}
     if not isinstance(values, dict):
         raise InvalidInput(f"{config} holds no object of keys and values, but {type(values).__name__}.")
-    own = _pictures(images, dataset, str(values.get("dataset", "")))
-    texts = {"dataset": own.name if own else dataset or None, "objective": objective or None, "split": split or None}
+    own = _pictures(images, dataset, str(values.get("dataset", "")).partition("/")[0])
+    named = dataset or (own.name if own and "dataset" not in values else None)
+    texts = {"dataset": named, "objective": objective or None, "split": split or None}
     given: dict[str, Any] = {**texts, "steps": steps, "seed": seed}
     _change(values, {key: value for key, value in given.items() if value is not None})
     for key in ("dataset", "objective"):

@@ -54,10 +54,6 @@ class Engine(abc.ABC):
     def load(self, state: State, source: str, model: int = 0) -> None:
         """Set a model's state, which came from ``source``; names and shapes are checked."""
 
-    def state(self, model: int = 0) -> State:
-        """Copy a model's state to numpy arrays."""
-        return self.copy(model).bring()
-
 
 class OneModel(Engine):
     """An engine of one model, whose weights are the variables of its Keras layers and change in place."""

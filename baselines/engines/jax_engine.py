@@ -55,6 +55,7 @@ class JaxEngine(Engine):
         def one(state: tuple[list[Any], ...], batch: Arrays, varying: tuple[Any, Any]) -> tuple[Any, dict[str, Any]]:
             model = models[0].varied(varying[0])
             gradients, history = jax.grad(model.loss, has_aux=True)(state[0], batch)
+            self._terms = list(history)  # in the objective's order, which jit does not keep
             updated = [
                 adam_step(w, m, v, g, varied(adam, own), batch["step"])
                 for w, m, v, g, adam, own in zip(*state, gradients, model.optimisers(), varying[1], strict=True)
@@ -85,7 +86,7 @@ class JaxEngine(Engine):
         """Take one step of every model."""
         self._state, history = self._step(*self.arguments(*batches))
         self._copies = None
-        return {name: value[: self._count] for name, value in history.items()} if self._filled else dict(history)
+        return {name: history[name][: self._count] if self._filled else history[name] for name in self._terms}
 
     def arguments(self, *batches: Arrays) -> tuple[Any, ...]:
         """Return the compiled function's arguments: the batches are all that a step takes to the device."""

@@ -63,7 +63,7 @@ class TorchEngine(OneModel):
         """Return the loss's gradient with respect to each weight, and the history's scalars, each of shape (1,)."""
         leaves = [weight.detach().requires_grad_() for weight in weights]
         loss, history = self._model.loss(leaves, batch)
-        found = torch.autograd.grad(loss, leaves, allow_unused=True)
+        found = torch.autograd.grad(loss, leaves, allow_unused=True) if loss.requires_grad else [None] * len(leaves)
         # The fused kernel reads memory in order, whatever the strides; a convolution's gradient is a transposed view.
         gradients = [torch.zeros_like(w) if g is None else g.contiguous() for w, g in zip(leaves, found, strict=True)]
         return gradients, {name: value.detach().reshape(1) for name, value in history.items()}

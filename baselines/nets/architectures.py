@@ -274,7 +274,7 @@ def transformer(image_shape: ImageShape, latents: int, rng: np.random.Generator)
 
 
 def _positions(rows: int, columns: int) -> NDArray[np.float32]:
-    """Return sines and cosines of each patch's row and column at wavelengths from 2π to 20,000π: (tokens, channels)."""
+    """Return sines and cosines of each patch's row and column, wavelengths 2π to below 20,000π: (tokens, channels)."""
     rates = 10_000.0 ** (-np.arange(CHANNELS // 4) / (CHANNELS // 4))
     y, x = (np.multiply.outer(place.ravel(), rates) for place in np.indices((rows, columns)))
     return np.concatenate([np.sin(y), np.cos(y), np.sin(x), np.cos(x)], axis=1).astype(np.float32)

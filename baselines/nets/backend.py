@@ -139,7 +139,7 @@ def one_hot(classes: Tensor, count: int) -> Tensor:
     On PyTorch Keras' own looks at the ids, which are not known while an engine traces a step.
     """
     if name() != "torch" or keras.utils.is_keras_tensor(classes):
-        return ops.one_hot(classes, count)
+        return ops.one_hot(classes, count, dtype="float32")
     return ops.cast(ops.equal(ops.expand_dims(classes, -1), ops.arange(count)), "float32")
 
 
@@ -161,7 +161,8 @@ def layers_in(precision: str) -> Iterator[None]:
     Yields:
         Nothing: it is a context.
     """
-    before, layout = keras.config.dtype_policy(), keras.config.image_data_format()
+    before, layout, floats = keras.config.dtype_policy(), keras.config.image_data_format(), keras.config.floatx()
+    keras.config.set_floatx("float32")
     keras.config.set_image_data_format("channels_last")
     keras.config.set_dtype_policy({"float32": "float32", "bfloat16": "mixed_bfloat16"}[precision])
     try:
@@ -169,6 +170,7 @@ def layers_in(precision: str) -> Iterator[None]:
     finally:
         keras.config.set_dtype_policy(before)
         keras.config.set_image_data_format(layout)
+        keras.config.set_floatx(floats)
 
 
 def host() -> str:

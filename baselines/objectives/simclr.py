@@ -59,4 +59,4 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     vectors = vectors * ops.rsqrt(ops.maximum(squares, 1e-14))  # ops.normalize has no finite gradient at 0
     logits = ops.matmul(vectors, ops.transpose(vectors)) / temperature
     partners = ops.mean(ops.sum(vectors[: count // 2] * vectors[count // 2 :], axis=1)) / temperature
-    return ops.mean(ops.logsumexp(logits - 1e9 * ops.eye(count), axis=1)) - partners
+    return ops.mean(ops.logsumexp(logits - 1e9 * ops.eye(count, dtype="float32"), axis=1)) - partners

@@ -42,14 +42,15 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
             "--method NAME --task TASK"
         )
     content = files.read_json(path)
-    places = {_place(folder, content, run): run for run in runs}
+    seeds = [(run, _seed(content, run)["seed"]) for run in runs]
+    places = {folder / run.config.dataset / f"seed_{seed}.npz": run for run, seed in seeds}
     if len(places) < len(runs):
         raise InvalidInput("runs: expected one for each dataset and seed, received two with the same.")
     records = {place: read_record(run.folder).model_dump(mode="json") for place, run in places.items()}
     first = next(iter(records.values()))
     for place, record in records.items():
         places[place].check_finished()
-        for key in ("method", "hyperparameters", "supervision"):
+        for key in ("method", "hyperparameters", "supervision", "selection"):
             if record[key] != first[key]:
                 raise InvalidInput(
                     f"{key} of {places[place].folder}: expected those of the other runs: one method, received others. "
@@ -59,16 +60,10 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
         rows = run.dataset.rows(representations.arrays(place.with_name("rows.npy"))["codes"])
         write_arrays(place, {"indices": rows, "codes": run.encode_rows(rows)})
         _seed(content, run)["budget"] = records[place]["budget"]
-    for key in ("supervision", "hyperparameters", "versions"):
-        content[key] = content.get(key) or first[key]
+    for key in ("supervision", "selection", "hyperparameters", "versions"):
+        content[key] = first[key] if content.get(key) in (None, "", {}, "none") else content[key]
     files.write_json(path, content)
     return list(places)
-
-
-def _place(folder: Path, content: Any, run: Run) -> Path:
-    """Return the file that a run's codes go to, in a submission that asks for them."""
-    _seed(content, run)
-    return folder / run.config.dataset / f"seed_{run.config.seed}.npz"
 
 
 def _seed(content: Any, run: Run) -> dict[str, Any]:

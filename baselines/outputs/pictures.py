@@ -147,7 +147,7 @@ def _grid(tiles: Pixels, labels: list[str] | None, heads: list[str] | None = Non
     for i in range(lines):
         for j in range(columns):
             y, x = top + i * (height + GAP), left + j * (width + GAP)
-            page[y : y + height, x : x + width] = tiles[i, j] if channels == 3 else tiles[i, j, :, :, :1]
+            page[y : y + height, x : x + width] = tiles[i, j, :, :, : 3 if channels > 2 else 1]
     picture = PIL.Image.fromarray(page)
     pen = PIL.ImageDraw.Draw(picture)
     for i, label in enumerate(labels or []):

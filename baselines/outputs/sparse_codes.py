@@ -62,14 +62,15 @@ def fit(
         ((500, 10), 3)
     """
     check_choice("kind of a sparse autoencoder", kind, ("topk", "l1"))
-    for name, value in (("units", units), ("active", active), ("batch_size", batch_size)):
+    for name, value in (("units", units), ("active", active), ("batch_size", batch_size), ("steps", steps)):
         validation.within(name, value, least=1)
-    if active > units:
+    validation.within("strength", strength, least=0)
+    if kind == "topk" and active > units:
         raise InvalidInput(f"active: expected at most {units}, the number of units, received {active}.")
     seen = check_codes(features, "features").astype(np.float32)
     mean = seen.mean(axis=0)
     scale = np.sqrt(np.square(seen - mean).mean()) or 1.0
-    x, rng = (seen - mean) / scale, np.random.default_rng(seed)
+    x, rng = (seen - mean) / scale, np.random.default_rng(validation.seed(seed))
     decoder = rng.standard_normal((units, x.shape[1]), np.float32)
     decoder /= np.linalg.norm(decoder, axis=1, keepdims=True)
     weights = [decoder.T.copy(), np.zeros(units, np.float32), decoder, np.zeros(x.shape[1], np.float32)]

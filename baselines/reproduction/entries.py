@@ -218,18 +218,14 @@ Draw: TypeAlias = Callable[[Found, Path], None]
 """Draws what an entry computes, as PNG."""
 
 
-def of_table(draw: Callable[..., object], **options: Any) -> Draw:
+def of_table(draw: Callable[..., None], **options: Any) -> Draw:
     """Return the drawing of a table alone.
 
     Args:
         draw: takes a table and a path.
         **options: what else it takes.
     """
-
-    def drawn(found: Found, path: Path) -> None:
-        draw(found.table, path, **options)
-
-    return drawn
+    return lambda found, path: draw(found.table, path, **options)
 
 
 Compute: TypeAlias = Callable[[Mapping[str, Any], Runs, str], Found]

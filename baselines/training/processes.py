@@ -118,7 +118,7 @@ def _cores(jobs: int, threads: int) -> list[set[int]]:
 def _start(threads: int, cores: set[int]) -> subprocess.Popen[str]:
     """Start a worker, out of reach of the terminal's Ctrl+C: this process ends it."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "baselines.training.worker"],
+        [sys.executable, "-P", "-m", "baselines.training.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, **worker.thread_limits(threads)},

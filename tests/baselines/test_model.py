@@ -45,15 +45,17 @@ def test_the_loss_of_a_batch_against_numpy(tiny, objective, reduction, weight):
 
 
 @pytest.mark.parametrize("architecture", ["conv_small", "fc"])
-def test_channels_are_last_whatever_keras_is_set_to(tiny, architecture):
+def test_channels_are_last_and_numbers_of_32_bits_whatever_keras_is_set_to(tiny, architecture):
     config, images = tiny(architecture=architecture, architecture_parameters={}), DATA.images([0, 9])
     expected = Model(config, DATA.image_shape).encode(images).mean
     keras.config.set_image_data_format("channels_first")
+    keras.config.set_floatx("bfloat16")
     try:
         np.testing.assert_array_equal(Model(config, DATA.image_shape).encode(images).mean, expected)
-        assert keras.config.image_data_format() == "channels_first"
+        assert (keras.config.image_data_format(), keras.config.floatx()) == ("channels_first", "bfloat16")
     finally:
         keras.config.set_image_data_format("channels_last")
+        keras.config.set_floatx("float32")
 
 
 @pytest.mark.parametrize(

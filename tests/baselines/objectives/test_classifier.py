@@ -119,7 +119,7 @@ def test_labels_alone_move_the_encoder():
         data = benchmark_data.load(config.dataset)
         engine = start(Model(config, data.image_shape, data.space.sizes))
         engine.step(draw_batch(config, config.build_objective(), data, np.arange(64), 1))
-        return engine.state().first
+        return engine.copy().bring().first
 
     bernoulli, mse = moments("bernoulli"), moments("mse")
     for name in bernoulli:

@@ -93,7 +93,7 @@ def gradients(gamma: float, discriminator_rate: float) -> dict[str, np.ndarray]:
     data = benchmark_data.load(config.dataset)
     engine = start(Model(config, data.image_shape))
     engine.step(draw_batch(config, config.build_objective(), data, np.arange(64), 1))
-    return dict(engine.state().first)
+    return dict(engine.copy().bring().first)
 
 
 def test_the_players_do_not_touch_each_other():

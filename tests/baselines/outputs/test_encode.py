@@ -99,6 +99,20 @@ def test_what_its_author_wrote_stays(seeds, asked):
     assert json.loads(path.read_text())["supervision"] == "supervised"
 
 
+def test_how_settings_were_chosen_is_told_to_the_board(asked, tmp_path):
+    config = RunConfig(**TINY | {"dataset": "xysquares/spacing_1", "seed": 0, "selection": "beta by MIG"})
+    encode.fill(asked, [train(config, tmp_path / "run")])
+    assert json.loads((asked / submission.FILE).read_text("utf-8"))["selection"] == "beta by MIG"
+
+
+def test_codes_of_a_published_dataset_are_those_of_its_task(tmp_path):
+    """Also where the dataset was handed to training, not named."""
+    data = benchmark_data.load("xysquares/spacing_1")
+    run = train(RunConfig(**TINY | {"dataset": data.id}), tmp_path / "run", dataset=data)
+    with np.load(run.encode_task()) as written:
+        np.testing.assert_array_equal(written["indices"], protocol.task(data.id).indices)
+
+
 def test_runs_that_a_submission_does_not_ask_for(seeds, asked, tmp_path):
     run = seeds["xysquares/spacing_1", 0]
 
@@ -139,6 +153,8 @@ def test_codes_of_a_target_are_what_the_transfer_evaluation_reads(seeds, tmp_pat
     np.testing.assert_array_equal(found.indices, rows)
     np.testing.assert_array_equal(found.codes, run.encode(target.images(rows)).mean)
     np.testing.assert_array_equal(found.factors, target.labels(rows))
+    call(f"encode {run.folder} --into {tmp_path}/own.npz")
+    np.testing.assert_array_equal(np.load(tmp_path / "own.npz")["codes"], np.load(run.encode_task())["codes"])
     for command, message in (
         (
             f"encode {run.folder} --dataset dsprites --into {path}",
@@ -146,8 +162,9 @@ def test_codes_of_a_target_are_what_the_transfer_evaluation_reads(seeds, tmp_pat
         ),
         (f"encode {run.folder} --step 0", "--step and --images take --layers: the codes to be scored are those of"),
         (f"encode {run.folder} --images 50", "--step and --images take --layers: the codes to be scored are those of"),
-        (f"encode {run.folder} --dataset {target.id}", "--dataset takes one run, and --into FILE.npz."),
-        (f"encode {run.folder} {run.folder} --dataset {target.id} --into {path}", "--dataset takes one run"),
+        (f"encode {run.folder} --dataset {target.id}", "--dataset takes --into FILE.npz, and that takes one run."),
+        (f"encode {run.folder} {run.folder} --dataset {target.id} --into {path}", "and that takes one run"),
+        (f"encode {run.folder} {run.folder} --into {path}", "and that takes one run"),
         (f"encode {run.folder} --dataset {target.id} --into {tmp_path}/codes.npy", "--into: expected a file name that"),
     ):
         with pytest.raises(InvalidInput, match=message):

@@ -140,7 +140,7 @@ def moved():
             for i, folder in enumerate(folders(name)):
                 state, _ = Snapshots(folder).read(4)
                 engine.load(state, "", i)
-                copies = zip(engine.state(i), state, strict=True)
+                copies = zip(engine.copy(i).bring(), state, strict=True)
                 exact += [np.array_equal(a[key], b[key]) for a, b in copies for key in b]
             train_together(group(), folders(name))
         ends = folders(name)
@@ -215,7 +215,7 @@ def compiled():
             arguments = engine.arguments(*drawn)
             with jax.transfer_guard("disallow"):  # all is there already
                 engine._state, history = engine._step(*arguments)
-            state, _ = (engine.state(2), np.asarray(history["loss"]))
+            state, _ = (engine.copy(2).bring(), np.asarray(history["loss"]))
             engine.load(state, "", 2)
     both = [name for name in names if "step" in name]
     state, inputs, *rest = engine.arguments(*batches[0])
@@ -246,7 +246,7 @@ def copied():
             engine.step(*drawn)
         brought = [[a for part in copy.bring() for a in part.values()] for copy in copies]
         after = [np.array(a) for part in engine._state for a in part]
-        sound = engine.state(1)
+        sound = engine.copy(1).bring()
         infinite = {name: np.full_like(array, np.inf) for name, array in sound.first.items()}
         engine.load(sound._replace(first=infinite), "", 1)
     return {

@@ -29,7 +29,7 @@ def gradients(settings, cases, to):
         model = Model(config, data.image_shape, data.space.sizes)
         engine = engines.start(model)
         scalars = engine.step(draw_batch(config, config.build_objective(), data, np.arange(512), 1))
-        found |= {f"{name}:{key}": value for key, value in engine.state().first.items()}
+        found |= {f"{name}:{key}": value for key, value in engine.copy().bring().first.items()}
         found[f"{name}:loss"] = backend.to_numpy(scalars["loss"])
         assert np.isfinite(model.encode(data.images([0, 1])).mean).all()  # QLAE's is no encoder's output
     np.savez(to, **found)

@@ -168,7 +168,7 @@ def test_a_state_that_is_not_finite_is_never_kept(tiny, tmp_path, monkeypatch, p
 
     def broken(*models, **options):
         engine = start(*models, **options)
-        state = engine.state()
+        state = engine.copy().bring()
         getattr(state, part)["encoder/mean/bias"][0] = np.inf
         engine.load(state, "")
         return engine

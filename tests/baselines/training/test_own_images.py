@@ -276,6 +276,18 @@ def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):
         typed("draw", folder)
 
 
+def test_divided_pictures_that_have_moved_are_found_again(photos, tmp_path):
+    folder, moved = tmp_path / "run", tmp_path / "moved"
+    asked = ("--split", "random", "--objective", "ae", *SMALL, "--steps", 2, "--into", folder)
+    typed("run", "--images", photos, "--dataset", "mine", *asked)
+    photos.rename(moved)
+    with pytest.raises(InvalidInput, match=r"run are no longer in .*photos\. Name their new place: "):
+        typed("resume", folder, "--steps", 3)
+    typed("run", "--config", folder / "config.json", "--images", moved, "--into", folder)
+    typed("resume", folder, "--steps", 3)
+    assert Run.open(folder).step == 3
+
+
 def test_a_transfer_to_ones_own_pictures_goes_on_as_any_run(photos, tmp_path):
     source, folder = tmp_path / "source", tmp_path / "run"
     typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--no-encode", "--into", source)

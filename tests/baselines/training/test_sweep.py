@@ -219,6 +219,13 @@ def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypat
     assert {seed: row["state"] for seed, row in index(tmp_path).items()} == {1: "done"}
 
 
+def test_files_where_the_command_is_called_are_no_modules_of_a_worker(tiny, tmp_path, monkeypatch):
+    (tmp_path / "queue.py").write_text("raise SystemExit(7)")
+    monkeypatch.chdir(tmp_path)
+    (state,) = sweep.run([tiny()], tmp_path / "runs", jobs=1)
+    assert (state.state, state.error) == ("done", "")
+
+
 def test_a_worker_that_begins_while_a_sweep_is_stopped_gets_no_run(tmp_path, monkeypatch):
     both, ended, end = threading.Barrier(2), threading.Event(), processes._end
     late = f"import pathlib, sys; sys.stdin.readline() and pathlib.Path({str(tmp_path / 'begun')!r}).touch(); print()"
