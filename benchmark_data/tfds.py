@@ -150,17 +150,17 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         path = Path(self.data_path)
         if path.exists():
             super().download_and_prepare(**kwargs)
-            return
-        with locked(path):
-            # TFDS writes to such a folder and renames it; whoever holds the lock is the only one who builds.
-            for remains in path.parent.glob(f"incomplete.*_{path.name}"):
-                shutil.rmtree(remains, ignore_errors=True)
-            try:
-                super().download_and_prepare(**kwargs)
-            except OSError as error:
-                raise unwritable(self.data_path, error) from error
-            if not self.info.splits:  # another process has built them since the builder was made
-                self.info.read_from_directory(path)
+        else:
+            with locked(path):
+                # TFDS writes to such a folder and renames it; whoever holds the lock is the only one who builds.
+                for remains in path.parent.glob(f"incomplete.*_{path.name}"):
+                    shutil.rmtree(remains, ignore_errors=True)
+                try:
+                    super().download_and_prepare(**kwargs)
+                except OSError as error:
+                    raise unwritable(self.data_path, error) from error
+        if not self.info.splits:  # another process has built them since the builder was made
+            self.info.read_from_directory(path)
 
     def _download_and_prepare(self, dl_manager: Any, download_config: Any = None) -> None:
         """Write all splits, bypassing TFDS's own encoding of one example after another."""

@@ -169,6 +169,13 @@ def test_same_files_every_time_from_any_number_of_processes(builders, tmp_path, 
     check(tfds.as_numpy(builder.as_dataset(split="train")), tiny_family.configs["plus_2"], range(8))
 
 
+def test_a_builder_knows_what_another_has_built_since(builders, tmp_path):
+    waiting, first = (builders["tiny_grid"](data_dir=tmp_path) for _ in range(2))
+    first.download_and_prepare()
+    waiting.download_and_prepare()
+    assert len(waiting.as_dataset(split="train[:5]")) == 5
+
+
 def test_a_build_that_fails_leaves_nothing(tmp_path, tiny_grid):
     def breaks(labels):
         if (labels == [2, 3]).all(axis=1).any() and len(labels) < 12:
