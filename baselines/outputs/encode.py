@@ -42,8 +42,7 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
             "--method NAME --task TASK"
         )
     content = files.read_json(path)
-    seeds = [(run, _seed(content, run)["seed"]) for run in runs]
-    places = {folder / run.config.dataset / f"seed_{seed}.npz": run for run, seed in seeds}
+    places = {folder / run.config.dataset / f"seed_{_seed(content, run)['seed']}.npz": run for run in runs}
     if len(places) < len(runs):
         raise InvalidInput("runs: expected one for each dataset and seed, received two with the same.")
     records = {place: read_record(run.folder).model_dump(mode="json") for place, run in places.items()}

@@ -54,7 +54,7 @@ def on_gpus() -> dict[str, str]:
     found = {}
     for backend, program in ON_GPU.items():
         if any(map(version, BACKENDS[backend])):
-            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+            done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
             last = done.stdout.strip().rpartition("\n")[2]
             found[backend] = last if last.startswith("on ") else "no tensor could be put on it; docs/gpu.md helps"
     return found

@@ -98,5 +98,5 @@ DATASET = dataclasses.replace(
         "dSprites from its published files. Preparing it counts the pixels that differ from `dsprites`, which is drawn "
         "on this machine; `offaxis data prepare dsprites_archive` prints the count."
     ),
-    defects=dsprites.DATASET.defects[:-1],
+    defects=dsprites.DATASET.defects[:-1],  # the last is of images that were not compared
 )

@@ -145,8 +145,6 @@ class _SplitLabels(FactorTable):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _SplitLabels) and self._source == other._source
 
-    __hash__ = FactorTable.__hash__
-
     def _labels(self, rows: Indices) -> Indices:
         return self._source.base.space.labels(self._source.rows[rows])
 

@@ -6,8 +6,7 @@ import datetime
 import os
 from collections.abc import Iterator
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
@@ -103,12 +102,17 @@ def _as_the_tier_says(place: str, run: Scored, task: protocol.Task) -> Iterator[
                 f"{place}: samples of {measurement.metric}: expected {_said(wanted)}, received {_said(found)}."
             )
         metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
-        widths = {np.shape(part)[-1] for part in run.parts.get(measurement.metric, {}).values()}
+        widths = {len(line) for part in run.parts.get(measurement.metric, {}).values() for line in _lines(part)}
         if hasattr(metric, "combine") and widths != {len(task.scored)}:
             yield InvalidInput(
                 f"{place}: parts of {measurement.metric}: expected arrays with a number for each of {len(task.scored)} "
                 f"factors, received {f'numbers for {sorted(widths)}' if widths else 'nothing'}."
             )
+
+
+def _lines(part: tuple[Any, ...]) -> tuple[tuple[float, ...], ...]:
+    """Return a part of a score as lines with a number for each factor: one, or one for each latent."""
+    return part if part and isinstance(part[0], tuple) else (part,)
 
 
 def _as_it_was_verified(place: str, run: Scored, task: protocol.Task) -> Iterator[OffaxisError]:

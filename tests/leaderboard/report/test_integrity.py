@@ -78,10 +78,17 @@ def test_parts_of_fewer_factors_than_the_task_has_are_named(tmp_path):
     """The highest gap alone, with the score and the summary that it comes to."""
     published = results_tree.read(results_tree.path(PUBLISHED, "dsprites@v1", "random_encoder"))
     (run,) = published.runs
-    gap = max(run.parts["mig"]["gaps"])
-    changed = run.model_copy(
-        update={"scores": run.scores | {"mig": gap}, "parts": run.parts | {"mig": {"gaps": (gap,)}}}
-    )
-    results_tree.write(tmp_path, [results.result(published.task, published.method, [changed], about=published.about)])
-    (problem,) = integrity.check(tmp_path)
-    assert "parts of mig: expected arrays with a number for each of 5 factors, received numbers for [1]" in str(problem)
+    gaps = run.parts["mig"]["gaps"]
+    for mig, parts, widths in (
+        (max(gaps), {"gaps": (max(gaps),)}, "[1]"),
+        (run.scores["mig"], {"gaps": gaps, "more": ((0.5,), (0.5, 0.5))}, "[1, 2, 5]"),
+        (run.scores["mig"], {"gaps": gaps, "more": ()}, "[0, 5]"),
+    ):
+        changed = run.model_copy(update={"scores": run.scores | {"mig": mig}, "parts": run.parts | {"mig": parts}})
+        found = results.result(published.task, published.method, [changed], about=published.about)
+        results_tree.write(tmp_path, [found], replace=True)
+        (problem,) = integrity.check(tmp_path)
+        assert (
+            f"parts of mig: expected arrays with a number for each of 5 factors, received numbers for {widths}"
+            in str(problem)
+        )
