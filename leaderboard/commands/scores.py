@@ -57,8 +57,8 @@ def score(
 
     Run folders and submissions get the scores of their tasks, printed with the
     published rows. Files of codes, and run folders with --metric, get mig and dci
-    or the metrics named: the last third of the rows is held out, unless the file has
-    codes_test and factors_test.
+    or the metrics named: the last third of the rows is held out, unless the file
+    has codes_test and factors_test.
     """
     if names or dataset or array or to or not all(map(_has_record, paths)):
         if into or method or reproduced or replace or new or unverified or tier != "desk":
