@@ -170,7 +170,7 @@ def named_or_folder(name: str) -> Dataset:
         if name and Path(name).is_dir():
             return user_images.from_folder(name)
         remedy = "It is a file: name the folder that it is in." if Path(name).is_file() else ""
-        raise UnknownName("dataset, or folder that is there", name, names(), remedy)
+        raise UnknownName("dataset or existing folder", name, names(), remedy)
     return load(name)
 
 

@@ -56,7 +56,8 @@ class Splits(dict[str, range]):
 
     def __missing__(self, name: str) -> NoReturn:
         divided = f"{self.dataset}{'.' if '/' in self.dataset else '/'}holdout"
-        remedy = f"{divided} is the same dataset with the splits train and test." if name == "test" else ""
+        own = "of your own images, benchmark_data.split(dataset, 'holdout')"
+        remedy = f"{divided} has the splits train and test; {own}." if name == "test" else ""
         raise UnknownName(f"split of {self.dataset}", name, self, remedy)
 
 

@@ -20,6 +20,7 @@ import hashlib
 import json
 import operator
 import os
+import re
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -295,8 +296,9 @@ def publish(
     check_publishable(dataset, folder)
     dataset.prepare()
     refusal = InvalidInput(f"Another process is writing {folder}. Wait for it, or use another folder.")
-    lock = f"offaxis-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}.lock"  # it stays, so not beside the copy
-    with exclusive(Path(tempfile.gettempdir(), lock), what=folder, refusal=refusal):
+    name = f"offaxis-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}.lock"  # it stays, so not beside the copy
+    lock = Path(tempfile.gettempdir(), name)
+    with exclusive(lock, what=lock, refusal=refusal):
         _publish(dataset, folder, progress)
 
 
@@ -342,9 +344,14 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
             f"publish {dataset.id}: expected a licence that allows to pass on copies, received {dataset.license}. "
             f"{theirs if parallel.has_name(dataset) else own}"
         )
+    for split in dataset.splits:
+        if not re.fullmatch(r"\w+(\.\w+)*", split):
+            raise InvalidInput(
+                f"publish {dataset.id}: expected splits named by letters and digits, received {split!r}."
+            )
     records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
     names = {one["name"] if isinstance(one, dict) and "name" in one else "other files" for one in records}
-    if not records and (folder / "README.md").exists():
+    if not records and ((folder / "README.md").exists() or not all(map(_made_of, folder.glob("*/*.parquet")))):
         names = {"other files"}
     others = names - {dataset.name}
     if others:
@@ -366,7 +373,7 @@ def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: st
     dataset = parallel.opened(handle)
     schema = features(dataset).arrow_schema
     schema = schema.with_metadata({**schema.metadata, b"offaxis": signature.encode()})
-    if not _is_whole(path, signature):
+    if _made_of(path) != signature.encode():
         with written_atomically(path) as temporary, _writer(temporary, schema) as writer:
             waiting = schema.empty_table()
             for batch in encoding.batches(dataset, rows):
@@ -389,8 +396,9 @@ def _writer(path: Path, schema: Any) -> Any:
     )
 
 
-def _is_whole(path: Path, signature: str) -> bool:
+def _made_of(path: Path) -> bytes:
+    """Return the `_signature` that a file of ours holds; of another file, or a damaged one, nothing."""
     try:
-        return bool(pq.read_metadata(path).metadata.get(b"offaxis") == signature.encode())
+        return (pq.read_metadata(path).metadata or {}).get(b"offaxis", b"")  # type: ignore[no-any-return]
     except (OSError, pa.ArrowInvalid):
-        return False
+        return b""

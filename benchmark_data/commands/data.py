@@ -14,7 +14,7 @@ from benchmark_data import console
 from benchmark_data.archives import downloads
 from benchmark_data.commands.arguments import NameOrFolder, names_like
 from benchmark_data.console import out, say
-from benchmark_data.errors import needs
+from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.files import check_ending, write_json, written_atomically
 
 if TYPE_CHECKING:
@@ -256,6 +256,8 @@ def publish(
     from benchmark_data import hf, parallel
     from benchmark_data.publish import card
 
+    if len(families := dict.fromkeys(dataset.name for dataset in datasets)) > 1:
+        raise InvalidInput(f"{to}: expected configs of one dataset, received {', '.join(families)}.")
     for dataset in datasets:
         hf.check_publishable(dataset, to)
     for dataset in datasets:

@@ -122,9 +122,9 @@ def sheet(dataset: Dataset) -> Image.Image:
 
 def _tiles(images: Pixels) -> list[Image.Image]:
     """Make pictures of images: one channel is grey, three are colours, any other number stand side by side in grey."""
+    zoom = max(1, LEAST // max(images.shape[1:3]))
     if images.shape[-1] not in (1, 3):
         images = np.concatenate(np.split(images, images.shape[-1], axis=-1), axis=2)
-    zoom = max(1, LEAST // images.shape[1])
     images = images.repeat(zoom, axis=1).repeat(zoom, axis=2)
     return [Image.fromarray(image.squeeze(-1) if image.shape[-1] == 1 else image).convert("RGB") for image in images]
 

@@ -187,6 +187,8 @@ def test_images_without_factors_are_published(tmp_path):
     assert [finding.problem for finding in verify.verify(mine, [("hf", tmp_path)], full=True)] == ["", ""]
     with pytest.raises(InvalidInput, match="split of mine: expected at least one row, received none"):
         hf.publish(dataclasses.replace(mine, splits={"train": range(5), "test": range(0)}), tmp_path)
+    with pytest.raises(InvalidInput, match="publish mine: expected splits named by letters and digits, received 't-b'"):
+        hf.publish(dataclasses.replace(mine, splits={"train": range(3), "t-b": range(3, 5)}), tmp_path)
 
 
 def test_the_card_of_ones_own_images_names_nothing_that_is_not_there(tmp_path):
@@ -601,3 +603,12 @@ def test_a_folder_with_a_readme_of_your_own_is_refused(tiny_grid, tmp_path):
     with pytest.raises(InvalidInput, match="an empty folder or one of tiny_grid, received a folder of other files"):
         hf.publish(tiny_grid, tmp_path)
     assert (tmp_path / "README.md").read_text() == "mine"
+
+
+def test_a_folder_with_parquet_files_of_your_own_is_refused(tiny_grid, tmp_path):
+    mine = tmp_path / card.config_name(tiny_grid) / "train-00000-of-00007.parquet"
+    mine.parent.mkdir()
+    pq.write_table(hf.pa.table({"mine": [1]}), mine)
+    with pytest.raises(InvalidInput, match="an empty folder or one of tiny_grid, received a folder of other files"):
+        hf.publish(tiny_grid, tmp_path)
+    assert pq.read_table(mine).column("mine").to_pylist() == [1]

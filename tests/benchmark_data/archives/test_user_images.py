@@ -310,6 +310,17 @@ def test_blanks_behind_commas_and_texts_that_look_like_no_value(folder):
     assert [factor.labels for factor in data.space.factors] == [("1", "2"), ("NA", "cat"), ("None",)]
 
 
+def test_a_label_is_the_same_text_in_all_rows_of_a_long_table(tmp_path):
+    """pandas would take the first 2,048 rows of 400 columns for numbers: 042, in both halves, for two labels."""
+    codes = [f"{i // 60:03d}" for i in range(2499)] + ["x01"]
+    lines = [f"{i:04d}.png,{code}" + ",1" * 400 for i, code in enumerate(codes)]
+    (tmp_path / "labels.csv").write_text("\n".join(["file_name,code," + ",".join(f"a{j}" for j in range(400)), *lines]))
+    PIL.Image.new("L", (2, 2)).save(tmp_path / "0000.png")
+    for i in range(1, len(codes)):
+        (tmp_path / f"{i:04d}.png").hardlink_to(tmp_path / "0000.png")
+    assert set(from_folder(tmp_path).space.factors[0].labels) == set(codes)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_tensors_that_are_no_arrays_are_refused(dtype):
     torch = pytest.importorskip("torch")
@@ -323,7 +334,7 @@ def test_tensors_that_are_no_arrays_are_refused(dtype):
 
 def test_a_name_or_a_folder(folder):
     assert benchmark_data.named_or_folder(str(folder)).id == "my_pictures"
-    with pytest.raises(UnknownName, match=r"^dataset, or folder that is there: expected one of .*'nofolder'"):
+    with pytest.raises(UnknownName, match=r"^dataset or existing folder: expected one of .*'nofolder'"):
         benchmark_data.named_or_folder("nofolder")
     with pytest.raises(UnknownName, match=r"labels\.csv'\. It is a file: name the folder that it is in"):
         benchmark_data.named_or_folder(str(folder / "labels.csv"))

@@ -218,7 +218,7 @@ def test_audit_says_why_names_have_no_correlation(command, tmp_path):
 def test_audit_fails_in_one_line(command, tmp_path, monkeypatch):
     code, out, err = command("audit", "nowhere")
     assert (code, out) == (2, "")
-    assert err.startswith("error: dataset, or folder that is there: expected one of")
+    assert err.startswith("error: dataset or existing folder: expected one of")
     code, _, err = command("audit", tmp_path)
     assert code == 2
     assert "expected files that end in .png, .jpg or .jpeg, received none" in err

@@ -104,6 +104,11 @@ def test_small_images_are_enlarged_and_two_channels_stand_side_by_side():
     assert picture.size == (5 * (128 + 4) + 4, 64 + 8)
 
 
+def test_flat_images_are_enlarged_by_their_longer_side():
+    flat = benchmark_data.from_images("flat", np.zeros((5, 2, 100, 1), np.uint8))
+    assert contact_sheets.contact_sheet(flat, rows=1, columns=5).size == (5 * (100 + 4) + 4, 2 + 8)
+
+
 def test_a_small_dataset_fills_what_it_can():
     assert contact_sheets.contact_sheet(labelled(4), rows=4, columns=8).size == (5 * 68 + 4, 72)
 

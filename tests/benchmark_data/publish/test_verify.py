@@ -292,6 +292,8 @@ def test_json_of_a_published_config_names_the_digests(copies):
 def test_publish_looks_at_every_licence_before_it_writes(tmp_path):
     result = CliRunner().invoke(cli.app, ["publish", "cars3d", "--to", str(tmp_path / "never")])
     assert "a licence that allows to pass on copies" in str(result.exception)
+    result = CliRunner().invoke(cli.app, ["publish", "xysquares", "solids", "--to", str(tmp_path / "never")])
+    assert "never: expected configs of one dataset, received xysquares, solids" in str(result.exception)
     assert not (tmp_path / "never").exists()
 
 
