@@ -86,18 +86,19 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
     array = _matrix(codes, what, "(samples, latents)")
     if array.dtype.kind not in "fiub":
         raise InvalidInput(f"{what}: expected real numbers, received dtype {array.dtype}.")
-    wide = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
+    wide = np.float32 if array.dtype.kind == "f" and array.dtype.itemsize <= 4 else np.float64
     may_be_tiny = array.dtype.kind == "f" and wide is np.float64
+    most = 2.0**53 if array.dtype.kind in "iu" else _LARGEST
     array = np.ascontiguousarray(array, dtype=wide)
     # NaN and inf both fail the comparison, without an array of the codes' size beside them.
-    if not (largest := max(array.max(), -array.min())) <= _LARGEST:
+    if not (largest := max(array.max(), -array.min())) <= most:
         if np.isfinite(largest):
             received, remedy = f"{largest:.3g}", "Rescale the codes."
         else:
             row, column = np.argwhere(~np.isfinite(array))[0]
             received = f"{array[row, column]} at row {row}, column {column}"
             remedy = "Look for a run that diverged; drop it or encode again."
-        raise InvalidInput(f"{what}: expected finite numbers up to {_LARGEST:g}, received {received}. {remedy}")
+        raise InvalidInput(f"{what}: expected finite numbers up to {most:g}, received {received}. {remedy}")
     if may_be_tiny:
         _check_reach(array, what)
     return array
@@ -170,7 +171,7 @@ def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> Int
     if array.dtype.kind not in "fiub":
         raise InvalidInput(f"{what}: expected whole numbers, the class ids, received dtype {array.dtype}.")
     if array.dtype.kind == "f":
-        bad = ~(np.abs(array) < 2**53) | (array != np.rint(array))
+        bad = ~(np.abs(array) < np.float64(2**53)) | (array != np.rint(array))
         if bad.any():
             row, column = np.argwhere(bad)[0]
             raise InvalidInput(

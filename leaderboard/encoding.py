@@ -59,8 +59,7 @@ class Encoder:
             encode = getattr(encode, "encode", encode)
         if not callable(encode):
             raise InvalidInput(
-                f"encode: expected a function from images to codes, received a {type(encode).__name__}. Files and run "
-                "folders are for leaderboard.evaluate."
+                f"encode: expected a function from images to codes, received one of type {type(encode).__name__}."
             )
         if input is not None and input not in get_args(Input):
             raise InvalidInput(f"input: expected one of {', '.join(get_args(Input))}, received {input!r}.")

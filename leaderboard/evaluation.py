@@ -365,7 +365,7 @@ class Evaluation:
         """Yield a line for each score that both have, or one that says why there is none."""
         rows = [row for row in self.rows if row.candidate.record.dataset == task]
         empty = dict.fromkeys(("difference", "low", "high", "p"), math.nan)
-        what, steps = {"task": task, "score": ""}, rows[0].candidate.record.budget.steps
+        what, steps = {"task": task, "score": ""}, max(row.candidate.record.budget.steps for row in rows)
         counts = {"n": len(rows), "n_other": 0, "steps": steps, "steps_other": None}
         rest = empty | counts | {"verdict": "", "note": ""}
         if self.name in (method, *what, *rest):
@@ -377,7 +377,7 @@ class Evaluation:
         if not theirs:
             yield line | {"note": f"{method} has no published row on this task in tier {self.tier}"}
             return
-        line |= {"n_other": len(theirs), "steps_other": theirs[0].budget.steps}
+        line |= {"n_other": len(theirs), "steps_other": max(run.budget.steps for run in theirs)}
         notes = [f"{method}: {mark}" for run in theirs for mark in run.marks]
         for score in [key for key in rows[0].scores if key in protocol.COLUMNS] or rows[0].scores:
             ours, others = ([run.scores[score] for run in side if score in run.scores] for side in (rows, theirs))

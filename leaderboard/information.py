@@ -147,8 +147,12 @@ def mutual_information(bins: NDArray[np.int64], column: NDArray[np.int64]) -> ND
         plugin = (x_log_x[joint].sum(axis=(1, 2)) - x_log_x[by_class].sum(axis=1) - x_log_x[by_bin].sum(axis=1)) / n
         plugin += x_log_x[n] / n
         plugin[np.count_nonzero(by_bin, axis=1) == 1] = 0.0  # a constant latent, exactly
-        result[start : start + chunk] = np.maximum(0.0, plugin)
+        result[start : start + chunk] = np.where(plugin > ROUNDING, plugin, 0.0)
     return result
+
+
+ROUNDING = 1e-12
+"""Information below this is an error of rounding, in nats."""
 
 
 class Pairwise(NamedTuple):

@@ -168,23 +168,6 @@ def of(name: str, package: str = "leaderboard.metrics") -> Properties:
     return read(discovery.find(package, name, kind="metric"))
 
 
-def columns(name: str) -> tuple[Column, ...]:
-    """Return the columns of the board that a metric declares.
-
-    Args:
-        name: the metric's file name.
-
-    Returns:
-        Its columns; none of a metric that is not there, or that says nothing of itself, which the contract tests name.
-
-    Example:
-        >>> [column.title for column in columns("mig")]
-        ['MIG']
-    """
-    found = _declared(name)
-    return found.columns if found else ()
-
-
 def part_ranges(name: str) -> Mapping[str, tuple[float, float]]:
     """Return the ranges of the parts of a metric's scores.
 
@@ -198,18 +181,12 @@ def part_ranges(name: str) -> Mapping[str, tuple[float, float]]:
         >>> part_ranges("mig")
         {'gaps': (0.0, 1.0)}
     """
-    found = _declared(name)
-    return found.part_ranges if found else {}
-
-
-def _declared(name: str) -> Properties | None:
-    """Return what a metric says of itself, where there is one and it says something."""
     try:
         module = discovery.find("leaderboard.metrics", name, kind="metric")
     except UnknownName:
-        return None
+        return {}
     found = getattr(module, "PROPERTIES", None)
-    return found if isinstance(found, Properties) else None
+    return found.part_ranges if isinstance(found, Properties) else {}
 
 
 def read(module: ModuleType) -> Properties:

@@ -145,7 +145,7 @@ SHOWN = ("mig", "r_squared", "dci")
 """The metrics whose columns tables show, in order. What the columns are stands in the metrics' own files."""
 
 COLUMNS: Mapping[str, Column] = MappingProxyType(
-    {column.key: column for metric in SHOWN for column in properties.columns(metric)}
+    {column.key: column for metric in SHOWN for column in properties.of(metric).columns}
 )
 """The scores that tables show, in order, from the files of the metrics. Methods are ranked by the first."""
 

@@ -15,22 +15,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from benchmark_data.files import in_run, write_json
-from leaderboard.schema import (
-    Bibtex,
-    Field,
-    Line,
-    Link,
-    Model,
-    Name,
-    Settings,
-    Sha256,
-    Text,
-    Versions,
-    content,
-    parse,
-    pydantic,
-    validated,
-)
+from leaderboard import schema
+from leaderboard.schema import Bibtex, Field, Line, Link, Model, Name, Settings, Sha256, Text, Versions, pydantic
 
 FILE = "run.json"
 """The record's file in a run folder."""
@@ -132,7 +118,7 @@ class OfSeed(Model):
 
     seed: int = Field(ge=0, lt=2**63)
     budget: Budget
-    claimed: Scores = Field(default_factory=dict)
+    claimed: dict[Line, Annotated[float, Field(ge=-1e6, le=1e6)]] = Field(default_factory=dict, max_length=200)
 
 
 class RunRecord(OfMethod, OfData, OfSeed):
@@ -166,7 +152,7 @@ def read(folder: Path) -> RunFile:
         DamagedFile: there is no such file, or it does not hold what it should.
     """
     file = in_run(folder, FILE)
-    return validated(RunFile, content(file), str(file))
+    return schema.validated(RunFile, schema.content(file), str(file))
 
 
 def write(folder: Path, facts: Mapping[str, Any]) -> None:
@@ -175,7 +161,7 @@ def write(folder: Path, facts: Mapping[str, Any]) -> None:
     Raises:
         InvalidInput: they are no record that ``read`` takes, or the file cannot be written.
     """
-    found = parse(RunFile, json.dumps({"schema": 1, **facts}), str(folder / FILE))
+    found = schema.parse(RunFile, json.dumps({"schema": 1, **facts}), str(folder / FILE))
     if isinstance(found, list):
         raise found[0]
     write_json(folder / FILE, {"schema": 1, **facts})

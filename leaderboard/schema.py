@@ -34,7 +34,8 @@ LARGEST = 16 * 2**20
 DATASET = r"^[a-z0-9_]+(/[a-z0-9_]+([.-][a-z0-9_]+)*)?"
 """How the full name of a dataset begins, as a regular expression. No part of it can lead out of a folder."""
 
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,63}$")]
+NAME = r"^[a-z0-9][a-z0-9_]{0,63}$"
+Name = Annotated[str, Field(pattern=NAME)]
 Text = Annotated[str, Field(max_length=4_000, pattern=r"^([^\p{Cc}\p{Cf}]|[\n\t])*$")]
 Line = Annotated[str, Field(max_length=200, pattern=r"^[^\p{Cc}\p{Cf}\u2028\u2029]*$")]
 """One line without control characters, among which are those that turn the direction of writing."""
@@ -71,7 +72,7 @@ def _prints_only(bibtex: str) -> str:
 
 Bibtex = Annotated[Text, pydantic.AfterValidator(_prints_only)]
 """BibTeX that prints a reference and does nothing else."""
-Link = Annotated[str, Field(max_length=500, pattern=r"^(https?://[^\s\"'<>\\]+)?$")]
+Link = Annotated[str, Field(max_length=500, pattern=r"^(https?://[^\s\p{Cc}\p{Cf}\"'<>\\]+)?$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$"), pydantic.AfterValidator(sys.intern)]
 """Interned: runs of one dataset share their digests, and a board holds thousands of runs."""
 Scalar: TypeAlias = bool | int | float | Line | None
@@ -190,6 +191,8 @@ def _problem(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) 
             near = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1, cutoff=0.5)
             expected, received = "no such field", received
             remedy = f"Did you mean {near[0]!r}?" if near else "Remove it."
+        case "string_pattern_mismatch" if context["pattern"] == NAME:
+            expected = "a lower-case name of letters, digits and underscores"
         case "string_pattern_mismatch":
             expected = f"text that matches {context['pattern']}"
         case "too_short" | "too_long" | "string_too_short" | "string_too_long":

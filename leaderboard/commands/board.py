@@ -22,7 +22,7 @@ app = console.command_line("The leaderboard: score codes, submit methods, look a
 def list_tasks(
     name: Annotated[
         str,
-        typer.Argument(metavar="DATASET", help="A dataset.", autocompletion=names_like, show_default="all"),
+        typer.Argument(metavar="DATASET", help="A dataset or config.", autocompletion=names_like, show_default="all"),
     ] = "",
 ) -> None:
     """List the tasks: dataset, number of rows to score, and digest of the list of rows."""
@@ -31,9 +31,9 @@ def list_tasks(
     known = protocol.datasets()
     shown = [protocol.task(each) for each in known if name in ("", each, each.partition("/")[0])]
     if not shown:
-        raise UnknownName("dataset", name, {each.partition("/")[0] for each in known})
+        raise UnknownName("dataset", name, {*known, *(each.partition("/")[0] for each in known)})
     rows = [(t.id, f"{len(t.train):,}", f"{len(t.test):,}", len(t.scored), t.digest[:16]) for t in shown]
-    console.table(rows, "task", ">train", ">test", ">factors scored", "digest of the rows")
+    console.table(rows, "task", ">train", ">test", ">factors scored", "digest of the rows", whole=True)
 
 
 app.command()(scores.score)
@@ -58,7 +58,7 @@ def show(
 
     listed = results_tree.by_dataset(root)
     if not listed:
-        raise DamagedFile(f"{root} holds no result. Add some: offaxis board score RUN... --into RESULTS")
+        raise _empty(root)
     tasks = {file: f"{name}@{file.relative_to(root).parts[0]}" for name in listed for file in listed[name]}
     chosen = ranking.chosen(tasks.values(), task)
     found = [results_tree.read(file) for file, of in tasks.items() if of in chosen]
@@ -72,6 +72,10 @@ def show(
         return
     for name, of in shown:
         out.print(formats.terminal(of, name))
+
+
+def _empty(root: Path) -> DamagedFile:
+    return DamagedFile(f"{root} holds no result. Add some: offaxis board score RUN... --into RESULTS")
 
 
 @app.command()
@@ -98,6 +102,8 @@ def compare(
     check_ending("--to", to, ".csv")
     roots = roots or [PUBLISHED]
     found = [result for root in roots for result in results_tree.read_all(there(root))]
+    if not found:
+        raise _empty(roots[0])
     found += published_with(found, roots)
     boards = ranking.tables(found)
     first, second = (pairwise.method(boards, name) for name in (first, second))

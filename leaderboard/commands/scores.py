@@ -50,15 +50,16 @@ def score(
     ] = "",
     array: Annotated[str, typer.Option(metavar="NAME", help="For files of codes: the array that holds them.")] = "",
     to: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --metric: write the scores to this CSV file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="With --metric or files of codes: write the scores to this CSV file."),
     ] = None,
 ) -> None:
     """Compute scores from codes.
 
     Run folders and submissions get the scores of their tasks, printed with the
-    published rows. Files of codes, and run folders with --metric, get mig and dci
-    or the metrics named: the last third of the rows is held out, unless the file
-    has codes_test and factors_test.
+    published rows. Files of codes, and run folders with --metric or beside files,
+    get mig and dci or the metrics named: the last third of the rows is held out,
+    unless the file has codes_test and factors_test.
     """
     if names or dataset or array or to or not all(map(_has_record, paths)):
         if into or method or reproduced or replace or new or unverified or tier != "desk":
@@ -70,6 +71,8 @@ def score(
 
         metrics.compute(paths, dataset=dataset, names=names, array=array, to=to)
         return
+    if into is None and (reproduced or replace or new):
+        raise InvalidInput("--reproduced, --replace and --new take --into RESULTS, where scores are stored.")
     fresh = "" if unverified else secrets.token_hex(16)
     with console.working("checking") as told:
         waiting = _loaded(paths, tier, method)
@@ -140,8 +143,8 @@ def submit(
     if not (folder / submission.FILE).exists():
         _begun(folder, method, tasks or [], tier, seeds)
         return
-    if method or tasks:
-        raise InvalidInput(f"{folder} holds a submission. To check it, leave out --method and --task.")
+    if method or tasks or tier != "desk" or seeds != 5:
+        raise InvalidInput(f"{folder} holds a submission. To check it, leave out all options.")
     board, before = published(), {*folder.rglob("*.npz")}
     with console.working("encoding") as told:
         checked = submission.check(folder, published=board, encode=told)

@@ -129,7 +129,6 @@ def compare_runs(
     pairs: Iterable[tuple[Layers, Layers]],
     *,
     similarity: Similarity = "cka",
-    memory: float = 1.0,
 ) -> OverSeeds:
     """Average the heatmaps of several seeds (equation 6 of Bonheme and Grześ, 2023), with intervals.
 
@@ -137,7 +136,6 @@ def compare_runs(
         pairs: for each seed the layers of either model. A generator that reads files keeps one pair in memory at a
             time.
         similarity: as in ``compare_layers``.
-        memory: as in ``compare_layers``.
 
     Returns:
         Means and intervals.
@@ -161,7 +159,7 @@ def compare_runs(
                 f"pair {len(frames)}: expected the layers of pair 0: {', '.join(frames[0].index)} and "
                 f"{', '.join(frames[0].columns)}, received {', '.join(x)} and {', '.join(y)}."
             )
-        frames.append(compare_layers(x, y, similarity=similarity, memory=memory))
+        frames.append(compare_layers(x, y, similarity=similarity))
     if not frames:
         raise InvalidInput("pairs: expected at least one, received none.")
     n = len(frames)

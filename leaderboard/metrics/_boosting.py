@@ -49,7 +49,6 @@ class Boosted(NamedTuple):
 def boost(
     codes: NDArray[np.floating],
     factors: NDArray[np.int64],
-    classes: list[int],
     codes_test: NDArray[np.floating],
     *,
     seed: int,
@@ -59,8 +58,7 @@ def boost(
 
     Args:
         codes: finite numbers, shape (n, L), of magnitude that float32 can hold, as the trees see it.
-        factors: int64 (n, F), classes numbered 0 .. K - 1 for each factor, each of them present.
-        classes: the K of each factor, at least 2.
+        factors: int64 (n, F), classes numbered 0 .. K - 1 for each factor, each of them present, and at least two.
         codes_test: shape (m, L).
         seed: for the order in which latents are tried in each node, which decides ties.
         threads: how many factors to fit at a time; None for as many as there are cores. Results do not depend on it.
@@ -73,6 +71,7 @@ def boost(
     bins, inside = divided(x if x.size >= _WIDE else x[:0], order)
     x_test = np.ascontiguousarray(codes_test, dtype=np.float32)
     columns = np.ascontiguousarray(factors.T)
+    classes = (factors.max(axis=0) + 1).tolist()
     seeds = draws.bits(seed, np.arange(len(classes)), 1)[:, 0]
 
     def fit(f: int) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import check_choice, needs
+from benchmark_data.errors import check_choice, check_count, needs
 from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, warn_if_lost
 from leaderboard.information import numbered
 from leaderboard.properties import Column, Properties
@@ -132,6 +132,8 @@ def parts(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
     warn_if_lost(codes)
+    if threads is not None:
+        check_count("threads", threads, 1)
     if mode == "reference":
         return _reference(codes, factors, codes_test, factors_test, seed)
     check_choice("mode", mode, ("fast", "reference"))
@@ -139,8 +141,7 @@ def parts(
 
     values = [np.unique(column) for column in factors.T]
     ids = numbered(factors)
-    classes = [len(v) for v in values]
-    found = boosting.boost(codes, ids, classes, codes_test, seed=seed, threads=threads)
+    found = boosting.boost(codes, ids, codes_test, seed=seed, threads=threads)
     predicted = np.stack([v[p] for v, p in zip(values, found.test.T, strict=True)], axis=1)
     return {
         "matrix": found.importances,
@@ -156,7 +157,9 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
         found: as from ``parts``.
 
     Returns:
-        As ``score``.
+        As ``score``. Disentanglement is the mean over latents, weighted by their total importance, of one minus the
+        entropy of the latent's row in base F; with a single factor, 1 if anything is known of it. Completeness is the
+        same over factors and their columns, in base L.
 
     Example:
         >>> found = {"matrix": [[1.0, 0.0], [0.0, 1.0]], "accuracy_train": [1.0, 0.5], "accuracy_test": [0.5, 0.5]}
@@ -167,48 +170,15 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
         np.asarray(found[name], np.float64) for name in ("matrix", "accuracy_train", "accuracy_test")
     )
     return {
-        "disentanglement": disentanglement(matrix),
-        "completeness": completeness(matrix),
+        "disentanglement": _concentration(matrix),
+        "completeness": _concentration(matrix.T),
         "informativeness_train": float(train.mean()),
         "informativeness_test": float(test.mean()),
     }
 
 
-def disentanglement(matrix: NDArray[np.float64]) -> float:
-    """Describe how far each latent serves one factor alone.
-
-    Args:
-        matrix: importances, shape (L, F), at least 0.
-
-    Returns:
-        The mean over latents, weighted by their total importance, of one minus the entropy of the latent's row in base
-        F; in [0, 1]. With a single factor, 1 if anything is known of it.
-
-    Example:
-        >>> disentanglement(np.array([[1.0, 0.0], [0.0, 1.0]])).__round__(6)
-        1.0
-    """
-    return _concentration(matrix)
-
-
-def completeness(matrix: NDArray[np.float64]) -> float:
-    """Describe how far each factor is served by one latent alone.
-
-    Args:
-        matrix: importances, shape (L, F), at least 0.
-
-    Returns:
-        The mean over factors, weighted by their total importance, of one minus the entropy of the factor's column in
-        base L; in [0, 1].
-
-    Example:
-        >>> completeness(np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]])).__round__(2)
-        0.68
-    """
-    return _concentration(matrix.T)
-
-
 def _concentration(matrix: NDArray[np.float64]) -> float:
+    """Return one minus the entropy of a row, in base of their number of columns, averaged by the rows' weights."""
     rows, columns = matrix.shape
     total = matrix.sum()
     weights = matrix.sum(axis=1) / total if total > 0 else np.full(rows, 1 / rows)

@@ -106,13 +106,11 @@ def score(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
     warn_if_lost(codes)
-    chosen = [size for size in SIZES if size <= len(codes)] if sizes is None else sizes
+    chosen = [size for size in SIZES if size <= len(codes)] if sizes is None else list(sizes)
     for size in chosen:
         check_count("sizes", size, 2)
     if not chosen or max(chosen) > len(codes):
-        raise InvalidInput(
-            f"sizes: expected numbers from 2 to {len(codes)}, the training samples, received {list(chosen)}."
-        )
+        raise InvalidInput(f"sizes: expected numbers from 2 to {len(codes)}, the training samples, received {chosen}.")
     scores = {}
     for classifier in classifiers:
         for size in chosen:
@@ -135,7 +133,6 @@ def accuracies(
     factors_test: Real[ArrayLike, "m F"],
     classifier: Classifier = "gbt",
     seed: int = 0,
-    constant_factors: ConstantFactors = "refuse",
 ) -> Accuracies:
     """Fit one classifier per factor on all training samples.
 
@@ -146,7 +143,6 @@ def accuracies(
         factors_test: as in ``score``.
         classifier: ``"gbt"`` or ``"logistic"``.
         seed: as in ``score``.
-        constant_factors: as in ``score``.
 
     Returns:
         Accuracies on either part, per factor.
@@ -159,9 +155,7 @@ def accuracies(
         LostSpread: see ``leaderboard.arrays.warn_if_lost``.
     """
     check_seed(seed)
-    codes, factors, codes_test, factors_test = check_train_test(
-        codes, factors, codes_test, factors_test, constant_factors=constant_factors
-    )
+    codes, factors, codes_test, factors_test = check_train_test(codes, factors, codes_test, factors_test)
     warn_if_lost(codes)
     return _fitted(codes, factors, codes_test, factors_test, classifier, seed)
 
@@ -181,7 +175,7 @@ def _fitted(
     if classifier == "gbt":
         from leaderboard.metrics import _boosting as boosting
 
-        found = boosting.boost(codes, ids, [len(v) for v in values], codes_test, seed=seed)
+        found = boosting.boost(codes, ids, codes_test, seed=seed)
         train, test = found.train, found.test
     else:
         from threadpoolctl import threadpool_limits

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, varying
 from leaderboard.metrics import _batches
 from leaderboard.properties import Properties
@@ -77,6 +78,8 @@ def score(
         {'factor_vae': 1.0, 'train_accuracy': 1.0, 'active_latents': 2.0}
     """
     check_seed(seed)
+    if not least_deviation >= 0:
+        raise InvalidInput(f"least_deviation: expected a number, at least 0, received {least_deviation}.")
     codes, factors, codes_test, factors_test = check_train_test(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors, check_seed
-from leaderboard.metrics import _infomec, infomec
+from leaderboard.metrics import infomec
 
 if TYPE_CHECKING:
     from jaxtyping import Real
@@ -71,4 +71,4 @@ def score(
     low, high = np.quantile(codes.astype(np.float64), [0.25, 0.75], axis=0)
     spread = high - low
     active = spread > (_LEAST if discrete else spread.max() * _LEAST)
-    return _infomec.scores(codes, factors, active, discrete=discrete, seed=seed)
+    return infomec.of_active(codes, factors, active, discrete=discrete, seed=seed)

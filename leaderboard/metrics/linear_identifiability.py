@@ -60,7 +60,7 @@ def score(
         {'linear_identifiability': 1.0, 'codes_explained': 1.0, 'orthogonality_error': 0.0}
     """
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
-    z, v = codes.astype(np.float64), factors.astype(np.float64)
+    z, v = codes.astype(np.float64), (factors - factors.min(axis=0)).astype(np.float64)  # ids may be too large for it
     z -= z.mean(axis=0)
     v = (v - v.mean(axis=0)) / v.std(axis=0)
     (scaled,) = standardised(z)

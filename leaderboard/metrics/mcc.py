@@ -61,8 +61,9 @@ def score(
     from scipy.stats import rankdata
 
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
+    v = (factors - factors.min(axis=0)).astype(np.float64)  # ids may be too large for it
     return {
-        "pearson": _assigned(_correlations(codes.astype(np.float64), factors.astype(np.float64))),
+        "pearson": _assigned(_correlations(codes.astype(np.float64), v)),
         "spearman": _assigned(_correlations(rankdata(codes, axis=0), rankdata(factors, axis=0))),
     }
 

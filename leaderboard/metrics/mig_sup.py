@@ -8,7 +8,7 @@ metrics" (2022), whose code is the reference of the tests, divide by that of the
 
 Range [0, 1]; ideal 1; chance near 0. It is a mean over all latents, so that those that know nothing lower it: the paper
 leaves out inactive ones, whom the codes alone do not tell. Permuting, flipping, scaling or copying latents changes
-nothing, and neither does the numbering of classes.
+nothing, but for codes on edges of bins, and neither does the numbering of classes.
 """
 
 from __future__ import annotations

@@ -123,10 +123,11 @@ def parts(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
     z, z_test = codes.astype(np.float64), codes_test.astype(np.float64)
+    v, v_test = (part - factors.min(axis=0) for part in (factors, factors_test))  # ids may be too large for float64
     check_choice("readout", readout, ("linear", "boosting"))
-    predicted = _linear(z, factors, z_test) if readout == "linear" else _boosting(z, factors, z_test, seed)
+    predicted = _linear(z, v, z_test) if readout == "linear" else _boosting(z, v, z_test, seed)
     if variances is None:
-        units = np.where(varying(factors_test), factors_test.var(axis=0), 0.0)
+        units = np.where(varying(v_test), v_test.var(axis=0), 0.0)
     else:
         units = np.asarray(variances, np.float64)
         if units.shape != (factors.shape[1],) or not (np.isfinite(units) & (units > 0)).all():
@@ -134,7 +135,7 @@ def parts(
             raise InvalidInput(
                 f"variances: expected {factors.shape[1]} positive numbers, one for each factor, received {found}."
             )
-    return {"errors": ((predicted - factors_test) ** 2).mean(axis=0), "variances": units}
+    return {"errors": ((predicted - v_test) ** 2).mean(axis=0), "variances": units}
 
 
 def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:

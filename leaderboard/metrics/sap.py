@@ -71,39 +71,16 @@ def score(
         {'sap': 0.5}
     """
     z, v, z_test, v_test = check_train_test(codes, factors, codes_test, factors_test, constant_factors=constant_factors)
-    wide, wide_test = (np.pad(part, ((0, 0), (0, part.shape[1] == 1))) for part in (z, z_test))
-    matrix = accuracies(wide, v, codes_test=wide_test, factors_test=v_test)
+    wide, wide_test = (np.pad(part.astype(np.float64), ((0, 0), (0, part.shape[1] == 1))) for part in (z, z_test))
+    matrix = _accuracies(wide, v, wide_test, v_test)
     ranked = np.sort(matrix, axis=0)
     return {"sap": float((ranked[-1] - ranked[-2]).mean())}
 
 
-def accuracies(
-    codes: Real[ArrayLike, "n L"],
-    factors: Real[ArrayLike, "n F"],
-    *,
-    codes_test: Real[ArrayLike, "m L"],
-    factors_test: Real[ArrayLike, "m F"],
-    constant_factors: ConstantFactors = "refuse",
+def _accuracies(
+    z: NDArray[np.float64], factors: NDArray[np.int64], z_test: NDArray[np.float64], factors_test: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Compute the test accuracy for each latent and factor.
-
-    Args:
-        codes: as in ``score``.
-        factors: as in ``score``.
-        codes_test: as in ``score``.
-        factors_test: as in ``score``.
-        constant_factors: as in ``score``.
-
-    Returns:
-        float64, shape (L, F), in [0, 1].
-
-    Raises:
-        InvalidInput: as ``score``.
-    """
-    codes, factors, codes_test, factors_test = check_train_test(
-        codes, factors, codes_test, factors_test, constant_factors=constant_factors
-    )
-    z, z_test = codes.astype(np.float64), codes_test.astype(np.float64)
+    """Compute the test accuracy for each latent and factor: float64, shape (L, F), in [0, 1]."""
     result = np.empty((z.shape[1], factors.shape[1]))
     for f, (v, v_test) in enumerate(zip(factors.T, factors_test.T, strict=True)):
         ids, count = class_ids(np.ascontiguousarray(v))

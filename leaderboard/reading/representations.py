@@ -396,8 +396,8 @@ def _codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> st
 def _order(path: Path) -> list[str] | None:
     """The layers in order, where the file says so."""
     if path.suffix == ".npz" and path.is_file():
-        found = _npz(path, None, only=("layers",))
-        return [str(name) for name in np.ravel(found["layers"])] if "layers" in found else None
+        with npz.opened(path) as file:
+            return [str(name) for name in np.ravel(file.array("layers"))] if "layers" in file.names else None
     if path.suffix == ".safetensors" and path.is_file():
         with _opened_safetensors(path) as file:
             listed = (file.metadata() or {}).get("layers")
@@ -413,10 +413,9 @@ def _order(path: Path) -> list[str] | None:
     return None
 
 
-def _npz(path: Path, names: Sequence[str] | None, *, only: Sequence[str] = ()) -> dict[str, Array]:
+def _npz(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
     with npz.opened(path) as file:
-        wanted = _present(path, names, file.names) if not only else [n for n in only if n in file.names]
-        return {name: file.array(name) for name in wanted}
+        return {name: file.array(name) for name in _present(path, names, file.names)}
 
 
 def _npy(path: Path, names: Sequence[str] | None) -> dict[str, Array]:

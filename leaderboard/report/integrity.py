@@ -223,10 +223,10 @@ def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[
 
     Raises:
         DamagedFile: the earlier state cannot be read.
+        InvalidInput: it is no folder, or holds no results.
     """
-    if not Path(before).is_dir():
-        raise InvalidInput(f"--against: expected the folder of an earlier copy of {root}, received {before}.")
-    old = results_tree.read_all(before)
+    if not Path(before).is_dir() or not (old := results_tree.read_all(before)):
+        raise InvalidInput(f"--against: expected an earlier copy of {root}, with results, received {before}.")
     new = {(result.task, result.method): result for result in results_tree.read_all(root)}
     problems: list[OffaxisError] = []
     for result in old:

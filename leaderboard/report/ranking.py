@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
 
 from benchmark_data.errors import UnknownName
 from leaderboard import protocol
@@ -29,12 +28,6 @@ CATEGORIES = {
     "reference": "References",
 }
 """Categories as they are printed, in the order of the groups of a table. Ranks are given within a category."""
-
-
-RANKED: Literal["all", "trusted", "verified"] = "trusted"
-"""Which rows are ranked, by who vouches for their scores. ``verified``: those alone that are verified on fresh rows.
-``trusted``: these, and those that were trained here (``reproduced``), verified or not. ``all``: those from codes that
-somebody handed in, too. The others stand beside them, unranked."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -332,7 +325,7 @@ def table(task: str, tier: str, found: Iterable[Result]) -> Table:
     Within a category, ranked rows come first, then the others; both by the mean of the first column, highest first, and
     by name where that is equal to ``DIGITS`` decimals. Such rows share a rank, and the next rank counts them: 1, 2, 2,
     4. A row is ranked when it is no reference, has the first score and the protocol's number of seeds, no mark, is not
-    in quarantine, and is trusted as far as `RANKED` asks.
+    in quarantine, and is `trusted`.
 
     Args:
         task: the task's name.
@@ -388,7 +381,9 @@ def _row(result: Result, tier: str) -> Row:
 
 
 def trusted(result: Result, tier: str) -> bool:
-    """Say whether a result is trusted as far as a rank asks.
+    """Say whether a result is trusted as far as a rank asks: verified on fresh rows, or trained here (``reproduced``).
+
+    Those from codes that somebody handed in stand beside the ranked rows, unranked.
 
     Args:
         result: a method on a task.
@@ -397,8 +392,7 @@ def trusted(result: Result, tier: str) -> bool:
     Returns:
         Whether it may be ranked, as far as those go who vouch for its scores.
     """
-    ours = RANKED == "trusted" and result.trained_here(tier)
-    return RANKED == "all" or ours or result.trust(tier) == "verified"
+    return result.trained_here(tier) or result.trust(tier) == "verified"
 
 
 def _shown(stored: Mapping[str, Summary], runs: Sequence[Scored]) -> dict[str, Summary]:
@@ -466,5 +460,4 @@ def tier_order(tier: str) -> tuple[int, str]:
         >>> sorted(["smoke", "desk"], key=tier_order)
         ['desk', 'smoke']
     """
-    known = list(protocol.TIERS)
-    return (known.index(tier) if tier in known else len(known)), tier
+    return _place(tier, list(protocol.TIERS))

@@ -33,7 +33,7 @@ from benchmark_data.files import parse_json, write_json, written_atomically
 from leaderboard import protocol, record, schema
 from leaderboard.reading import encoders
 from leaderboard.record import About, OfData, OfMethod, OfSeed, RunRecord
-from leaderboard.schema import Field, pydantic
+from leaderboard.schema import NAME, Field, pydantic
 from leaderboard.scoring import candidates
 from leaderboard.scoring.candidates import Candidate
 from leaderboard.store.results import Result
@@ -146,7 +146,7 @@ def init(
     folder = Path(folder)
     protocol.tier(tier)
     chosen = [protocol.task(name) for name in tasks]
-    if not re.fullmatch(r"[a-z0-9][a-z0-9_]{0,63}", method):
+    if not re.fullmatch(NAME, method):
         raise InvalidInput(
             f"method: expected a lower-case name of letters, digits and underscores, received {method!r}."
         )
@@ -199,13 +199,16 @@ def check(
         stated = schema.parse(Submission, text, str(file))
     except OffaxisError as error:
         return Checked([error], [], None)
+    except OSError as error:
+        return Checked([DamagedFile(f"{error.filename}: {error.strerror}. Make it readable.")], [], None)
     problems, found = (stated, _mended(text)) if isinstance(stated, list) else ([], stated)
     if found is None:
         return Checked(problems, [], None)
     problems += [
         InvalidInput(f"{file}: about.{field}: expected some text, received nothing.")
         for field in ("title", "authors", "license")
-        if not getattr(found.about, field).strip() and not any(f"about.{field}:" in str(one) for one in problems)
+        if not "".join(getattr(found.about, field).split()).strip(INVISIBLE)
+        and not any(f"about.{field}:" in str(one) for one in problems)
     ]
     problems += [*_collisions(found.method, published)] or _same_titles(file, found, published)
     problems += _strays(folder, found.tasks, entries)
@@ -267,7 +270,7 @@ def _too_much(folder: Path, most: int, what: str, size: int) -> InvalidInput:
 
 def _named(file: Path, submission: Submission) -> tuple[set[str], list[OffaxisError]]:
     """Return the tasks of a submission whose data are those here, and all that is wrong with its tasks and seeds."""
-    names: dict[str, str] = {}
+    named: set[str] = set()
     found: list[OffaxisError] = []
     for name, entry in submission.tasks.items():
         where = f"{file}: tasks.{name}"
@@ -278,10 +281,9 @@ def _named(file: Path, submission: Submission) -> tuple[set[str], list[OffaxisEr
         except OffaxisError as error:
             found.append(error)
             continue
-        if (other := names.setdefault(task.id, name)) != name:
-            received = f"{task.id}, which tasks.{other} is, too"
-            remedy = "Keep one of them, under the full name of the dataset."
-            found.append(InvalidInput(f"{where}: expected each task once, received {received}. {remedy}"))
+        named.add(name)
+        if name != task.dataset:
+            found.append(InvalidInput(f"{where}: expected the full name of the dataset, {task.dataset}."))
         numbers = [seed.seed for seed in entry.seeds]
         for twice in sorted({number for number in numbers if numbers.count(number) > 1}):
             received = f"seed {twice} more than once"
@@ -290,7 +292,7 @@ def _named(file: Path, submission: Submission) -> tuple[set[str], list[OffaxisEr
             claims = f"{where}: claimed of seed {seed.seed}"
             found += candidates.unknown_claims(seed.claimed, [submission.tier], claims)
             found += candidates.implausible(seed.budget, f"{where}: budget of seed {seed.seed}")
-    return set(names.values()), found
+    return named, found
 
 
 def _candidate(
@@ -465,9 +467,13 @@ LOOKS = str.maketrans(
 """Letters that look like those of another alphabet: like Latin ones, or like a beta."""
 
 
+INVISIBLE = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters that print nothing."""
+
+
 def _plain(title: str) -> str:
     """Return a title without case, accents, spaces and marks, and with Greek letters by their names."""
-    letters = unicodedata.normalize("NFKD", title.casefold())
+    letters = unicodedata.normalize("NFKD", title).casefold()  # letters of mathematics have no case before
     names = (unicodedata.name(letter, "").removeprefix("GREEK SMALL LETTER ").lower() for letter in letters)
     spelled = (name if "\u0370" <= letter <= "\u03ff" else letter for letter, name in zip(letters, names, strict=True))
     return "".join(letter for letter in "".join(spelled) if letter.isalnum())

@@ -11,30 +11,13 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-import scipy.special
 
 from benchmark_data import discovery
 from benchmark_data.errors import OffaxisError
-from leaderboard import properties, protocol
+from leaderboard import properties, protocol, schema
 from leaderboard.record import REFERENCES, About, RunRecord, Scores
-from leaderboard.schema import (
-    DATASET,
-    Field,
-    Line,
-    Model,
-    Name,
-    Settings,
-    Sha256,
-    Text,
-    Versions,
-    problems,
-    pydantic,
-    wrong_field,
-)
+from leaderboard.schema import Field, Line, Model, Name, Settings, Sha256, Text, Versions, pydantic, wrong_field
 from leaderboard.store import statistics
-
-SCHEMA: Literal[1] = 1
-"""Version of the result file's layout."""
 
 ROUNDING = 1e-5
 """A score may differ by this much from what its parts come to, which are rounded; beyond 1 and -1 by this share."""
@@ -54,12 +37,6 @@ Trust: TypeAlias = Literal["claimed", "recomputed", "verified"]
 
 VerifiedBy: TypeAlias = Literal["fresh_rows@v1", "fresh_rows@v2"]
 """Versions of the rule by which scores are verified (`leaderboard.scoring.verification`)."""
-
-BLOCKS = 6
-"""Blocks of rows whose scores are compared, of the task's rows and of fresh ones."""
-
-ERROR = 0.001
-"""How often an honest run is refused."""
 
 Parts = dict[Line, dict[Line, tuple[float, ...] | tuple[tuple[float, ...], ...]]]
 
@@ -87,20 +64,6 @@ class Compared(Model):
     codes: float
     fresh: float
     margin: float = Field(ge=0)
-
-
-def quantile(scores: int, *, blocks: int = BLOCKS, error: float = ERROR) -> float:
-    """Return how many standard errors apart two means over blocks may be, by chance alone.
-
-    Args:
-        scores: how many scores of a run are compared.
-        blocks: whose scores each mean is of.
-        error: how often any score of the same distribution is taken for another (Bonferroni).
-
-    Returns:
-        The quantile of Student's t with 2 (blocks - 1) degrees of freedom.
-    """
-    return float(scipy.special.stdtrit(2 * blocks - 2, 1 - error / (2 * scores)))
 
 
 class Verification(Model):
@@ -251,8 +214,8 @@ class Result(Model):
         quarantine: why the result is not to be trusted; empty where it is. It stays readable and is not ranked.
     """
 
-    schema_version: Literal[1] = Field(default=SCHEMA, alias="schema")
-    task: Annotated[str, Field(pattern=DATASET + r"@v[0-9]+$")]
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    task: Annotated[str, Field(pattern=schema.DATASET + r"@v[0-9]+$")]
     method: Name
     about: About = About()
     runs: tuple[Scored, ...] = Field(min_length=1)
@@ -362,7 +325,6 @@ def result(
     ordered = tuple(sorted(runs, key=lambda run: (run.tier, run.seed)))
     try:
         return Result(
-            schema=SCHEMA,
             task=task,
             method=method,
             about=about or About(),
@@ -370,4 +332,4 @@ def result(
             quarantine=quarantine,
         )
     except pydantic.ValidationError as error:
-        raise problems(error, f"{method} on {task}", Result)[0] from error
+        raise schema.problems(error, f"{method} on {task}", Result)[0] from error

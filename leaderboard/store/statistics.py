@@ -11,15 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.special
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
-from leaderboard.store.intervals import finite_scores, score_rows
-
-CONFIDENCE = 0.95
-
-Floats = NDArray[np.float64]
+from leaderboard.store.intervals import ERROR, Floats, finite_scores, score_rows
 
 
 class Estimate(NamedTuple):
@@ -134,8 +130,8 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
         return None
     seen = float(np.asarray(np.corrcoef(ranks([first, second]).T, rowvar=False))[1, 0])
     simulated = _simulated(len(first))
-    above = (simulated >= seen - 1e-12).mean(axis=1) > (1 - CONFIDENCE) / 2
-    below = (simulated <= seen + 1e-12).mean(axis=1) > (1 - CONFIDENCE) / 2
+    above = (simulated >= seen - 1e-12).mean(axis=1) > ERROR / 2
+    below = (simulated <= seen + 1e-12).mean(axis=1) > ERROR / 2
     scale = 6 / np.pi * np.arcsin(GRID / 2)
     return Estimate(seen, min(seen, float(scale[above][0])), max(seen, float(scale[below][-1])))
 
@@ -172,15 +168,9 @@ def ranks(values: ArrayLike) -> Floats:
         [2.5, 1.0, 2.5]
     """
     numbers = np.asarray(values, np.float64)
-    order = np.argsort(numbers, axis=-1)
-    ascending = np.take_along_axis(numbers, order, axis=-1)
-    place = np.arange(numbers.shape[-1])
-    new = np.ones(numbers.shape, bool)
-    new[..., 1:] = ascending[..., 1:] != ascending[..., :-1]
-    first = np.maximum.accumulate(np.where(new, place, 0), axis=-1)
-    ends = np.ones(numbers.shape, bool)
-    ends[..., :-1] = new[..., 1:]
-    last = np.minimum.accumulate(np.where(ends, place, len(place))[..., ::-1], axis=-1)[..., ::-1]
     found = np.empty(numbers.shape)
-    np.put_along_axis(found, order, (first + last) / 2 + 1, axis=-1)
+    for place in np.ndindex(numbers.shape[:-1]):
+        row, ascending = numbers[place], np.sort(numbers[place])
+        below, up_to = (np.searchsorted(ascending, row, side) for side in ("left", "right"))
+        found[place] = (below + up_to + 1) / 2
     return found

@@ -25,7 +25,14 @@ FACTORS = np.stack([np.arange(20) % 2, np.arange(20) % 5], axis=1)
 
 @pytest.mark.parametrize(
     ("given", "kept"),
-    [("float16", "float32"), ("float32", "float32"), ("float64", "float64"), ("int8", "float64"), ("bool", "float64")],
+    [
+        ("float16", "float32"),
+        ("float32", "float32"),
+        (">f4", "float32"),
+        ("float64", "float64"),
+        ("int8", "float64"),
+        ("bool", "float64"),
+    ],
 )
 def test_codes_keep_their_precision_and_become_contiguous(given, kept):
     checked = check_codes(np.asfortranarray(CODES.astype(given))[::2, ::-1])
@@ -34,7 +41,7 @@ def test_codes_keep_their_precision_and_become_contiguous(given, kept):
     np.testing.assert_array_equal(checked, CODES.astype(given)[::2, ::-1])
 
 
-@pytest.mark.parametrize("given", ["int8", "uint64", "float32", "bool"])
+@pytest.mark.parametrize("given", ["int8", "uint64", "float16", "float32", "bool"])
 def test_factors_become_int64(given):
     checked = check_factors((FACTORS % 2).astype(given))
     assert checked.dtype == np.int64
@@ -74,6 +81,7 @@ class Tensor:
         ),
         (with_value(CODES, np.nan), r"codes: expected finite numbers up to 1e\+38, received nan at row 4, column 1"),
         (with_value(CODES, -np.inf), r"received -inf at row 4, column 1\. Look for a run that diverged"),
+        (FACTORS + 2**60, r"codes: expected finite numbers up to 9\.0072e\+15, received 1\.15e\+18\. Rescale"),
         (with_value(CODES, 1e40), r"codes: expected finite numbers up to 1e\+38, received 1e\+40\. Rescale"),
         (
             CODES * [1, 1e-300, 1],

@@ -131,6 +131,7 @@ def test_evaluate_show_build_check(board, run_folder, tmp_path):
         "bibtex": "@misc{a}",
     }
     folders = [run_folder(seed=seed, about=about) for seed in (0, 1)]
+    assert "--reproduced, --replace and --new take --into RESULTS" in board("score", *folders, "--reproduced")[2]
     code, out, err = board("score", *folders, "--into", root, "--reproduced")
     assert code == 0, err
     assert "β-VAE" in out
@@ -235,8 +236,10 @@ def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tre
         (("similarity", "{tmp}/a.npz", "{tmp}/b.npz", "--to", "x.jpg"), "expected a file name that ends in .png"),
         (
             ("check", "{tree}", "--against", "no-such-revision"),
-            "expected the folder of an earlier copy",
+            "expected an earlier copy of",
         ),
+        (("check", "{tree}", "--against", "{tmp}"), "with results, received"),
+        (("compare", "a", "b", "--results", "{tmp}"), "holds no result. Add some"),
     ],
 )
 def test_errors_are_one_line_and_exit_with_2(board, tree, tmp_path, arguments, message):

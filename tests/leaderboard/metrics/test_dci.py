@@ -126,11 +126,15 @@ def test_fast_mode_without_numba_names_the_extra(monkeypatch):
     assert dci.score(codes, factors, codes_test=codes, factors_test=factors, mode="reference")
 
 
+def concentration(matrix):
+    scores = dci.combine({"matrix": matrix, "accuracy_train": [1.0], "accuracy_test": [1.0]})
+    return scores["disentanglement"], scores["completeness"]
+
+
 def test_concentration_by_hand():
     matrix = np.array([[0.5, 0.0], [0.5, 0.0], [0.0, 1.0], [0.0, 0.0]])
     # Every latent in use serves one factor. Factor 0 is spread over two of four latents: 1 - log 2 / log 4 = 0.5.
-    assert dci.disentanglement(matrix) == pytest.approx(1.0, abs=1e-9)
-    assert dci.completeness(matrix) == pytest.approx((0.5 + 1.0) / 2, abs=1e-9)
-    assert dci.disentanglement(np.zeros((4, 2))) == pytest.approx(0.0, abs=1e-12)
-    assert dci.completeness(np.array([[0.7, 0.3]])) == 1.0
-    assert dci.completeness(np.zeros((1, 2))) == 0.0
+    assert concentration(matrix) == (pytest.approx(1.0, abs=1e-9), pytest.approx((0.5 + 1.0) / 2, abs=1e-9))
+    assert concentration(np.zeros((4, 2)))[0] == pytest.approx(0.0, abs=1e-12)
+    assert concentration(np.array([[0.7, 0.3]]))[1] == 1.0
+    assert concentration(np.zeros((1, 2)))[1] == 0.0

@@ -25,3 +25,14 @@ def test_by_hand():
 
 def test_constant_codes_score_nothing_where_the_formula_would_reward_their_low_entropy():
     assert jemmig.score(np.zeros((8, 2)), GRID) == {"jemmig": 0.0}
+
+
+def test_of_latents_that_know_as_much_the_one_that_holds_the_least_counts():
+    v = np.stack(np.meshgrid(range(3), range(4), indexing="ij"), -1).reshape(-1, 2).repeat(20, 0)
+    z = np.c_[v[:, 0], v[:, 1], v[:, 0] * 4 + v[:, 1]] * 1.0
+    assert jemmig.score(z, v) == jemmig.score(z[:, [2, 1, 0]], v)
+
+
+def test_a_latent_that_is_independent_of_the_factor_knows_nothing_of_it():
+    grid = np.stack(np.meshgrid(range(2), range(5), range(7), indexing="ij"), -1).reshape(-1, 3)
+    assert jemmig.score(grid[:, 1:2] * 1.0, grid[:, :1]) == {"jemmig": 0.0}

@@ -72,3 +72,8 @@ def test_a_factor_with_183_classes():
     codes = np.hstack([np.cos(factors / 29.1), np.sin(factors / 29.1)])
     found = modularity_explicitness.score(codes, factors, codes_test=codes[:100], factors_test=factors[:100])
     assert 0.5 < found["explicitness_test"] <= 1
+
+
+def test_a_latent_that_is_independent_of_the_factor_knows_nothing_of_it():
+    grid = np.stack(np.meshgrid(range(2), range(5), range(7), indexing="ij"), -1).reshape(-1, 3)
+    assert modularity_explicitness.modularity(grid[:, 1:2] * 1.0, grid[:, :1]) == 0.0

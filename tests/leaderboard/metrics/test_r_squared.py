@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 
 from benchmark_data import InvalidInput
-from leaderboard.metrics import r_squared
+from leaderboard.metrics import linear_identifiability, mcc, r_squared
 
 
 def test_the_score_is_that_of_schott_et_al_and_scikit_learn(reference):
@@ -89,3 +89,16 @@ def test_nothing_is_fitted_to_the_rounding_of_latents_that_depend_on_each_other(
     factors = numbers.integers(0, 8, (600, 2))
     found = r_squared.score(codes[:400], factors[:400], codes_test=codes[400:], factors_test=factors[400:])
     assert found["r_squared"] > -10
+
+
+@pytest.mark.parametrize("metric", [r_squared, mcc, linear_identifiability])
+def test_class_ids_may_be_too_large_for_float64(metric):
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, [3, 5], (300, 2))
+    codes = factors + 0.3 * rng.normal(size=factors.shape)
+
+    def score(factors):
+        held_out = {"codes_test": codes, "factors_test": factors} if metric is r_squared else {}
+        return metric.score(codes, factors, **held_out)
+
+    assert score(factors + 2**60) == pytest.approx(score(factors))

@@ -31,7 +31,7 @@ def test_an_offset_matters_as_in_the_reference(offset):
     factors = rng.integers(0, [2, 3], (600, 2))
     codes = factors + 0.3 * rng.normal(size=(600, 2)) + offset
     train, test = slice(0, 400), slice(400, 600)
-    found = sap.accuracies(codes[train], factors[train], codes_test=codes[test], factors_test=factors[test])
+    found = sap._accuracies(codes[train], factors[train], codes[test], factors[test])
     for (latent, factor), accuracy in np.ndenumerate(found):
         machine = LinearSVC(C=0.01, class_weight="balanced", tol=1e-10, max_iter=100_000, dual=False)
         machine.fit(codes[train, [latent]], factors[train, factor])

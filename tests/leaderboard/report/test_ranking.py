@@ -525,7 +525,7 @@ def test_there_are_no_standings_on_one_task():
     assert overall.overall(ranking.tables([method("a", *[0.9] * 5)])) is None
 
 
-def test_who_is_ranked_is_one_switch(tmp_path, monkeypatch):
+def test_who_is_ranked(tmp_path):
     """Trained here, verified, and recomputed from codes alone: five seeds each, so that nothing else decides."""
     verification = Verification(
         version="fresh_rows@v2",
@@ -552,15 +552,10 @@ def test_who_is_ranked_is_one_switch(tmp_path, monkeypatch):
         "ours": "recomputed",
         "verified": "verified",
     }
-    expected = {"all": {"handed_in", "ours", "verified"}, "trusted": {"ours", "verified"}, "verified": {"verified"}}
-    for ranked, methods in expected.items():
-        monkeypatch.setattr(ranking, "RANKED", ranked)
-        (board,) = ranking.tables(found)
-        assert {row.result.method for row in board.rows if row.rank} == methods
-        assert {row.note for row in board.rows if not row.rank} <= {"recomputed from codes, not verified"}
-        assert len(board.rows) == 3
-    monkeypatch.undo()
-    assert ranking.RANKED == "trusted"
+    (board,) = ranking.tables(found)
+    assert {row.result.method for row in board.rows if row.rank} == {"ours", "verified"}
+    assert {row.note for row in board.rows if not row.rank} == {"recomputed from codes, not verified"}
+    assert len(board.rows) == 3
     partly = [run(0.5, 0, verification=verification), *(run(0.5, seed) for seed in range(1, 5))]
     assert result("dsprites@v1", "partly", partly).trust("study") == "recomputed"
     shown = build.build(write(tmp_path / "results", *found), tmp_path / "site").read_text("utf-8")

