@@ -29,8 +29,8 @@ _TINY = float(np.finfo(np.float32).tiny)
 
 _RANGES: tuple[tuple[str, str, Callable[[float], bool]], ...] = (
     ("learning_rate", "a number in [0, 1000)", lambda value: 0 <= value < 1e3),
-    ("beta_1", "a number in [0, 1)", lambda value: 0 <= value < 1),
-    ("beta_2", "a number in [0, 1)", lambda value: 0 <= value < 1),
+    ("beta_1", "a float32 number in [0, 1)", lambda value: 0 <= value < 1 - 2**-25),
+    ("beta_2", "a float32 number in [0, 1)", lambda value: 0 <= value < 1 - 2**-25),
     ("epsilon", f"a number in [{_TINY:.8g}, 1)", lambda value: _TINY <= value < 1),
     ("reconstruction_weight", "a positive number", lambda value: value > 0),
     ("train_share", "a number in (0, 1]", lambda value: 0 < value <= 1),
@@ -263,7 +263,7 @@ def _checked(config: RunConfig) -> dict[str, Any]:
         validation.within(name, given[name], least=low)
     for name, expected, right in _RANGES:
         if not right(given[name]):
-            raise InvalidInput(f"{name}: expected {expected}, received {given[name]:g}.")
+            raise InvalidInput(f"{name}: expected {expected}, received {given[name]}.")
     for name, known in (("reduction", get_args(Reduction)), ("precision", get_args(Precision))):
         if given[name] not in known:
             raise UnknownName(name, given[name], known)

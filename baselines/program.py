@@ -19,7 +19,7 @@ PARTS = {
     "board": ("leaderboard.commands.board", "Leaderboard: score codes, submit methods, and compare them."),
     "study": ("baselines.commands.study", "Papers: make the figures and tables of four papers again."),
     "demo": ("baselines.demo", "Train ten small VAEs in minutes, and see where disentanglement fails."),
-    "doctor": ("benchmark_data.commands.doctor", "Show which extras, backends, folders and datasets there are."),
+    "doctor": ("benchmark_data.commands.doctor", "Show which extras, backends and GPUs there are."),
 }
 """Name -> the module whose ``app`` it is, and what the program's help says of it."""
 

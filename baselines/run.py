@@ -197,7 +197,7 @@ class Run:
             images = self.dataset.images(self.dataset.quick_rows()[:EXPLAINED])
         decoded = self.decode(self.encode(images).mean)
         pixels = images / np.float32(255)
-        variance = float(np.square(pixels - pixels.mean(0)).sum(dtype=np.float64))
+        variance = float(np.square(pixels - pixels.mean(0, dtype=np.float64)).sum(dtype=np.float64))
         return 1 - float(np.square(pixels - decoded).sum(dtype=np.float64)) / variance if variance else math.nan
 
     def activations(self, images: Pixels) -> dict[str, NDArray[np.float32]]:

@@ -84,10 +84,10 @@ def typed(what: str, value: Any, wanted: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if wanted is float and type(value) is int:
-        value = float(value)
+        value = float(value) if abs(value) < 2**1023 else math.inf
     if type(value) is not wanted or (wanted is float and not math.isfinite(value)):
         raise InvalidInput(f"{what}: expected {_KINDS[wanted]}, received {value!r}.")
-    return value
+    return value + 0.0 if wanted is float else value  # -0.0 is 0.0, and its run the same
 
 
 _LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
@@ -119,7 +119,7 @@ def within(what: str, value: float, **limits: float) -> None:
         words, holds = _LIMITS[name]
         if not holds(value, limit):
             expected = "a positive number" if (name, limit) == ("above", 0) else words.format(limit)
-            raise InvalidInput(f"{what}: expected {expected}, received {value:g}.")
+            raise InvalidInput(f"{what}: expected {expected}, received {value}.")
 
 
 def seed(value: Any) -> int:

@@ -53,7 +53,7 @@ def encode(
     opened = [Run.open(folder) for folder in runs]
     if dataset or (into and into.suffix == ".npz"):
         if into is None or len(opened) != 1:
-            raise InvalidInput("--dataset takes --into FILE.npz, and that takes one run.")
+            raise InvalidInput("--dataset takes --into FILE.npz; an .npz file takes one run.")
         files.check_ending("--into", into, ".npz")
         target = benchmark_data.named_or_folder(dataset) if dataset else opened[0].dataset
         written = [opened[0].write_codes(into, target)]

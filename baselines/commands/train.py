@@ -8,6 +8,7 @@ import math
 import os
 import shlex
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -99,7 +100,7 @@ def run(
         str,
         typer.Option(
             metavar="NAME",
-            help="Required without --config: such as xysquares/spacing_1.",
+            help="Required without --config or --images: such as xysquares/spacing_1.",
             autocompletion=names_like,
             show_default=False,
         ),
@@ -132,12 +133,13 @@ def run(
     own = _pictures(images, dataset, str(values.get("dataset", "")).partition("/")[0])
     named = dataset or (own.name if own and "dataset" not in values else None)
     texts = {"dataset": named, "objective": objective or None, "split": split or None}
-    given: dict[str, Any] = {**texts, "steps": steps, "seed": seed}
-    _change(values, {key: value for key, value in given.items() if value is not None})
+    options: dict[str, Any] = {**texts, "steps": steps, "seed": seed}
+    given = {key: value for key, value in options.items() if value is not None}
+    _change(values, given)
     for key in ("dataset", "objective"):
         if key not in values:
             raise InvalidInput(f"A run needs --{key} NAME.")
-    settled = RunConfig.from_json(_with_settings(values, set_ or []))
+    settled = RunConfig.from_json(_with_settings(values, set_ or [], given))
     folder = into or default_folder(settled)
     _train(settled, folder, How(not no_encode, device, threads), own, images)
 
@@ -196,9 +198,9 @@ def transfer(
     target = own.name if own else dataset
     if not target:
         raise InvalidInput("A transfer needs --dataset NAME.")
-    changes = {"split": split} | {k: v for k, v in (("steps", steps), ("seed", seed)) if v is not None}
-    values = finetune.config(source, target, heads=not no_heads, decoder=decoder, side=side, **changes).as_json()
-    settled = RunConfig.from_json(_with_settings(values, set_ or []))
+    given = {k: v for k, v in (("split", split or None), ("steps", steps), ("seed", seed)) if v is not None}
+    values = finetune.config(source, target, heads=not no_heads, decoder=decoder, side=side, **given).as_json()
+    settled = RunConfig.from_json(_with_settings(values, set_ or [], {"dataset", *given}))
     parts = f"{'' if no_heads else 'heads_'}{decoder}_{side}"
     name = f"{parts}_{source.name}_seed_{settled.seed}_{settled.digest[:8]}"  # sources of one name differ in weights
     folder = into or Path("runs") / settled.dataset / "transfer" / name
@@ -389,7 +391,7 @@ def _setting(text: str) -> tuple[str, Any]:
         raise InvalidInput(f"--set takes KEY=VALUE, not {text!r}.")
     try:
         return key, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return key, value
 
 
@@ -402,13 +404,18 @@ def _change(values: dict[str, Any], changes: dict[str, Any]) -> None:
     values |= changes
 
 
-def _with_settings(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
-    """Put every setting where it belongs: among the objective's, the architecture's or the config's own keys."""
+def _with_settings(values: dict[str, Any], settings: list[str], given: Collection[str]) -> dict[str, Any]:
+    """Put every setting where it belongs: among the objective's, the architecture's or the config's own keys.
+
+    What is ``given`` by an option of its own cannot be set, too.
+    """
     from baselines import objectives, validation
     from baselines.config import RunConfig
     from baselines.nets import architectures
 
     pairs = dict(_setting(text) for text in settings)
+    for key in pairs.keys() & given:
+        raise InvalidInput(f"--{key} and --set {key}={pairs[key]}: give one of them.")
     own = {f.name for f in dataclasses.fields(RunConfig)}
     _change(values, {key: value for key, value in pairs.items() if key in own})
     architecture = validation.typed("architecture", values.get("architecture", "conv"), str)
@@ -421,7 +428,8 @@ def _with_settings(values: dict[str, Any], settings: list[str]) -> dict[str, Any
             continue
         group = next((name for name, keys in groups.items() if key in keys), None)
         if group is None:
-            raise UnknownName("--set", key, own.union(*groups.values()))
+            chosen = f"--set of {values['objective']} and {architecture}"
+            raise UnknownName(chosen, key, own.union(*groups.values()))
         held = values.get(group, {})
         if not isinstance(held, dict):
             raise InvalidInput(f"{group} holds keys and values, not {held!r}.")

@@ -53,9 +53,9 @@ class OBJECTIVE(Objective):
 
     gamma: float = 35.0
     discriminator_learning_rate: float = 1e-4
-    # A moment of 1 never moves: the discriminator would not learn.
-    discriminator_beta_1: float = limited(0.5, below=1)
-    discriminator_beta_2: float = limited(0.9, below=1)
+    # A moment of 1, of float32 numbers, never moves: the discriminator would not learn.
+    discriminator_beta_1: float = limited(0.5, most=0.9999999)
+    discriminator_beta_2: float = limited(0.9, most=0.9999999)
     units: int = limited(1000, least=1)
 
     def inputs(

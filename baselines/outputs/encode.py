@@ -42,7 +42,7 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
             "--method NAME --task TASK"
         )
     content = files.read_json(path)
-    places = {folder / run.config.dataset / f"seed_{_seed(content, run)['seed']}.npz": run for run in runs}
+    places = {folder / run.dataset.id / f"seed_{_seed(content, run)['seed']}.npz": run for run in runs}
     if len(places) < len(runs):
         raise InvalidInput("runs: expected one for each dataset and seed, received two with the same.")
     records = {place: read_record(run.folder).model_dump(mode="json") for place, run in places.items()}
@@ -69,13 +69,13 @@ def _seed(content: Any, run: Run) -> dict[str, Any]:
     """Find a run's entry in a submission."""
     try:
         tasks: dict[str, list[dict[str, Any]]] = {name: entry["seeds"] for name, entry in content["tasks"].items()}
-        for seed in tasks.get(run.config.dataset, []):
+        for seed in tasks.get(run.dataset.id, []):
             if seed["seed"] == run.config.seed:
                 return seed
     except (TypeError, KeyError, AttributeError) as error:
         raise DamagedFile(f"{submission.FILE}: expected tasks with seeds, received something else.") from error
     raise InvalidInput(
-        f"{run.config.dataset}, seed {run.config.seed} of {run.folder}: expected a dataset and seed that the "
+        f"{run.dataset.id}, seed {run.config.seed} of {run.folder}: expected a dataset and seed that the "
         f"submission asks for, received a submission for {', '.join(tasks) or 'none'}. Name the task and enough seeds: "
         "offaxis board submit."
     )

@@ -65,6 +65,7 @@ def fit(
     for name, value in (("units", units), ("active", active), ("batch_size", batch_size), ("steps", steps)):
         validation.within(name, value, least=1)
     validation.within("strength", strength, least=0)
+    validation.within("learning_rate", learning_rate, above=0)
     if kind == "topk" and active > units:
         raise InvalidInput(f"active: expected at most {units}, the number of units, received {active}.")
     seen = check_codes(features, "features").astype(np.float32)

@@ -22,7 +22,7 @@ SEEDS = range(10)
 
 CHOSEN = {8: 0.000316, 1: 0.00316}
 """End of the spacing -> strength as published: of the beta-VAE's three in benchmarks/michlo2023_pilot.csv, the one with
-the highest MIG. Ada-GVAE, of which there is no pilot, has the same."""
+the highest MIG. Ada-GVAE, tried with these alone, has the same."""
 
 SELECTION = "strengths at spacings 8 and 1 by the MIG of a beta-VAE of another seed (sweep michlo2023_pilot)"
 

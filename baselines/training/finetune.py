@@ -61,16 +61,17 @@ def config(
 
     Raises:
         DamagedFile: there is no such run.
-        InvalidInput: the source is not finished, or its decoder has fewer layers.
+        InvalidInput: the source is not finished, its decoder has fewer layers, or nothing is left to train.
         UnknownName: another side, or there is no such key.
     """
     weights = read_source(source)
     inner = layers(weights, "decoder")
     if side not in ("inside", "outside"):
         raise UnknownName("side", side, ("inside", "outside"))
-    if not 0 <= decoder <= len(inner):
+    least = 0 if heads else 1  # of a model that is frozen throughout, nothing would be trained
+    if not least <= decoder <= len(inner):
         raise InvalidInput(
-            f"decoder: expected between 0 and {len(inner)} layers, as {source} has them, received {decoder}."
+            f"decoder: expected between {least} and {len(inner)} layers, as {source} has them, received {decoder}."
         )
     chosen = inner[:decoder] if side == "inside" else inner[len(inner) - decoder :]
     reset = (*(HEADS if heads else ()), *chosen)
@@ -172,10 +173,10 @@ def take(model: Model, path: Path | None = None) -> Weights:
             f"{source}: expected the weights with the hash {config.start_weights[:16]} that the run starts from, "
             f"received {digest(weights)[:16]}. Restore them, or train again in another folder."
         )
-    kept = {name: array for name, array in weights.items() if layer_of(name) not in config.reset}
-    own = model.weights()
+    own = model.weights()  # no decoder's where the objective has none
+    kept = {name: array for name, array in weights.items() if layer_of(name) not in config.reset and name in own}
     for name, array in kept.items():
-        if name in own and (wanted := own[name].shape) != array.shape:
+        if (wanted := own[name].shape) != array.shape:
             raise InvalidInput(
                 f"{name} of {source}: expected shape {wanted}, received {array.shape}, since codes have another size. "
                 f"Reset {layer_of(name)}."

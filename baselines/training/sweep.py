@@ -107,7 +107,8 @@ def select(configs: Sequence[RunConfig], only: Iterable[str]) -> tuple[RunConfig
         if all(any(_matches(values, key, value) for value in allowed) for key, allowed in wanted.items())
     )
     if not chosen:
-        raise InvalidInput(f"--only: expected conditions that some run fulfils, received {' '.join(only)}.")
+        held = ", ".join(f"{key}={value}" for key in wanted for value in sorted({str(s.get(key)) for s in settings}))
+        raise InvalidInput(f"--only: expected what some run has, of {held}, received {' '.join(only)}.")
     return chosen
 
 
@@ -123,7 +124,7 @@ def _matches(settings: dict[str, Any], key: str, text: str) -> bool:
         return False
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = text
     given = settings[key]
     return bool((list(given) if isinstance(given, tuple) else given) == value)

@@ -45,4 +45,4 @@ class OBJECTIVE(Objective):
     # optimiser: `networks`, called through `batch.call`. Further random numbers, or labels: `inputs`. An encoder
     # that the reconstruction does not move: `reconstructs = False`; no decoder at all: `decodes = False`. Augmented
     # images: `views`. A code that is more than the mean: `code`. Weights that decay: `decay_of`. See
-    # baselines/objectives/_base.py. A number that must not be 0, or not above 1: `limited(0.5, above=0, most=1)`.
+    # baselines/objectives/__init__.py. A number that must not be 0, or not above 1: `limited(0.5, above=0, most=1)`.

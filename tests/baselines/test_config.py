@@ -32,6 +32,10 @@ def test_json_and_back(tmp_path):
     assert c.architecture_parameters == {"width": 1200}
 
 
+def test_a_zero_has_no_sign():
+    assert config(hyperparameters={"beta": -0.0}).digest == config(hyperparameters={"beta": 0.0}).digest
+
+
 @pytest.mark.parametrize("key", ["train_share", "learning_rate", "reconstruction_weight"])
 def test_a_whole_number_is_the_same_config_as_the_fraction_that_it_is(key):
     whole = config(**{key: 1})
@@ -79,7 +83,10 @@ def test_unknown_names_give_the_near_match(changes, message):
         ({"steps": -1}, "steps: expected at least 0, received -1"),
         ({"batch_size": 6.5}, "batch_size: expected an integer, received 6.5"),
         ({"learning_rate": -1e-4}, r"learning_rate: expected a number in \[0, 1000\), received -0.0001"),
-        ({"beta_2": 1}, r"beta_2: expected a number in \[0, 1\), received 1"),
+        ({"beta_2": 1}, r"beta_2: expected a float32 number in \[0, 1\), received 1"),
+        ({"beta_1": 0.99999999}, r"beta_1: expected a float32 number in \[0, 1\), received 0.99999999"),
+        ({"learning_rate": 10**400}, "learning_rate: expected a number, received inf"),
+        ({"latents": -(10**400)}, "latents: expected at least 1, received -1000"),
         ({"epsilon": 0}, r"epsilon: expected a number in \[1.1754944e-38, 1\), received 0"),
         ({"epsilon": 1e-50}, r"epsilon: expected a number in \[1.1754944e-38, 1\), received 1e-50"),
         ({"reconstruction_weight": 0}, "reconstruction_weight: expected a positive number, received 0"),

@@ -9,8 +9,7 @@ import benchmark_data
 from baselines.model import Model
 from baselines.nets import architectures
 from baselines.nets.backend import keras, ops
-from baselines.objectives import Term, beta_vae
-from baselines.objectives._base import Adam, Network
+from baselines.objectives import Adam, Network, Term, beta_vae
 from baselines.training.batches import draw_batch
 from benchmark_data.errors import InvalidInput
 

@@ -43,6 +43,7 @@ def test_what_reconstructions_explain(trained, monkeypatch):
         monkeypatch.setattr(trained, "decode", lambda codes, decoded=decoded: decoded)
         assert trained.explained(images) == pytest.approx(share, abs=1e-6)
     assert math.isnan(trained.explained(images[:1].repeat(201, axis=0)))
+    assert math.isnan(trained.explained(np.full_like(images, 37)))
 
 
 def test_encoding_does_not_depend_on_the_batch(trained):

@@ -59,7 +59,7 @@ def _ranks(groups: Sequence[Sequence[str]]) -> dict[str, float]:
 
 
 def _order(values: pd.DataFrame) -> NDArray[np.float64]:
-    """Return, per seed, Spearman's correlation of importance and what is known; 0 where all is known alike.
+    """Return, per seed, Spearman's correlation of importance and what is known; the bound where all is known alike.
 
     Args:
         values: ``rank`` in the index with ``factor``, a column per seed.
@@ -67,7 +67,9 @@ def _order(values: pd.DataFrame) -> NDArray[np.float64]:
     ranks = -values.index.get_level_values("rank").to_numpy(np.float64)
     return np.array(
         [
-            0.0 if np.ptp(values[seed]) <= 1e-9 else float(scipy.stats.spearmanr(ranks, values[seed]).statistic)
+            _perceived.AGREES
+            if np.ptp(values[seed]) <= 1e-9
+            else float(scipy.stats.spearmanr(ranks, values[seed]).statistic)
             for seed in values
         ]
     )

@@ -113,6 +113,11 @@ def test_codes_of_a_published_dataset_are_those_of_its_task(tmp_path):
         np.testing.assert_array_equal(written["indices"], protocol.task(data.id).indices)
 
 
+def test_a_run_of_a_familys_default_dataset_fills_that_datasets_place(asked, tmp_path):
+    run = train(RunConfig(**TINY | {"dataset": "xysquares", "seed": 0}), tmp_path / "run")
+    assert encode.fill(asked, [run]) == [asked / "xysquares/spacing_8/seed_0.npz"]
+
+
 def test_runs_that_a_submission_does_not_ask_for(seeds, asked, tmp_path):
     run = seeds["xysquares/spacing_1", 0]
 
@@ -162,9 +167,9 @@ def test_codes_of_a_target_are_what_the_transfer_evaluation_reads(seeds, tmp_pat
         ),
         (f"encode {run.folder} --step 0", "--step and --images take --layers: the codes to be scored are those of"),
         (f"encode {run.folder} --images 50", "--step and --images take --layers: the codes to be scored are those of"),
-        (f"encode {run.folder} --dataset {target.id}", "--dataset takes --into FILE.npz, and that takes one run."),
-        (f"encode {run.folder} {run.folder} --dataset {target.id} --into {path}", "and that takes one run"),
-        (f"encode {run.folder} {run.folder} --into {path}", "and that takes one run"),
+        (f"encode {run.folder} --dataset {target.id}", "--dataset takes --into FILE.npz; an .npz file takes one run."),
+        (f"encode {run.folder} {run.folder} --dataset {target.id} --into {path}", "an .npz file takes one run"),
+        (f"encode {run.folder} {run.folder} --into {path}", "an .npz file takes one run"),
         (f"encode {run.folder} --dataset {target.id} --into {tmp_path}/codes.npy", "--into: expected a file name that"),
     ):
         with pytest.raises(InvalidInput, match=message):

@@ -59,7 +59,7 @@ def test_settings_out_of_range_are_refused():
         sparse_codes.fit(np.eye(9), units=4, active=5)
     with pytest.raises(InvalidInput, match="expected 'topk' or 'l1', received 'l0'"):
         sparse_codes.fit(np.eye(9), units=9, kind="l0")
-    for wrong in ({"steps": -1}, {"strength": float("nan")}, {"seed": -1}):
+    for wrong in ({"steps": -1}, {"strength": float("nan")}, {"learning_rate": float("nan")}, {"seed": -1}):
         with pytest.raises(InvalidInput, match=next(iter(wrong))):
             sparse_codes.fit(np.eye(9), units=9, **wrong)
     assert sparse_codes.fit(np.eye(9), units=4, kind="l1", steps=1)(np.eye(9)).shape == (9, 4)

@@ -664,6 +664,12 @@ def test_what_is_known_before_training_is_taken_off():
     assert found.numbers["d, control: the same before training"] > 0.5
 
 
+def test_models_that_gain_nothing_tell_nothing_of_an_order():
+    table = gained(0.0, 0.5)
+    table["share"] = 0.25
+    assert _importance.judge_learned(table).answer == "no significant difference"
+
+
 def test_what_is_not_learned_comes_last():
     """Of shape 0.01 is gained at once, which is too little to count; posX gains half of its 0.5 by step 100."""
     steps = _importance._learned_by(courses(posX=(0.0, 0.3, 0.5), shape=(0.01, 0.01, 0.01)))

@@ -48,7 +48,7 @@ def conv(tmp_path_factory):
         ("inside", False, 3, {"decoder_1", "decoder_2", "decoder_3"}),
         ("outside", True, 2, {"mean", "log_variance", "decoder_5", "output"}),
         ("outside", False, 6, set(CONV_DECODER)),
-        ("inside", False, 0, set()),
+        ("inside", True, 0, {"mean", "log_variance"}),
     ],
 )
 def test_frozen_layers_stay_and_reset_layers_start_anew(conv, tmp_path, side, heads, decoder, reset):
@@ -190,6 +190,8 @@ def test_what_cannot_be_started_from(trained, tiny, tmp_path):
         finetune.config(unfinished, TARGET)
     with pytest.raises(InvalidInput, match=r"decoder: expected between 0 and 4 layers, as .* has them, received 5"):
         finetune.config(there, TARGET, decoder=5)
+    with pytest.raises(InvalidInput, match=r"decoder: expected between 1 and 4 layers, as .* has them, received 0"):
+        finetune.config(there, TARGET, decoder=0, heads=False)
     with pytest.raises(UnknownName, match=r"side: .* Did you mean 'inside'"):
         finetune.config(there, TARGET, side="insid")
     assert not into.exists()
@@ -244,6 +246,16 @@ def test_a_run_from_a_supervised_source_is_supervised(trained, tiny, tmp_path):
     claims.lengthen(folder, 1)
     train(Run.open(folder).config, folder)
     assert json.loads((folder / "run.json").read_text())["supervision"] == "supervised"
+
+
+def test_an_objective_without_a_decoder_takes_the_encoder_alone(trained, tmp_path):
+    config = finetune.config(trained.folder, TARGET, decoder=0, objective="simclr", steps=1, snapshots=[0])
+    found, source = weights(train(config, tmp_path / "run").folder, 0), weights(trained.folder, trained.config.steps)
+    kept = [name for name in found if name.startswith("encoder") and layer_of(name) not in config.reset]
+    assert kept
+    for name in kept:
+        np.testing.assert_array_equal(found[name], source[name])
+    assert not any(name.startswith("decoder") for name in found)
 
 
 def test_layers_of_another_size_must_be_reset(tiny, tmp_path):

@@ -135,7 +135,7 @@ def test_choosing_runs():
     for only, error, message in (
         (["seed"], InvalidInput, "--only: expected KEY=VALUE, received 'seed'"),
         (["sed=1"], UnknownName, r"--only: .* received 'sed'. Did you mean 'seed'"),
-        (["seed=7"], InvalidInput, "--only: expected conditions that some run fulfils, received seed=7"),
+        (["seed=7"], InvalidInput, "--only: expected what some run has, of seed=0, seed=1, received seed=7"),
     ):
         with pytest.raises(error, match=message):
             sweep.select(configs, only)
