@@ -219,9 +219,8 @@ def _read_table(table: Path) -> Any:
             f"{table} has {size:,} bytes, more than {most:,}. Set OFFAXIS_MAX_TABLE to a larger number to read it."
         )
     try:
-        cells: Any = functools.partial(
-            pd.read_csv, table, skipinitialspace=True, low_memory=False
-        )  # else types differ by chunk
+        # With low_memory, a column's type is guessed part by part, and 042 becomes 42 in some of them.
+        cells: Any = functools.partial(pd.read_csv, table, skipinitialspace=True, low_memory=False)
         names = cells(header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].tolist()
         read = cells(keep_default_na=False, na_values=[""])
         numbers = cells().select_dtypes("number").dropna(axis=1, how="all")
