@@ -32,7 +32,8 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     Raises:
         DamagedFile: the folder is no submission, or a file in it is damaged.
         InvalidInput: a run is not finished, the submission does not ask for its dataset and seed, two runs have the
-            same, or they differ in method or hyperparameters; nothing is written then. Or a file cannot be written.
+            same, or they differ in method or hyperparameters, also from those in the file; nothing is written then. Or
+            a file cannot be written.
     """
     folder = Path(folder)
     path = folder / submission.FILE
@@ -47,6 +48,13 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
         raise InvalidInput("runs: expected one for each dataset and seed, received two with the same.")
     records = {place: read_record(run.folder).model_dump(mode="json") for place, run in places.items()}
     first = next(iter(records.values()))
+    stated = content.get("hyperparameters")
+    for name, value in stated.items() if isinstance(stated, dict) else ():  # by its author, or an earlier call
+        if (received := first["hyperparameters"].get(name, value)) != value:
+            raise InvalidInput(
+                f"hyperparameter {name} of {runs[0].folder}: expected {value!r}, as in {path}, received {received!r}. "
+                "Make a submission for each method, or correct the file."
+            )
     for place, record in records.items():
         places[place].check_finished()
         for key in ("method", "hyperparameters", "supervision", "selection"):

@@ -132,6 +132,11 @@ def test_runs_that_a_submission_does_not_ask_for(seeds, asked, tmp_path):
     shutil.rmtree(tmp_path / "run")
     with pytest.raises(InvalidInput, match=r"hyperparameters of .*run: expected those of the other runs: one method"):
         encode.fill(asked, [run, changed(hyperparameters={"beta": 9})])
+    text = (asked / submission.FILE).read_text("utf-8")
+    (asked / submission.FILE).write_text(json.dumps(json.loads(text) | {"hyperparameters": {"beta": 5}}), "utf-8")
+    with pytest.raises(InvalidInput, match=r"hyperparameter beta of .*: expected 5, as in .*, received "):
+        encode.fill(asked, [run])
+    (asked / submission.FILE).write_text(text, "utf-8")
     other = Run.open(shutil.copytree(seeds["xysquares/spacing_1", 1].folder, tmp_path / "other"))
     record = json.loads((other.folder / "run.json").read_text())
     (other.folder / "run.json").write_text(json.dumps(record | {"method": "annealed_vae"}))
