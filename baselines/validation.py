@@ -91,10 +91,10 @@ def typed(what: str, value: Any, wanted: Any) -> Any:
 
 
 _LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
-    "least": ("at least {:g}", operator.ge),
-    "most": ("at most {:g}", operator.le),
-    "above": ("more than {:g}", operator.gt),
-    "below": ("less than {:g}", operator.lt),
+    "least": ("at least {:.9g}", operator.ge),
+    "most": ("at most {:.9g}", operator.le),
+    "above": ("more than {:.9g}", operator.gt),
+    "below": ("less than {:.9g}", operator.lt),
 }
 
 

@@ -296,7 +296,7 @@ class Images:
 
     def _checked(self, indices: ArrayLike) -> Indices:
         numbers = np.asarray(indices)
-        wrong = numbers.dtype.kind not in "iu" or numbers.ndim != 1
+        wrong = numbers.ndim != 1 or (numbers.size > 0 and numbers.dtype.kind not in "iu")
         if wrong or (numbers.size and not (numbers.min() >= 0 and numbers.max() < len(self))):
             kind = f"{numbers.dtype} of shape {numbers.shape}"
             received = kind if wrong else f"numbers in [{numbers.min()}, {numbers.max()}]"

@@ -59,7 +59,8 @@ class Encoder:
             encode = getattr(encode, "encode", encode)
         if not callable(encode):
             raise InvalidInput(
-                f"encode: expected a function from images to codes, received one of type {type(encode).__name__}."
+                f"encode: expected a function from images to codes, received one of type {type(encode).__name__}. "
+                "leaderboard.evaluate also takes the paths of files and run folders."
             )
         if input is not None and input not in get_args(Input):
             raise InvalidInput(f"input: expected one of {', '.join(get_args(Input))}, received {input!r}.")

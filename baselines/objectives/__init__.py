@@ -302,6 +302,9 @@ class Objective:
 def names() -> tuple[str, ...]:
     """List the objectives, one for each file in ``baselines/objectives``.
 
+    Returns:
+        Their names, such as ``beta_vae``.
+
     Example:
         >>> "beta_vae" in names()
         True

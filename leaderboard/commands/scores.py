@@ -57,7 +57,7 @@ def score(
     """Compute scores from codes.
 
     Run folders and submissions get the scores of their tasks, printed with the
-    published rows. Files of codes, and run folders with --metric or beside files,
+    published rows. Files of codes, and run folders with --metric or next to files,
     get mig and dci or the metrics named: the last third of the rows is held out,
     unless the file has codes_test and factors_test.
     """

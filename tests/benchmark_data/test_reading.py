@@ -55,6 +55,7 @@ def test_items_end_and_count_from_the_end(tiny_grid):
     items = data.__getitems__([1, 0])
     assert [int(row) for row in items] == [3, 7]
     assert items.whole.tolist() == [3, 7]
+    assert data[[]].tolist() == []
     for wrong in ([3], [-1], [0.5], [[0]]):
         with pytest.raises(InvalidInput, match=r"items of tiny_grid: expected integers of shape \(n,\) in \[0, 2\]"):
             data.__getitems__(wrong)
@@ -310,7 +311,7 @@ def test_readers_look_at_what_a_source_of_ones_own_gives(reader, tiny_grid):
 @pytest.mark.parametrize(("name", "divided"), [("dsprites", "/holdout"), ("xysquares/spacing_4", ".holdout")])
 def test_a_test_split_is_named_where_it_is(name, divided):
     dataset = benchmark_data.load(name)
-    message = re.escape(f"split of {name}: expected one of train, received 'test'. {name}{divided} is the same dataset")
+    message = re.escape(f"split of {name}: expected one of train, received 'test'. {name}{divided} has the splits")
     for ask in (lambda: dataset.splits["test"], lambda: reading.Images(dataset, split="test[:10%]")):
         with pytest.raises(UnknownName, match=message):
             ask()

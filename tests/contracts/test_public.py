@@ -45,7 +45,6 @@ ENTRIES = {"score", "compare", "measure", "divide", "as_dataset", "loader", "pub
 
 NO_EXAMPLE = {
     "baselines": "training takes too long for a docstring; docs/training.md shows it",
-    "baselines.objectives": "terms need a backend; docs/templates/objective.py is an example that the contracts run",
     "baselines.presets": "constants",
     "baselines.run": "it takes a trained run; docs/training.md shows it",
     "baselines.training.claims": "it takes a trained run; docs/training.md shows it",

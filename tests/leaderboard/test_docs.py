@@ -47,7 +47,7 @@ def test_the_numbers_of_the_verification_are_those_of_the_program():
     )
     for text in (
         f"On {verification.CHECKED} rows",
-        f"at most {verification.DEVIATION:.0%} of the larger of its standard deviation",
+        f"at most {verification.DEVIATION:.0%} of its standard deviation or, if larger",
         f"it refuses {verification.ERROR:.1%} of honest runs",
         f"fewer than {verification.LEAST * verification.BLOCKS} images outside",
         f"{encoders.SECONDS // 60} minutes of processor time and {encoders.MEMORY >> 30} GiB",

@@ -104,7 +104,7 @@ def test_batches_of_two_widths_are_refused():
 
 
 def test_a_path_is_for_evaluate():
-    with pytest.raises(InvalidInput, match=r"received a str\. Files and run folders are for leaderboard\.evaluate"):
+    with pytest.raises(InvalidInput, match=r"received one of type str\. leaderboard\.evaluate also takes the paths"):
         Encoder("encoder.onnx")
 
 

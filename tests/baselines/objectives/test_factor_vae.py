@@ -48,8 +48,8 @@ def test_terms_against_numpy(make_batch, posterior):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"discriminator_beta_1": 1.0}, "'discriminator_beta_1': expected less than 1, received 1"),
-        ({"discriminator_beta_2": 1.0}, "'discriminator_beta_2': expected less than 1, received 1"),
+        ({"discriminator_beta_1": 1.0}, "'discriminator_beta_1': expected at most 0.9999999, received 1"),
+        ({"discriminator_beta_2": 1.0}, "'discriminator_beta_2': expected at most 0.9999999, received 1"),
         ({"units": 0}, "'units': expected at least 1, received 0"),
     ],
 )

@@ -102,7 +102,7 @@ def test_seeds_with_different_settings_are_no_one_method(run_folder, one_tier):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"method": "Beta VAE"}, "method: expected text that matches .*, received 'Beta VAE'"),
+        ({"method": "Beta VAE"}, "method: expected a lower-case name of .*, received 'Beta VAE'"),
         ({"method": None}, "method: expected a value, received nothing"),
         ({"seed": -1}, "seed: expected at least 0, received -1"),
         ({"seed": "0"}, "seed: expected an integer, received '0'"),
