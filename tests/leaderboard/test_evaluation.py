@@ -433,7 +433,7 @@ def test_codes_that_float32_cannot_hold_are_refused(moved):
         leaderboard.evaluate(lambda images: moved(squares(images).astype(float)), TASK, metrics="mig", progress=False)
 
 
-def test_seeds_that_were_trained_for_different_lengths_are_printed_as_such(random):
+def test_seeds_that_were_trained_for_different_lengths_are_printed_as_such(random, tree):
     def trained(row, steps):
         known = row.candidate.record
         record = known.model_copy(update={"budget": known.budget.model_copy(update={"steps": steps})})
@@ -441,6 +441,8 @@ def test_seeds_that_were_trained_for_different_lengths_are_printed_as_such(rando
 
     rows = tuple(trained(row, steps) for row, steps in zip(random.rows, (3000, 1000, 3000, 3000, 3000), strict=True))
     assert "1,000 to 3,000 steps of training" in str(dataclasses.replace(random, rows=rows))
+    compared = dataclasses.replace(random, rows=rows[1:], name="mine").compare("sums", published=tree)
+    assert set(compared["steps"]) == {3000}, "the most, of seeds of which the first has 1,000"
 
 
 def test_held_out_scores_need_a_divided_dataset():

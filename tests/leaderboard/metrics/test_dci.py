@@ -113,6 +113,8 @@ def test_an_unknown_mode_is_refused():
     codes, factors = two_factors(20)
     with pytest.raises(InvalidInput, match="mode: expected 'fast' or 'reference', received 'lightgbm'"):
         dci.score(codes, factors, codes_test=codes, factors_test=factors, mode="lightgbm")
+    with pytest.raises(InvalidInput, match="threads: expected at least 1, received -1"):
+        dci.score(codes, factors, codes_test=codes, factors_test=factors, threads=-1)
 
 
 def test_fast_mode_without_numba_names_the_extra(monkeypatch):

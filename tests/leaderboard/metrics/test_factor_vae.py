@@ -59,6 +59,8 @@ def test_what_cannot_be_scored():
         run(factors, factors, batch=1)
     with pytest.raises(InvalidInput, match="votes_test: expected at least 1, received 0"):
         factor_vae.score(factors, factors, codes_test=factors, factors_test=factors, votes_test=0)
+    with pytest.raises(InvalidInput, match="least_deviation: expected a number, at least 0, received nan"):
+        factor_vae.score(factors, factors, codes_test=factors, factors_test=factors, least_deviation=float("nan"))
 
 
 def test_a_factor_that_is_constant_in_the_held_out_part_alone():
