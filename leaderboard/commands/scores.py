@@ -57,9 +57,9 @@ def score(
     """Compute scores from codes.
 
     Run folders and submissions get the scores of their tasks, printed with the
-    published rows. Files of codes, and run folders with --metric or next to files,
-    get mig and dci or the metrics named: the last third of the rows is held out,
-    unless the file has codes_test and factors_test.
+    published rows. Files of codes, and run folders with --metric or next to
+    files, get mig and dci or the metrics named: the last third of the rows is
+    held out, unless the file has codes_test and factors_test.
     """
     if names or dataset or array or to or not all(map(_has_record, paths)):
         if into or method or reproduced or replace or new or unverified or tier != "desk":
