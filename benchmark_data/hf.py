@@ -146,8 +146,8 @@ def as_dataset(
         columns: which of a record's columns to give, such as ``["image", "label_shape"]``; all if None.
 
     Returns:
-        A ``datasets.Dataset``. Its arrays are numpy's; an image is uint8 of shape (H, W, C), grey ones too. ``map``
-        may replace the image; where it does not, the image stays.
+        A ``datasets.Dataset``. Its arrays are numpy's; an image is uint8 of shape (H, W, C), grey ones too. Images that
+        ``map`` returns, and all after ``flatten_indices``, are lists; ``with_format("numpy")`` makes arrays of them.
 
     Raises:
         UnknownName: there is no such dataset, config, split or column.
@@ -344,6 +344,8 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
             f"publish {dataset.id}: expected a licence that allows to pass on copies, received {dataset.license}. "
             f"{theirs if parallel.has_name(dataset) else own}"
         )
+    if set("*?[") & set(str(folder)):
+        raise InvalidInput(f"{folder}: expected a folder without *, ? and [, which `datasets` takes for patterns.")
     for split in dataset.splits:
         if not re.fullmatch(r"\w+(\.\w+)*", split):
             raise InvalidInput(
@@ -365,7 +367,8 @@ def _signature(dataset: Dataset, digest: Digest, rows: range) -> str:
     """Describe what a shard is made from: a shard that says the same need not be written again."""
     factors = [factor.as_json() for factor in dataset.space.factors]
     which = [rows.start, rows.stop, rows.step, encoding.COMPRESSOR, encoding.LEVEL, pa.__version__, ROWS]
-    return json.dumps([dataset.id, dataset.version, factors, *digest, *which])
+    extras = [hashlib.sha256(dataset.extra(name, rows).tobytes()).hexdigest() for name in dataset.extras]
+    return json.dumps([dataset.id, dataset.version, factors, *digest, *which, *extras])
 
 
 def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: str) -> None:

@@ -23,9 +23,10 @@ shuffles all rows.
 ``info.metadata`` also holds the factors' sizes, kinds and units, the known defects and the quick digest.
 
 Files are array_record by default. TFDS itself reads these by random access only; builders of this module read them by
-``tf.data``, too. Without this module imported, ``tfds.data_source`` and
-``tfds.builder_from_directory(...).as_data_source()`` still read them, and ``file_format="tfrecord"`` makes files that
-``tf.data`` reads anywhere. Other people's datasets are left as they are.
+``tf.data``, too, by a name without version (TFDS opens ``offaxis_x:1.0.0`` without its builder). Else, and without
+this module imported, ``tfds.data_source`` and ``tfds.builder_from_directory(...).as_data_source()`` still read them,
+and ``file_format="tfrecord"`` makes files that ``tf.data`` reads anywhere. Other people's datasets are left as they
+are.
 
 On the command line, ``offaxis data build xysquares/spacing_4`` and ``tfds build --imports benchmark_data.tfds
 offaxis_xysquares/spacing_4`` do the same. (TFDS 4.9.10's own command does not start, for any dataset, without the

@@ -86,12 +86,12 @@ def common_shape(paths: tuple[Path, ...]) -> tuple[int, int, int]:
 
 def is_grey(what: str, picture: Image, then: str) -> bool:
     """Return whether a picture is grey; one of more bits than Pillow converts without clipping is refused."""
-    if picture.mode.startswith(("I", "F")):
+    if picture.mode.startswith(("I", "F")) or ";16" in str(getattr(picture, "tile", "")):
         raise InvalidInput(
             f"{what}: expected 8 bits for each channel, received Pillow's mode {picture.mode}. Scale pixels to "
             f"0 ... 255 {then}."
         )
-    return picture.mode in ("1", "L")
+    return picture.mode in ("1", "L", "LA")
 
 
 def converted(picture: Image, channels: int) -> Pixels:

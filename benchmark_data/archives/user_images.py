@@ -398,13 +398,15 @@ def _columns(what: str, labels: Any) -> Mapping[str, ArrayLike]:
 def _column(name: str, values: ArrayLike, count: int) -> tuple[Factor, NDArray[np.int64]]:
     """Make a factor of what is known of each image, and the class ids."""
     array = np.asarray(values)
+    if array.dtype.kind == "U":  # numpy makes texts of all that stands among texts, NaN too
+        array = np.asarray(values, object)
     if array.dtype == object and all(isinstance(value, str) for value in array.flat):  # as pandas keeps texts
         array = array.astype(str)
     received = ""
     if array.shape != (count,):
         received = f"an array of shape {array.shape}"
     elif array.dtype.kind not in "biufU":
-        received = ", ".join(sorted({type(value).__name__ for value in array.tolist()}))
+        received = f"{', '.join(sorted({type(value).__name__ for value in array.tolist()}))} of dtype {array.dtype}"
     elif array.dtype.kind == "f" and len(odd := np.flatnonzero(~np.isfinite(array))):
         received = f"{array[odd[0]]} in row {odd[0]}"
     if received:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -226,7 +227,7 @@ class _TFDS:
             if found == "array_record":
                 self._sources = {split: self._builder.as_data_source(split) for split in dataset.splits}
         except (OSError, ValueError, KeyError) as error:
-            raise _no_copy(dataset, path, f"offaxis data build {dataset.id} --to {copy.folder}") from error
+            raise _no_copy(dataset, path, "build", copy.folder) from error
         if found != "array_record":
             raise InvalidInput(
                 f"{path}: expected array_record files, which can be read at random, received {found}. Build the copy "
@@ -261,7 +262,7 @@ class _HF:
             schema = next(iter(self._files.values()))[0].schema_arrow
             self._features = datasets.Features.from_arrow_schema(schema)
         except (OSError, ValueError, KeyError) as error:
-            raise _no_copy(dataset, folder, f"offaxis data publish {dataset.id} --to {folder}") from error
+            raise _no_copy(dataset, folder, "publish", folder) from error
 
     def names(self, factor: str) -> list[str]:
         """Return the names of a factor's values."""
@@ -298,5 +299,6 @@ def _picture(content: bytes, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
 _READERS: dict[Library, Callable[[Dataset, Copy], _TFDS | _HF]] = {"tfds": _TFDS, "hf": _HF}
 
 
-def _no_copy(dataset: Dataset, path: Path, remedy: str) -> InvalidInput:
+def _no_copy(dataset: Dataset, path: Path, command: str, to: Path) -> InvalidInput:
+    remedy = f"offaxis data {command} {dataset.id} --to {shlex.quote(str(to))}"
     return InvalidInput(f"{path}: expected a whole copy of {dataset.id}, received none. Make one with: {remedy}")

@@ -169,18 +169,21 @@ def _best(
         raise InvalidInput(
             f"wanted distances: expected positive numbers, one for each spacing, received {np.array2string(goal)}."
         )
+    unit = float(matrix.max() / goal.max()) or 1.0
+    goal = goal * unit  # of the size of the distances, so that rounding is relative
     best = Choice((), math.inf, 0.0)
     while batch := list(itertools.islice(choices, BATCH)):
         places = np.array(batch)
         found = matrix[places[:, first], places[:, second]]
         squares = np.square(found).sum(axis=1)
-        scale = (found @ goal / (goal @ goal)).round(12)
+        scale = found @ goal / (goal @ goal)
         rest = np.maximum(squares - scale**2 * (goal @ goal), 0.0)
+        scale = scale.round(12)
         misfit = np.sqrt(np.divide(rest, squares, out=np.ones_like(rest), where=squares > 0)).round(6)
         place = int(np.lexsort((-scale, misfit))[0])
         if (misfit[place], -scale[place]) < (best.misfit, -best.scale):
             best = Choice(batch[place], float(misfit[place]), float(scale[place]))
-    return best
+    return best._replace(scale=best.scale * unit)
 
 
 def _checked(distances: ArrayLike) -> Floats:

@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ class HiddenVariable:
 
         Raises:
             Unavailable: there is no such file yet.
-            DamagedFile: the file was damaged, or belongs to another version of the base.
+            DamagedFile: the file was damaged, or belongs to another version or other pixels of the base.
         """
         arrays = self._arrays()
         if "table" in arrays:
@@ -110,7 +111,17 @@ class HiddenVariable:
         """Return the file's arrays."""
         if not self.ready:
             raise self._missing()
-        return _opened(self.path, self.base.id, self.base.version)
+        arrays = _opened(self.path, self.base.id, self.base.version)
+        if self.path.parent != PACKAGED and json.loads(str(arrays["provenance"]))["base_digest"] != self._base_digest:
+            raise DamagedFile(
+                f"{self.path}: expected values for these pixels of {self.base.id}, received values for others. Remove "
+                "the file and make it again."
+            )
+        return arrays
+
+    @functools.cached_property
+    def _base_digest(self) -> dict[str, str]:
+        return self.base.digest()._asdict()
 
     def _missing(self) -> Unavailable:
         """Say how to make the file."""
@@ -213,6 +224,15 @@ def write_hidden(
             f"hidden variable of {hidden.base.id}: expected a table, or a direction with mean and std, received "
             f"{', '.join(sorted(stored)) or 'nothing'}."
         )
+    else:
+        direction, mean, std = (stored[name] for name in ("direction", "mean", "std"))
+        wanted = (math.prod(hidden.base.image_shape),)
+        right = direction.dtype == np.int16 and direction.shape == wanted
+        if not (right and np.isfinite(mean) and 0 < std < math.inf):
+            raise InvalidInput(
+                f"hidden variable of {hidden.base.id}: expected a direction of int16, shape {wanted}, and a finite "
+                f"mean and std, received {direction.dtype}, shape {direction.shape}, mean {mean} and std {std}."
+            )
     base = hidden.base
     record = {
         **provenance,

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import time
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from benchmark_data import DamagedFile, Factor, FactorSpace, Rendered, reading
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
 from benchmark_data.publish import card, verify
+from benchmark_data.types import Extra, Source
 
 datasets = pytest.importorskip("datasets")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -106,6 +108,35 @@ def test_any_image_that_is_corrected_is_read_and_published_anew(tmp_path):
         hf.publish(mine, tmp_path)
         assert [finding.problem for finding in verify.verify(mine, [("hf", tmp_path)], full=True)] == ["", ""]
         pixels[row] = 255 - pixels[row]
+
+
+@dataclasses.dataclass(frozen=True)
+class Turned(Source):
+    """Black images that come with an angle each."""
+
+    angles: np.ndarray
+
+    extras: ClassVar = {"angle": Extra((), "float32", "angle")}
+
+    def images(self, indices, labels):
+        return np.zeros((len(indices), 4, 4, 1), np.uint8)
+
+    def extra(self, name, indices):
+        return self.angles[indices]
+
+
+def test_extras_that_are_corrected_are_published_anew(tmp_path):
+    mine = benchmark_data.from_images("mine", np.zeros((9, 4, 4, 1), np.uint8))
+    for angles in (np.zeros(9, np.float32), np.arange(9, dtype=np.float32)):
+        changed = dataclasses.replace(mine, source=Turned(angles), redistributable=True, license="MIT")
+        hf.publish(changed, tmp_path)
+    rows = datasets.load_dataset(str(tmp_path), cache_dir=str(tmp_path / "cache"), split="train")
+    assert rows["extra_angle"][:] == angles.tolist()
+
+
+def test_a_folder_that_would_be_a_pattern_is_refused(tiny_grid, tmp_path):
+    with pytest.raises(InvalidInput, match=r"a\[b\]: expected a folder without \*, \? and \["):
+        hf.publish(tiny_grid, tmp_path / "a[b]")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle
+import struct
+import zlib
 
 import numpy as np
 import pandas as pd
@@ -108,6 +110,21 @@ def test_grey_pillow_images_among_colours_are_colours():
     np.testing.assert_array_equal(data.images([1])[0], PIXELS[0])
 
 
+def test_grey_pictures_with_transparency_are_grey():
+    data = from_images("mine", [PICTURE.convert("L"), PICTURE.convert("LA")])
+    assert data.image_shape == (8, 12, 1)
+
+
+def test_colours_of_sixteen_bits_are_refused(tmp_path):
+    """Pillow opens them as eight bits, and keeps the high byte alone."""
+    row = b"\0" + 4 * 3 * b"\1\x2c"
+    parts = [(b"IHDR", struct.pack(">IIBBBBB", 4, 1, 16, 2, 0, 0, 0)), (b"IDAT", zlib.compress(row)), (b"IEND", b"")]
+    chunks = [struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in parts]
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunks))
+    with pytest.raises(InvalidInput, match=r"a\.png: expected 8 bits for each channel"):
+        from_images("mine", tmp_path)
+
+
 @pytest.mark.parametrize("mode", ["I;16", "I", "F"])
 def test_pillow_images_of_more_than_eight_bits_are_refused(mode):
     """As bytes, or clipped by Pillow, they would be other images."""
@@ -171,6 +188,12 @@ def test_labels_become_factors():
     of_pandas = from_images("mine", PIXELS, {"animal": np.array(labels["animal"], object)})
     assert of_pandas.space.factors[0] == data.space.factors[0]
     np.testing.assert_array_equal(of_pandas.labels(range(5))[:, 0], data.labels(range(5))[:, 0])
+
+
+@pytest.mark.parametrize("kind", [["cat", np.nan, "dog", "cat", "cow"], np.array([1, 2, 3, 4, 5], object)])
+def test_gaps_among_texts_and_numbers_in_an_array_of_objects_are_refused(kind):
+    with pytest.raises(InvalidInput, match=r"labels 'kind': expected 5 finite numbers or texts, .* of dtype object"):
+        from_images("mine", PIXELS, {"kind": kind})
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,14 @@ def test_of_choices_that_fit_alike_the_farthest_apart_is_taken():
     assert chosen(STRIPS, 2) == Choice((0, 4), 0.0, 4.0)
 
 
+@pytest.mark.parametrize(("unit", "asked"), [(1.0, 1.0), (1e-5, 1.0), (1.0, 1e9), (1e-12, 1e5)])
+def test_units_do_not_matter(unit, asked):
+    line = unit * np.abs(np.arange(17.0)[:, None] - np.arange(17))
+    found = chosen(line, 4, wanted=lambda spacing: asked * spacing)
+    assert (found.places, found.misfit) == ((0, 5, 10, 15), 0.0)
+    assert found.scale == pytest.approx(5 * unit / asked)
+
+
 def test_any_function_of_the_spacing():
     # spacing 1 at 2 pixels, spacings 2 and 3 without overlap
     found = chosen(STRIPS, 4, wanted=lambda spacing: np.minimum(2 * spacing, 4))

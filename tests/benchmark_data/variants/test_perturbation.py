@@ -277,6 +277,9 @@ def test_images_of_any_size_may_be_perturbed(tmp_path, monkeypatch):
     dataset = perturbation.perturbed(mine).configs["pca32_eps10"]
     dataset.prepare()
     assert dataset.images(range(5)).shape == pixels.shape
+    other = perturbation.perturbed(benchmark_data.from_images("mine", pixels // 2)).configs["pca32_eps10"]
+    with pytest.raises(DamagedFile, match="expected values for these pixels of mine, received values for others"):
+        other.images(range(5))
 
 
 def test_a_latent_is_read_by_row(small, nothing_shipped):
@@ -306,6 +309,13 @@ def test_bad_values_are_not_written(small, nothing_shipped):
             write_hidden(hidden, {"table": table}, provenance={})
     with pytest.raises(InvalidInput, match="expected a table, or a direction with mean and std, received mean"):
         write_hidden(hidden, {"mean": 0.0}, provenance={})
+    direction = np.ones(small.images([0]).size, np.int16)
+    right = {"direction": direction, "mean": 0.0, "std": 1.0}
+    for wrong in ({"direction": direction / 2}, {"direction": direction[:5]}, {"mean": np.nan}, {"std": 0.0}):
+        with pytest.raises(
+            InvalidInput, match=r"expected a direction of int16, shape .* and a finite mean and std, rec"
+        ):
+            write_hidden(hidden, right | wrong, provenance={})
     assert not hidden.ready
 
 
