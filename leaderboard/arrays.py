@@ -413,25 +413,29 @@ def standardised(codes: Float64[NDArray[np.float64], "n L"], *others: NDArray[np
     return [(z - mean) / deviation for z in (codes, *others)]
 
 
-def _matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
+def plain(array: ArrayLike, what: str, wanted: str = "an array") -> NDArray[Any]:
+    """Return an array as numpy's; refuse what is masked or no array."""
     if isinstance(array, np.ma.MaskedArray):
         raise InvalidInput(f"{what}: expected a plain array, received a masked array. Drop the masked rows.")
     try:
-        array = np.asarray(array)
+        return np.asarray(array)
     except ValueError as error:  # ragged lists
-        raise InvalidInput(f"{what}: expected a 2-d array {axes}, received {error}.") from error
+        raise InvalidInput(f"{what}: expected {wanted}, received {error}.") from error
     except (RuntimeError, TypeError) as error:  # tensors that need gradients, lie on a device or are of bfloat16
         raise InvalidInput(
-            f"{what}: expected a 2-d array {axes}, received {type(array).__name__}: {error}. Of a tensor of PyTorch "
+            f"{what}: expected {wanted}, received {type(array).__name__}: {error}. Of a tensor of PyTorch "
             "pass tensor.detach().float().cpu().numpy()."
         ) from error
+
+
+def _matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
+    array = plain(array, what, f"a 2-d array {axes}")
     if array.ndim != 2:
         remedy = "Reshape one column to (n, 1)." if array.ndim == 1 else "Flatten each sample to one row."
         raise InvalidInput(f"{what}: expected a 2-d array {axes}, received shape {array.shape}. {remedy}")
     if array.shape[0] < 2 or array.shape[1] < 1:
-        remedy = f"Rows are samples: pass {what.split()[-1]}.T if it is one column." if array.shape[1] > 1 else ""
-        received = f"shape {array.shape}"
-        raise InvalidInput(f"{what}: expected at least two rows and one column, received {received}. {remedy}")
+        remedy = f" Rows are samples: pass {what.split()[-1]}.T if it is one column." if array.shape[1] > 1 else ""
+        raise InvalidInput(f"{what}: expected at least two rows and one column, received shape {array.shape}.{remedy}")
     return array
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
 from benchmark_data.types import Pixels
+from leaderboard.arrays import plain
 
 __all__ = ["Encoder", "Input"]
 
@@ -104,7 +105,7 @@ class Encoder:
         codes = []
         with _evaluating(self._torch):
             for start in range(0, len(images), self.batch_size):
-                batch = images[start : start + self.batch_size]
+                batch = images[start : start + self.batch_size].copy()  # which an encoder may change
                 codes.append(_checked(self._called(batch), len(batch)))
                 if codes[-1].shape[1:] != codes[0].shape[1:]:
                     before, now = codes[0].shape[1:], codes[-1].shape[1:]
@@ -219,7 +220,7 @@ def as_numpy(values: Any) -> NDArray[Any]:
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         values = values.float() if values.dtype.is_floating_point and values.dtype.itemsize < 4 else values
-    array = np.asarray(values)
+    array = plain(values, "batch")
     return array.astype(np.float32) if str(array.dtype) == "bfloat16" else array
 
 
@@ -254,4 +255,4 @@ def _checked(codes: Any, n: int) -> NDArray[np.floating[Any]]:
         raise InvalidInput(
             f"codes: expected shape ({n}, latents) for {n} images, received shape {array.shape}. {remedy}"
         )
-    return array.astype(np.result_type(array, np.float32), copy=False)
+    return array.astype(np.result_type(array, np.float32))  # a copy, since encoders may use their memory again

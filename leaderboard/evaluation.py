@@ -359,7 +359,8 @@ class Evaluation:
     def _published(self, task: str, method: str, tree: Path) -> tuple[Scored, ...]:
         """Return the runs that are published of a method on a task, in the tier."""
         file = results_tree.path(tree, f"{task}@{protocol.VERSION}", method)
-        return results_tree.read(file).of(self.tier) if file.is_file() else ()
+        found = results_tree.read(file) if file.is_file() else None
+        return found.of(self.tier) if found and not found.quarantine else ()
 
     def _against(self, task: str, method: str, tree: Path) -> Iterator[dict[str, Any]]:
         """Yield a line for each score that both have, or one that says why there is none."""
@@ -375,7 +376,7 @@ class Evaluation:
         line = {**what, self.name: math.nan, method: math.nan, **rest}
         theirs, untrained = (self._published(task, of, tree) for of in (method, "random_encoder"))
         if not theirs:
-            yield line | {"note": f"{method} has no published row on this task in tier {self.tier}"}
+            yield line | {"note": f"{method} has no published row on this task in tier {self.tier}, or quarantined"}
             return
         line |= {"n_other": len(theirs), "steps_other": max(run.budget.steps for run in theirs)}
         notes = [f"{method}: {mark}" for run in theirs for mark in run.marks]

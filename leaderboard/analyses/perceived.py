@@ -22,6 +22,7 @@ from benchmark_data.inspect import distances
 from leaderboard import figures
 from leaderboard.analyses._pixels import unit
 from leaderboard.analyses.latents import check_posterior
+from leaderboard.arrays import plain
 
 if TYPE_CHECKING:
     from jaxtyping import Real
@@ -172,11 +173,11 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 
 def _matrix(part: pd.DataFrame) -> Matrix:
-    return part.pivot(index="first", columns="second", values="distance").to_numpy(dtype=np.float64)
+    return part.pivot_table(index="first", columns="second", values="distance").to_numpy(dtype=np.float64)
 
 
 def _traversals(array: ArrayLike, name: str) -> NDArray[np.float64]:
-    array = np.asarray(array)
+    array = plain(array, name)
     if array.ndim < 3 or array.shape[1] < 2 or 0 in array.shape:
         raise InvalidInput(
             f"{name}: expected an array (traversals, values, ...) of at least two values, received shape {array.shape}."

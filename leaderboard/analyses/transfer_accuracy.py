@@ -24,7 +24,7 @@ from benchmark_data.errors import InvalidInput, UnknownName, check_choice
 from benchmark_data.factors import Indices
 from benchmark_data.variants.pairs import divided
 from leaderboard import figures
-from leaderboard.arrays import ConstantFactors, check_codes
+from leaderboard.arrays import ConstantFactors, check_codes, plain
 from leaderboard.metrics import downstream
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def measure(
         raise InvalidInput("representations: expected at least one, received none.")
     if unknown := [name for name in classifiers if name not in CLASSIFIERS]:
         raise InvalidInput(f"classifiers: expected some of {', '.join(CLASSIFIERS)}, received {unknown}.")
-    classes = np.asarray(labels)
+    classes = plain(labels, "labels")
     if classes.ndim != 2 or classes.shape[1] != len(names):
         raise InvalidInput(
             f"labels: expected shape (n, {len(names)}), a column for each name, received shape {classes.shape}."

@@ -14,7 +14,7 @@ from benchmark_data import console, files
 from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
 from leaderboard import protocol
 from leaderboard.arrays import warn_if_continuous, warn_if_same
-from leaderboard.reading import representations
+from leaderboard.reading import representations, units
 from leaderboard.scoring import measure, small_samples
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def compute(
             )
         warn_if_same(found.codes, str(path))
         warn_if_continuous(found.factors, found.names, str(path))
-        samples.append((path, found, _held_out(path, dataset)))
+        samples.append((path, found, _held_out(path, dataset, array)))
     scored: list[dict[str, Any]] = []
     doubts: list[tuple[Path, str]] = []
     with console.progress() as progress:
@@ -87,7 +87,7 @@ def compute(
         console.warn(f"{path}: {sentence}" if several else sentence)
 
 
-def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
+def _held_out(path: Path, dataset: str, array: str) -> tuple[Any, Any] | None:
     """Read the rows that a file of arrays holds out by itself, if it does."""
     if path.is_dir() or path.suffix not in (".npz", ".safetensors"):
         return None
@@ -101,7 +101,8 @@ def _held_out(path: Path, dataset: str) -> tuple[Any, Any] | None:
             f"{' and '.join(given)}{(f' beside codes of {dataset}' if dataset else ' alone')}. Without them the last "
             "third of the rows is held out."
         )
-    return found[measure.HELD_OUT[0]], found[measure.HELD_OUT[1]]
+    fit = found[representations.codes_name(path, found, array or None)]
+    return units.reduced(found[measure.HELD_OUT[0]], measure.HELD_OUT[0], fit=fit), found[measure.HELD_OUT[1]]
 
 
 def _scored(name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None) -> tuple[dict[str, Any], list[str]]:

@@ -51,6 +51,7 @@ def similarity(
         table, interval = heatmap.compare_runs(pairs, similarity=measure)
     x, y = (side[0].stem if half == 1 else f"{side[0].parent.name}, mean of {half} runs" for side in sides)
     heatmap.draw(table, to, half=interval, x_name=x, y_name=y)
+    to.with_name(f"{to.stem}_half.csv").unlink(missing_ok=True)  # of an earlier call with more seeds
     widths = [(interval, to.with_name(f"{to.stem}_half.csv"))] if half >= heatmap.SEEDS else []
     numbers = [(table, to.with_suffix(".csv")), *widths]
     for frame, path in numbers:

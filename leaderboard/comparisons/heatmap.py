@@ -206,14 +206,16 @@ def draw(
         y_name: what the columns belong to.
 
     Raises:
-        InvalidInput: no table, several with one ``half``, or the file cannot be written.
+        InvalidInput: no table, a ``half`` with several or of another shape, or the file cannot be written.
         MissingExtra: matplotlib is not installed.
     """
     frames = dict(frame) if isinstance(frame, Mapping) else {"": frame}
     if not frames:
         raise InvalidInput("frames: expected at least one table, received none.")
-    if half is not None and len(frames) > 1:
-        raise InvalidInput(f"half: expected the intervals of one table, received {len(frames)} tables.")
+    if half is not None and [half.shape] != [frame.shape for frame in frames.values()]:
+        raise InvalidInput(
+            f"half: expected the intervals of one table, received {len(frames)} tables and shape {half.shape}."
+        )
     rows, columns = (max(f.shape[axis] for f in frames.values()) for axis in (0, 1))
     across = min(len(frames), ACROSS)
     down = math.ceil(len(frames) / across)

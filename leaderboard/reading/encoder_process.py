@@ -114,9 +114,10 @@ def _encoded(session: Any, signature: graphs.Signature, images: NDArray[Any], pa
             f"{path}: wrong shape: expected floats of shape ({len(given)}, latents) or ({len(given)}, units, numbers), "
             f"at most {NUMBERS:,} numbers an image, received {found}."
         )
+    codes = np.ascontiguousarray(codes[:count], np.float32)
     if not np.isfinite(codes).all():
         raise InvalidInput(f"{path}: not finite: expected finite codes, received NaN or infinity.")
-    return np.ascontiguousarray(codes[:count], np.float32)
+    return codes
 
 
 def _failed(path: str, expected: str, error: Exception) -> OffaxisError:

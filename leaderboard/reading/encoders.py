@@ -320,7 +320,7 @@ def placed(
     if len(fitting) > 1:
         raise InvalidInput(
             f"layout of {path}: expected an input shape that tells where channels stand, received shape "
-            f"{tuple(shape)}. Say layout NHWC or NCHW."
+            f"{tuple(shape)}. Export it with fixed height, width and channels."
         )
     return fitting[0]
 

@@ -1,7 +1,8 @@
 """What a stranger's encoder in ONNX may hold: its file is measured, and its graph walked, before anything of it runs.
 
 Allowed is a graph of the standard operators (the domain ``ai.onnx``) that maps one batch of images to codes. Whatever
-could run other code, read a file, go on without end, or give other codes for the same image is refused by name.
+could run other code, read a file, go on without end, or be in training, is refused by name; that no image's codes
+depend on its batch is left to verification.
 `weigh` counts what a file holds before it is parsed, since a parser takes a hundred bytes for a field of two. All of
 it happens in the process that runs the encoder (`leaderboard.reading.encoder_process`).
 
@@ -239,7 +240,11 @@ def _problems(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
             )
         elif node.op_type in CONTROL:
             yield InvalidInput(f"{what}: loop or branch: expected a graph without any, received {name}.")
-        elif node.op_type in RANDOM or (node.op_type == "Dropout" and len(node.input) > 2):  # with a training mode
+        elif (
+            node.op_type in RANDOM
+            or (node.op_type == "Dropout" and len(node.input) > 2)  # with a training mode
+            or any(each.name == "training_mode" and each.i for each in node.attribute)
+        ):
             yield InvalidInput(f"{what}: random numbers: expected the same codes for the same image, received {name}.")
         elif not onnx.defs.has(node.op_type):
             yield InvalidInput(f"{what}: unknown operator: expected standard operators, received {name}.")

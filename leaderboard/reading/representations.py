@@ -266,7 +266,7 @@ def codes(
         dataset = said if path.is_dir() else dataset
     path = inside(path, "codes.npz", "encode")
     found_arrays = arrays(path)
-    name = _codes_name(path, found_arrays, array)
+    name = codes_name(path, found_arrays, array)
     checked = check_codes(units.reduced(found_arrays[name], f"{path}: {name}"), f"{path}: {name}")
     if dataset is not None:
         asked = _asked(dataset)
@@ -376,7 +376,8 @@ def _labelled(codes: Array, indices: Array | None, asked: _Asked) -> LabelledCod
     return LabelledCodes(check_codes(codes), rows, labels, asked.scored, taken_for, asked.dataset.id)
 
 
-def _codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str:
+def codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str:
+    """Return the name of the array of codes in a file, as `codes` finds it."""
     if array is not None:
         if array not in found:
             raise UnknownName(f"array of {path}", array, found)

@@ -20,12 +20,12 @@ import sys
 
 ALLOWED = """
 read 0 63, write 1 64, close 3 57, fstat 5 80, lseek 8 62, mmap 9 222, mprotect 10 226, munmap 11 215, brk 12 214,
-mremap 25 216, madvise 28 233, mincore 27 232, readv 19 65, writev 20 66, fcntl 72 25, poll 7 -, ppoll 271 73,
+mremap 25 216, madvise 28 233, mincore 27 232, readv 19 65, writev 20 66, poll 7 -, ppoll 271 73,
 select 23 -, pselect6 270 72, epoll_pwait 281 22, rt_sigaction 13 134, rt_sigprocmask 14 135, rt_sigreturn 15 139,
 sigaltstack 131 132, nanosleep 35 101, clock_nanosleep 230 115, clock_gettime 228 113, clock_getres 229 114,
 gettimeofday 96 169, times 100 153, getrusage 98 165, getpid 39 172, gettid 186 178, getppid 110 173, getuid 102 174,
 getrandom 318 278, uname 63 160, sysinfo 99 179, getcpu 309 168, sched_yield 24 124, sched_getaffinity 204 123,
-sched_setaffinity 203 122, futex 202 98, membarrier 324 283, rseq 334 293, set_robust_list 273 99,
+futex 202 98, membarrier 324 283, rseq 334 293, set_robust_list 273 99,
 set_tid_address 218 96, arch_prctl 158 -, exit 60 93, exit_group 231 94, restart_syscall 219 128,
 getrlimit 97 163
 """

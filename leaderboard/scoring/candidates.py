@@ -355,7 +355,7 @@ def grouped(candidates: Iterable[Candidate], tier: str, *, status: Status = "rec
 
 
 def trained_twice(group: Sequence[Candidate]) -> Iterator[InvalidInput]:
-    """Find codes that are those of another seed of the group, up to order, sign and scale of latents."""
+    """Find codes that are those of another seed of the group (not stored ones), up to order, sign, scale of latents."""
     for number, one in enumerate(group):
         for other in group[:number]:
             same = one.digest == other.digest

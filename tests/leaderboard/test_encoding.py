@@ -51,6 +51,20 @@ def test_batches_make_no_difference(batch_size):
     assert codes.dtype == means(IMAGES).dtype
 
 
+def test_an_encoder_may_use_its_memory_again_and_change_its_images():
+    buffer = np.empty((2, 3))
+
+    def encode(images):
+        out = buffer[: len(images)]
+        out[:] = means(images)
+        images[:] = 0
+        return out
+
+    given = IMAGES.copy()
+    np.testing.assert_array_equal(Encoder(encode, batch_size=2)(given), means(IMAGES))
+    np.testing.assert_array_equal(given, IMAGES)
+
+
 def test_units_of_several_numbers_pass():
     assert Encoder(lambda images: images[:, :, 0, :])(IMAGES).shape == (5, 8, 3)
 

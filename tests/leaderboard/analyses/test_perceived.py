@@ -80,6 +80,26 @@ def test_agreement_with_another_level():
         perceived.agreement(table, against="KL")
 
 
+def test_the_tables_of_several_runs_together():
+    images = np.random.default_rng(0).uniform(size=(4, 5, 2))
+    parts = [perceived.measure(inputs=part, mean=part**2) for part in (images[:2], images[2:])]
+    together = pd.concat([table.assign(seed=seed) for seed, table in enumerate(parts)])
+    whole = perceived.agreement(perceived.measure(inputs=images, mean=images**2))
+    pd.testing.assert_frame_equal(perceived.agreement(together), whole)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (np.ma.masked_greater(np.zeros((2, 3, 4)), 0.5), "inputs: expected a plain array, received a masked array"),
+        ([[[1, 2], [3]]], "inputs: expected an array, received"),
+    ],
+)
+def test_what_is_no_plain_array_is_refused(given, message):
+    with pytest.raises(InvalidInput, match=message):
+        perceived.measure(inputs=given)
+
+
 def test_hard_input():
     constant = perceived.measure(mean=np.zeros((2, 3, 4)))
     assert np.isnan(perceived.agreement(constant).spearman.item())

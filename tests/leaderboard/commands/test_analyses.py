@@ -138,6 +138,10 @@ def test_metrics_of_arrays_with_held_out_rows(board, tmp_path):
     assert code == 0, err
     expected = sap.score(codes[:100], factors[:100], codes_test=codes[100:], factors_test=factors[100:])
     assert pd.read_csv(tmp_path / "a.csv").set_index("score").value.to_dict() == pytest.approx(expected)
+    apart = {name: parts[name][..., None] for name in ("codes", "codes_test")}
+    np.savez(tmp_path / "units.npz", **parts | apart)  # units of one number each
+    assert board("score", tmp_path / "units.npz", *arguments)[0] == 0
+    assert pd.read_csv(tmp_path / "a.csv").set_index("score").value.to_dict() == pytest.approx(expected)
     np.savez(tmp_path / "half.npz", codes=codes, factors=factors, codes_test=codes)
     code, _, err = board("score", tmp_path / "half.npz", "--metric", "mig")
     assert (code, "codes_test: expected codes_test and factors_test next to codes and factors" in err) == (2, True)
@@ -282,6 +286,8 @@ def test_heatmap_averages_seeds_by_any_similarity(board, tmp_path, runs):
     half = pd.read_csv(tmp_path / "four_half.csv", index_col="layer")
     error = (singles[0] - singles[1]).abs() / 2 / 3**0.5
     pd.testing.assert_frame_equal(half, 3.18245 * error, rtol=1e-4)
+    assert board("similarity", *runs, "--to", tmp_path / "four.png")[0] == 0
+    assert not [*tmp_path.glob("*_half.csv")], "that of four seeds is gone"
     assert (tables["smaller"] <= np.minimum(tables["cka"], tables["procrustes"]) + 1e-12).all(axis=None)
     code, _, err = board("similarity", *runs[:3], "--to", tmp_path / "b.png")
     assert (code, "as many files of one model as of the other, not 3 in all" in err) == (2, True)

@@ -168,6 +168,8 @@ def test_intervals_over_seeds_are_students_and_stand_in_the_picture(tmp_path):
     assert read["of_one"] == read["one"]
     with pytest.raises(InvalidInput, match="half: expected the intervals of one table, received 2 tables"):
         heatmap.draw({"a": frame, "b": frame}, tmp_path / "two.png", half=half)
+    with pytest.raises(InvalidInput, match="half: expected the intervals of one table, received 1 tables and shape"):
+        heatmap.draw(frame, tmp_path / "two.png", half=half.iloc[1:])
 
 
 def test_a_heatmap_is_a_png_with_the_input_at_the_top_left(tmp_path):

@@ -109,6 +109,10 @@ HOSTILE = {
         [("Dropout", ["images", "half", "yes"], ["codes"])],
         tensors=[constant("half", 0.5), constant("yes", True, bool)],
     ),
+    "random numbers: BatchNormalization": model(
+        [helper.make_node("BatchNormalization", ["images", *["one"] * 4], ["codes"], training_mode=1)],
+        tensors=[constant("one", 1.0)],
+    ),
     "not in order": model([("Relu", ["later"], ["codes"]), ("Relu", ["images"], ["later"])]),
     "not in order: a circle": model([("Add", ["codes", "images"], ["codes"])]),
     "too many nodes": model([("Relu", ["images"], [f"v{i}"]) for i in range(graphs.NODES + 1)]),
@@ -255,6 +259,15 @@ def test_codes_that_are_not_finite(encoded, zero):
         encoded(content)
 
 
+def test_codes_that_float32_cannot_hold(encoded):
+    cast = helper.make_node("Cast", ["flat"], ["wide"], to=TensorProto.DOUBLE)
+    nodes = [("Reshape", ["images", "shape"], ["flat"]), cast]
+    tensors = [SHAPED, constant("huge", 1e300, float)]
+    content = model([*nodes, ("Add", ["wide", "huge"], ["codes"])], tensors=tensors, given=TensorProto.DOUBLE)
+    with pytest.raises(InvalidInput, match="not finite"):
+        encoded(content)
+
+
 def test_a_graph_that_cannot_be_loaded(encoded):
     with pytest.raises(InvalidInput, match="does not run: expected a model that can be loaded"):
         encoded(model([("Conv", ["images", "shape"], ["codes"])], tensors=[SHAPED]))
@@ -316,6 +329,8 @@ ENDED = {
     "socket": "socket.socket()",
 }
 REFUSED = {
+    "signal by a pipe": "import fcntl; fcntl.fcntl(1, fcntl.F_SETOWN, os.getppid())",
+    "cores of another": "os.sched_setaffinity(os.getppid(), {0})",
     "read": "open('/etc/hostname')",
     "write": "open(path, 'w')",
     "list": "os.listdir('/')",

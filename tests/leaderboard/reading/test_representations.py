@@ -385,7 +385,9 @@ def test_onnx_models_that_do_not_fit(toys, tmp_path):
     ):
         encoders.encode(tmp_path / "gray.onnx", dataset, [0])
     write_model(tmp_path / "vague.onnx", ["n", "a", "b", "c"])
-    with pytest.raises(InvalidInput, match=r"expected an input shape that tells where channels stand.*Say layout"):
+    with pytest.raises(
+        InvalidInput, match=r"expected an input shape that tells where channels stand.*Export it with fixed"
+    ):
         encoders.encode(tmp_path / "vague.onnx", dataset, [0])
     assert encoders.encode(tmp_path / "vague.onnx", dataset, [0], layout="NHWC").shape == (1, 2)
     with pytest.raises(InvalidInput, match="layout: expected 'NHWC' or 'NCHW', received 'HWCN'"):
