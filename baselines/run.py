@@ -174,8 +174,9 @@ class Run:
             InvalidInput: the shape is wrong.
         """
         array = np.asarray(codes, np.float32)
-        if array.ndim != 2 or array.shape[1] != self.model.code_size or not len(array):
-            raise InvalidInput(f"codes: expected shape (n, {self.model.code_size}), received shape {array.shape}.")
+        if array.ndim != 2 or array.shape[1] != self.model.code_size or not len(array) or not np.isfinite(array).all():
+            wanted = f"finite numbers of shape (n, {self.model.code_size})"
+            raise InvalidInput(f"codes: expected {wanted}, received shape {array.shape}, or NaN or infinity.")
         return self.model.decode(array)
 
     def explained(self, images: Pixels | None = None) -> float:

@@ -26,7 +26,8 @@ class OBJECTIVE(Projected):
     """Contrastive loss on two augmented views of each image (NT-Xent, algorithm 1). There is no decoder.
 
     Each of the 2 n views has to identify its partner among all other views, by the cosine between the outputs of a head
-    on the codes. Views are darkened and partly erased but not cropped (`baselines.objectives._augmented`).
+    on the codes. Views are darkened and partly erased but not cropped (`baselines.objectives._augmented`). Adam trains
+    the head with step size 1e-3 and its default decays, whatever the run's are.
 
     Attributes:
         darkened: the most by which a channel of a view is darkened.

@@ -25,7 +25,8 @@ CITATION = """@inproceedings{bardes2022vicreg,
 class OBJECTIVE(Projected):
     """Invariance to augmentations, with outputs of a head that vary and are uncorrelated (equation 6). No decoder.
 
-    Views are darkened and partly erased but not cropped (`baselines.objectives._augmented`).
+    Views are darkened and partly erased but not cropped (`baselines.objectives._augmented`). Adam trains the head with
+    step size 1e-3 and its default decays, whatever the run's are.
 
     Attributes:
         darkened: the most by which a channel of a view is darkened.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from baselines.run import Run
 from baselines.run_folder import write_arrays
 from benchmark_data import files
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard.reading import representations
+from leaderboard.record import Supervision
 from leaderboard.record import read as read_record
 from leaderboard.scoring import submission
 
@@ -48,13 +49,19 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
         raise InvalidInput("runs: expected one for each dataset and seed, received two with the same.")
     records = {place: read_record(run.folder).model_dump(mode="json") for place, run in places.items()}
     first = next(iter(records.values()))
-    stated = content.get("hyperparameters")
-    for name, value in stated.items() if isinstance(stated, dict) else ():  # by its author, or an earlier call
-        if (received := first["hyperparameters"].get(name, value)) != value:
+    stated, ours = content.get("hyperparameters"), first["hyperparameters"]
+    stated = stated if isinstance(stated, dict) else {}
+    # An earlier call wrote all settings but defaults that run.json leaves out; an author, some of them.
+    names = stated.keys() | ours.keys() if "train_share" in stated else stated.keys() & ours.keys()
+    for name in sorted(names):
+        if (value := stated.get(name)) != (received := ours.get(name)):
             raise InvalidInput(
                 f"hyperparameter {name} of {runs[0].folder}: expected {value!r}, as in {path}, received {received!r}. "
                 "Make a submission for each method, or correct the file."
             )
+    known, seen = get_args(Supervision), first["supervision"]
+    if (said := content.get("supervision")) in known[: known.index(seen)]:
+        raise InvalidInput(f"supervision of {runs[0].folder}: expected at most {said}, as in {path}, received {seen}.")
     for place, record in records.items():
         places[place].check_finished()
         for key in ("method", "hyperparameters", "supervision", "selection"):

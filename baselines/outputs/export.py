@@ -61,7 +61,7 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
     wanted = run.encode(run.dataset.images(rows)).mean
     with files.written_atomically(path) as temporary:
         temporary.write_bytes(content)
-        found = encoders.encode(temporary, run.dataset, rows)
+        found = encoders.encode(temporary, run.dataset, rows, layout="NHWC")
         apart = float(np.abs(found - wanted).max() / max(float(np.abs(wanted).max()), 1e-12))
         if not apart <= CLOSE:
             raise InvalidInput(

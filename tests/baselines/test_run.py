@@ -144,8 +144,11 @@ def test_wrong_images_are_refused(trained, images):
 
 
 def test_wrong_codes_are_refused(trained):
-    with pytest.raises(InvalidInput, match=r"codes: expected shape \(n, 3\), received shape \(2, 4\)"):
-        trained.decode(np.zeros((2, 4)))
+    for codes in (np.zeros((2, 4)), np.full((2, 3), np.nan)):
+        with pytest.raises(
+            InvalidInput, match=r"codes: expected finite numbers of shape \(n, 3\), received shape \(2, "
+        ):
+            trained.decode(codes)
 
 
 @pytest.mark.parametrize(

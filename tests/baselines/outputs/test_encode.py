@@ -153,6 +153,30 @@ def test_runs_that_a_submission_does_not_ask_for(seeds, asked, tmp_path):
     assert sorted(asked.rglob("*")) == before
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "message"),
+    [
+        (
+            {},
+            {"reconstruction_weight": 9.0},
+            "hyperparameter reconstruction_weight of .*: expected None, .*, received 9",
+        ),
+        ({"objective": "ae"}, {"objective": "classifier"}, "supervision of .*: expected at most unsupervised, .*, rec"),
+    ],
+)
+def test_a_later_call_is_held_to_an_earlier_one(asked, tmp_path, earlier, later, message):
+    """Also to settings that run.json leaves out at their defaults."""
+    own = TINY | {"dataset": "xysquares/spacing_8"}
+    first, second = (
+        train(RunConfig(**own | changes | {"seed": seed}), tmp_path / str(seed))
+        for seed, changes in enumerate((earlier, later))
+    )
+    encode.fill(asked, [first])
+    encode.fill(asked, [first])
+    with pytest.raises(InvalidInput, match=message):
+        encode.fill(asked, [second])
+
+
 def test_codes_of_a_target_are_what_the_transfer_evaluation_reads(seeds, tmp_path):
     run, target = seeds["xysquares/spacing_1", 0], benchmark_data.load("xysquares/spacing_8")
     path = tmp_path / "codes.npz"
