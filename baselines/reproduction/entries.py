@@ -264,8 +264,8 @@ class Entry:
         judge: from the numbers to the verdict.
         control: the claim with a control that we added.
         added: it is no figure or table of the paper, but a question that we added.
-        post_hoc: the question came from results that were seen before.
-        stated: the paper states how long its models were trained.
+        post_hoc: the question, or how it is measured, came from results that were seen before.
+        stated: the paper, or a library that it names, states how long its models were trained.
         same_as: the id of the entry that this one shows again; it is run, recorded and judged there alone.
     """
 

@@ -85,14 +85,14 @@ def report(folder: Path) -> str:
 
 LEGEND = (
     "- **Verdict.** On a paper's own data, marked *(own)*, a claim is *replicated* or *contradicted*; on other data it",
-    "  is *replicated on a stand-in* or *not replicated on a stand-in*. *Not testable*: scores are below baseline.",
+    "  is *replicated on a stand-in* or *not replicated on a stand-in*. *Not testable*: scores leave no room.",
     "  *Illustration*: nothing is tested. **Bold**: p ≤ 0.05 after Holm over all claims, tested or untestable",
     "  ([statistics](statistics.md)).",
     "- **Effect.** The difference that decides the claim, positive in the claim's direction. A claim with several",
     '  parts shows the part with the least support. *From the bound*: of a claim with a bound (such as "less than',
     '  0.05"), how far the score is inside it, or, if negative, outside. *n* counts seeds.',
-    "- **Our control**: the claim measured from a control that we added. *Added*: a question that is not in the paper.",
-    "  *Post hoc*: a question that was asked after results were seen.",
+    "- **Our control**: the claim measured from a control that we added. *Added*: a question that is not in the paper,",
+    "  *supported* or *opposed*. *Post hoc*: asked, or its measurement refined, after results were seen.",
     "- **Share.** Training images of a run as a share of the paper's; *unknown* where the paper does not state them.",
     "  Rows of one paper often share runs and are not independent.",
 )

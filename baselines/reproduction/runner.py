@@ -183,7 +183,7 @@ def judged(entry: Entry, tier: str, table: pd.DataFrame) -> dict[str, Any]:
             {
                 "claim": claim,
                 "control": control,
-                "verdict": verdicts.verdict(one.answer, datasets),
+                "verdict": one.answer if entry.added else verdicts.verdict(one.answer, datasets),
                 "p": None if one.p is None else round(one.p, 6),
                 "note": one.note,
                 "measure": one.measure,
