@@ -85,9 +85,9 @@ def report(folder: Path) -> str:
 
 LEGEND = (
     "- **Verdict.** On a paper's own data, marked *(own)*, a claim is *replicated* or *contradicted*; on other data it",
-    "  is *replicated on a stand-in* or *not replicated on a stand-in*. *Not testable*: scores leave no room.",
-    "  *Illustration*: nothing is tested. **Bold**: p ≤ 0.05 after Holm over all claims, tested or untestable",
-    "  ([statistics](statistics.md)).",
+    "  is *replicated on a stand-in* or *not replicated on a stand-in*. *Not testable*: scores are below baseline, or",
+    "  leave no room for the claimed difference. *Illustration*: nothing is tested. **Bold**: p ≤ 0.05 after Holm over",
+    "  all claims, tested or untestable ([statistics](statistics.md)).",
     "- **Effect.** The difference that decides the claim, positive in the claim's direction. A claim with several",
     '  parts shows the part with the least support. *From the bound*: of a claim with a bound (such as "less than',
     '  0.05"), how far the score is inside it, or, if negative, outside. *n* counts seeds.',
