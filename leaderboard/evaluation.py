@@ -376,7 +376,8 @@ class Evaluation:
         line = {**what, self.name: math.nan, method: math.nan, **rest}
         theirs, untrained = (self._published(task, of, tree) for of in (method, "random_encoder"))
         if not theirs:
-            yield line | {"note": f"{method} has no published row on this task in tier {self.tier}, or quarantined"}
+            note = f"{method} has no published row on this task in tier {self.tier}, or a quarantined one"
+            yield line | {"note": note}
             return
         line |= {"n_other": len(theirs), "steps_other": max(run.budget.steps for run in theirs)}
         notes = [f"{method}: {mark}" for run in theirs for mark in run.marks]

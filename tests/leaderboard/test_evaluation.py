@@ -97,7 +97,7 @@ def test_a_single_encoder_is_named_on_either_side(solved, random, tree, tmp_path
 def test_what_is_not_compared_is_said(random, tree, tmp_path):
     other = leaderboard.evaluate(squares, "xysquares/spacing_4", name="squares", tier="smoke", progress=False)
     (line,) = other.compare("sums", published=tree).to_dict("records")
-    assert line["note"] == "sums has no published row on this task in tier smoke, or quarantined"
+    assert line["note"] == "sums has no published row on this task in tier smoke, or a quarantined one"
     other.save(tmp_path)
     single = dataclasses.replace(other, name="mine").compare("squares", published=tmp_path)
     assert single["note"].str.contains("no verdict").all()
@@ -112,7 +112,7 @@ def test_a_quarantined_row_is_not_compared(random, tree, tmp_path):
     (file,) = results_tree.files(published)
     results_tree.quarantine(file, "trained on the test rows")
     (line,) = dataclasses.replace(random, name="mine").compare("sums", published=published).to_dict("records")
-    assert line["note"].endswith("or quarantined")
+    assert line["note"].endswith("or a quarantined one")
 
 
 def test_methods_at_chance_are_not_told_apart(random, tree, tmp_path):
