@@ -184,20 +184,26 @@ def text_on_longer_training() -> list[str]:
         lines = [line for line in paper if line["dataset"].endswith(spacing) and objective in line["objective"]]
         return demo.between([float(line[column]) for line in lines], form)
 
+    def seeds(objective: str) -> str:
+        n = len({line["seed"] for line in paper if line["objective"] == objective})
+        return f"{n} seed{'s' * (n > 1)}"
+
     near, far = (of(spacing, "mig", ".3f", "ada_gvae") for spacing in "18")
     others = " and ".join(of(spacing, "mig", ".3f", "beta_vae") for spacing in "18")
-    strengths = sum(line["dataset"].endswith("1") and line["objective"] == "beta_vae" for line in paper)
+    strengths = len(
+        {line["strengths"] for line in paper if line["objective"] == "beta_vae" and line["dataset"].endswith("1")}
+    )
+    pairs, single = seeds("ada_gvae"), seeds("beta_vae")
     collapsed = [line for line in paper if float(line["explained"]) < michlo2023_pilot.COLLAPSED]
     if any(line["objective"] != "ada_gvae" or not line["dataset"].endswith("8") for line in collapsed):
         raise ValueError("the sentence names no other collapsed models than Ada-GVAE at spacing 8")
-    seeds = len({line["seed"] for line in paper if line["objective"] == "ada_gvae"})
     paper = [line for line in paper if line not in collapsed]
     explained = " and ".join(of(spacing, "explained", ".0%") for spacing in "18")
     highest = max(float(line["mig"]) for line in longer)
     return [
         "**Are these models undertrained?** With Michlo et al.'s loss, nearly their network and 5% of their images "
-        f"({seeds} seeds), Ada-GVAE's MIG is {near} at spacing 1 and {far} at 8 ({len(collapsed)} collapsed); β-VAE's "
-        f"(1 seed, {strengths} values of β at each) is {others}. All others explain {explained} of the variance "
+        f"({pairs}), Ada-GVAE's MIG is {near} at spacing 1 and {far} at 8 ({len(collapsed)} collapsed); β-VAE's "
+        f"({single}, {strengths} values of β at each) is {others}. All others explain {explained} of the variance "
         f"([pilot](benchmarks/michlo2023_pilot.csv)). After {int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and "
         f"Ada-GVAE reach at most {highest:.3f} at spacing 8 (one seed each, [record](benchmarks/longer.csv)).",
     ]

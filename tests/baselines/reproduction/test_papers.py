@@ -876,6 +876,18 @@ def test_a_committed_record_is_shown_and_is_what_its_table_says(path, tmp_path):
     assert f"reproduction/{id_}/{records.RECORD}" in (COMMITTED.parent / "reproduction.md").read_text("utf-8")
 
 
+def test_only_a_papers_claim_is_replicated_or_contradicted():
+    words = {word for pair in verdicts.VERDICTS.values() for word in pair}
+    for id_, record in pages.computed(COMMITTED).items():
+        said = {one["verdict"] for one in record["judged"]}
+        assert not said & (words if pages.shown()[id_].added else {"supported", "opposed"}), id_
+
+
+def test_a_claim_that_calls_a_model_collapsed_is_about_one():
+    (one,) = records.read(COMMITTED / "2202.13341/fig7")["judged"]
+    assert ("collapsed" in one["claim"]) == (one["numbers"]["latents that change the picture"] == 0)
+
+
 def test_entries_that_are_shown_again_are_run_in_one_place():
     for entry in ENTRIES.values():
         if entry.same_as:
