@@ -10,8 +10,7 @@ globally.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, UnknownName, check_count
+from benchmark_data.errors import InvalidInput, check_count
 from benchmark_data.factors import FactorSpace
 from benchmark_data.sources import Pixels
 from benchmark_data.variants import perturbation
@@ -28,9 +27,6 @@ from leaderboard.analyses._pixels import flat, unit
 from leaderboard.analyses.latents import check_posterior
 from leaderboard.arrays import check_codes_factors
 from leaderboard.information import class_ids, pairwise
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 EPSILONS = (0.0, 0.025, 0.05, 0.075, 0.1, 0.125, 0.15, 0.175, 0.2)
 
@@ -134,24 +130,23 @@ def local_expansiveness(images: ArrayLike, moved: ArrayLike, *, step: float) -> 
     return np.asarray(np.linalg.norm(difference, axis=2).min(axis=1) / step)
 
 
-def explained_variance(images: ArrayLike, column: ArrayLike, *, debiased: bool = False) -> float:
+def explained_variance(images: ArrayLike, column: ArrayLike) -> float:
     """Compute the global variance that a factor explains: that of the mean image given its value (equation 9).
 
     Args:
         images: shape (n, ...), uint8, which is divided by 255, or floats, which are not.
         column: the factor's class ids, whole numbers, shape (n,).
-        debiased: take off what the noise of the group means adds, (K - 1) / n times the variance within groups for K
-            values; for samples, not for whole grids. Can be slightly negative.
 
     Returns:
-        The variance, summed over pixels.
+        The variance, summed over pixels, without what the noise of the group means adds: (K - 1) / n times the variance
+        within groups for K values. It can be slightly negative.
 
     Raises:
-        InvalidInput: different rows, numbers that cannot be used, or as many values as samples with ``debiased``.
+        InvalidInput: different rows, numbers that cannot be used, or as many values as samples.
 
     Example:
-        >>> explained_variance([[0.0, 0.1], [0.0, 0.3], [1.0, 0.1], [1.0, 0.3]], [0, 0, 1, 1])
-        0.25
+        >>> round(explained_variance([[0.0, 0.1], [0.0, 0.3], [1.0, 0.1], [1.0, 0.3]], [0, 0, 1, 1]), 3)
+        0.245
     """
     pixels, factors = check_codes_factors(flat(unit(images)), np.asarray(column).reshape(-1, 1))
     ids, classes = class_ids(factors[:, 0])
@@ -161,8 +156,6 @@ def explained_variance(images: ArrayLike, column: ArrayLike, *, debiased: bool =
     means, weights = sums / counts[:, None], counts / len(ids)
     centre = weights @ means
     between = float(weights @ ((means - centre) ** 2).sum(axis=1))
-    if not debiased:
-        return between
     if classes >= len(ids):
         raise InvalidInput(f"images: expected more samples than values of the factor, received {len(ids)} samples.")
     within = float(((pixels - centre) ** 2).sum() / len(ids)) - between
@@ -207,45 +200,6 @@ def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names:
     return pd.DataFrame(
         {"factor": list(names), "share": shares.max(axis=0), "latent": np.where(own, best, -1), "noise": noise}
     )
-
-
-def measure(
-    images: Real[ArrayLike, "n ..."],
-    factors: Real[ArrayLike, "n F"],
-    names: Sequence[str],
-    *,
-    moved: Mapping[str, tuple[Real[ArrayLike, "n ..."], float]],
-    debiased: bool = False,
-) -> pd.DataFrame:
-    """Measure what figure 4 (a) and (b) show at one strength of the perturbation.
-
-    Args:
-        images: shape (n, ...), uint8, which is divided by 255, or floats, which are not.
-        factors: class ids, shape (n, F).
-        names: of the factors, F of them.
-        moved: factor name to images one step away, of the shape of ``images``, and the step in units of the factor, as
-            for ``local_expansiveness``. Factors may be left out: the paper compares those whose step means the same.
-        debiased: as in ``explained_variance``.
-
-    Returns:
-        A row per factor and quantity: ``factor``, ``quantity`` (``expansiveness``, the mean over images, or
-        ``global_variance``), ``value``. Add ``epsilon`` and ``seed`` before concatenating.
-
-    Raises:
-        InvalidInput: as the functions that measure each quantity.
-        UnknownName: ``moved`` names a factor that is not in ``names``.
-    """
-    _, columns = check_codes_factors(flat(unit(images)), factors)
-    if len(names) != columns.shape[1]:
-        raise InvalidInput(f"names: expected {columns.shape[1]}, one for each factor, received {len(names)}.")
-    rows: list[tuple[str, str, float]] = []
-    for name, (others, step) in moved.items():
-        if name not in names:
-            raise UnknownName("factor that moved", name, names)
-        rows.append((name, "expansiveness", float(local_expansiveness(images, others, step=step).mean())))
-    for name, column in zip(names, columns.T, strict=True):
-        rows.append((name, "global_variance", explained_variance(images, column, debiased=debiased)))
-    return pd.DataFrame(rows, columns=["factor", "quantity", "value"])
 
 
 def measure_hidden(
@@ -320,7 +274,7 @@ def measure_hidden(
         overall = [("s", "global_variance", float(pattern.var(axis=0).sum()))]
         for column, factor in enumerate(declared):
             if factor.size > 1 and len(np.unique(labels[:, column])) > 1:
-                explained = explained_variance(here, labels[:, column], debiased=True)
+                explained = explained_variance(here, labels[:, column])
                 overall.append((factor.name, "global_variance", max(0.0, explained)))
         table = pd.DataFrame([*local, *overall], columns=["factor", "quantity", "value"])
         tables.append(table.assign(epsilon=float(epsilon)))
