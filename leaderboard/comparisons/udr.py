@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_choice
-from leaderboard.arrays import check_codes, standardised, varying
+from leaderboard.arrays import check_codes, plain, standardised, varying
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -114,10 +114,12 @@ def _standardised(x: Real[ArrayLike, "n p"], kl: ArrayLike | None, what: str) ->
     z = check_codes(x, what).astype(np.float64)
     kept = varying(z)
     if kl is not None:
-        divergence = np.asarray(kl, dtype=np.float64)
-        if divergence.shape != kept.shape or not np.isfinite(divergence).all():
+        divergence = plain(kl, f"divergence of {what}", f"{len(kept)} numbers")
+        numbers = divergence.dtype.kind in "fiu" and bool(np.isfinite(divergence).all())
+        if divergence.shape != kept.shape or not numbers:
             raise InvalidInput(
-                f"divergence of {what}: expected {len(kept)} finite numbers, received shape {divergence.shape}."
+                f"divergence of {what}: expected {len(kept)} finite numbers, received dtype {divergence.dtype} and "
+                f"shape {divergence.shape}."
             )
         kept &= divergence > _INFORMATIVE
     return standardised(z[:, kept])[0]

@@ -75,8 +75,9 @@ def test_what_cannot_be_ranked():
         udr.score([x, y[:100]])
     with pytest.raises(InvalidInput, match="y: expected 600 rows, as in x, received 100"):
         udr.compare(x, y[:100])
-    with pytest.raises(InvalidInput, match=r"divergence of x: expected 5 finite numbers, received shape \(3,\)"):
-        udr.compare(x, y, kl_x=[1, 2, 3])
+    for kl in ([1, 2, 3], ["a"] * 5, [1, 2, 3, 4, np.nan], [[1], [1, 2]]):
+        with pytest.raises(InvalidInput, match="divergence of x: expected 5 "):
+            udr.compare(x, y, kl_x=kl)
     with pytest.raises(InvalidInput, match="kl: expected one array for each of 2 runs, received 1"):
         udr.score([x, y], kl=[[1] * 5])
     with pytest.raises(InvalidInput, match="similarity: expected 'lasso' or 'spearman', received 'cca'"):
