@@ -284,7 +284,8 @@ def decisive(parts: Sequence[Comparison]) -> Comparison:
         parts: a comparison for each thing that the claim says.
 
     Returns:
-        Of those that oppose the claim, by Holm over the parts, the one that tells most, with that p-value; else one
+        Of those that oppose the claim, by Holm over the parts, the one that tells most, with that p-value (of equal
+        ones, the one with the smallest p-value before Holm); else one
         that has no verdict; else the one that tells least, where one of several that points the other way tells
         nothing for the claim: its p-value is 1.
 
@@ -298,9 +299,10 @@ def decisive(parts: Sequence[Comparison]) -> Comparison:
     """
     if not parts:
         raise InvalidInput("parts of a claim: expected at least one, received none.")
-    against = [one._replace(p=p) for one, (answer, p) in zip(parts, judge(parts), strict=True) if answer == "opposed"]
+    against = [(p, _p(one), one) for one, (answer, p) in zip(parts, judge(parts), strict=True) if answer == "opposed"]
     if against:
-        return min(against, key=_p)
+        p, _, one = min(against, key=lambda part: part[:2])
+        return one._replace(p=p)
     undecided = [one for one in parts if one.p is None]
     if undecided:
         return min(undecided, key=lambda one: one.seeds)

@@ -161,6 +161,13 @@ def test_a_claim_does_not_hold_where_a_part_goes_the_other_way():
     assert verdicts.judge([verdicts.decisive([up, down])]) == (("no significant difference", 1.0),)
 
 
+def test_of_parts_that_oppose_alike_after_holm_the_strongest_is_shown():
+    """0.02 x 2 and 0.03 x 1 are both 0.04 after Holm, whichever comes first."""
+    weaker, stronger = (verdicts.Comparison(-1.0, -2.0, -0.5, p, 5, 1) for p in (0.03, 0.02))
+    for parts in ([weaker, stronger], [stronger, weaker]):
+        assert verdicts.decisive(parts) == stronger._replace(p=0.04)
+
+
 def test_strata_decide_where_single_tests_cannot():
     # Three methods, of which each could be split in 252 ways: in 2 of 252^3 splits all are as far apart.
     orders = ([0, 1, 2, 3, 4], [4, 2, 0, 3, 1], [2, 4, 3, 0, 1])
