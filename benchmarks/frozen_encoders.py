@@ -7,7 +7,7 @@
 The encoder is a file in ONNX (benchmarks/efficientnet_onnx.py writes such files). Its features are scored raw, but for
 a power of 4 that brings their standard deviation near 1 (that of random weights is 5e-9, and the trees of DCI cut
 nothing closer than 1e-7), as their first principal components, as many as factors vary, and as the units of a sparse
-autoencoder, TopK and L1 (`baselines.outputs.sparse_codes`); components and autoencoders are fitted to the task's train
+autoencoder, TopK and L1 (`sparse_codes.py`); components and autoencoders are fitted to the task's train
 rows. Each becomes a run folder whose supervision is ``pretrained``. MIG and linear R² of each are added to
 frozen_encoders.csv, R² of the directions in which the codes vary.
 """
@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sparse_codes  # beside this file
 from numpy.typing import NDArray
 
 import benchmark_data
-from baselines.outputs import sparse_codes
 from baselines.record import digests_of, write_record
 from baselines.run_folder import write_arrays
 from benchmark_data import files

@@ -86,7 +86,7 @@ def judge_generic(table: pd.DataFrame) -> Verdict:
     return judged("CKA from the bound", parts, _heatmaps.numbers(encoder=encoder, decoder=decoder))
 
 
-def _properties(images: NDArray[np.float32]) -> dict[str, NDArray[np.float64]]:
+def _properties(images: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
     """Measure images in [0, 1], shape (n, H, W, C): brightness, and place and size of what is bright.
 
     The size is the number of pixels above half of the image's range.

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from baselines.outputs import sparse_codes
 from benchmark_data import InvalidInput
+
+SPEC = importlib.util.spec_from_file_location("sparse_codes", Path(__file__).parents[1] / "benchmarks/sparse_codes.py")
+sparse_codes = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(sparse_codes)
 
 
 def sparse_features(n=4000, units=12, width=30):
