@@ -125,7 +125,7 @@ def load(name: str, **parameters: object) -> Dataset:
     known = declared.configs if isinstance(declared, Family) else {}
     if config and config not in known and not rule:
         start, _, split = config.replace("/", ".", 1).partition(".")
-        if start in known and splitting.named(f"{name}/{split}")[1] == split:  # a slash in place of the dot
+        if start in known and split and splitting.named(f"{name}/{split}")[1] == split:  # a slash in place of the dot
             raise InvalidInput(
                 f"name of a dataset: expected {splitting.joined(f'{name}/{start}', split)}, received {full}."
             )

@@ -364,7 +364,7 @@ class Dataset:
         """
         check_count("size of a batch", size, 1)
         blocks = map(self.rows, in_blocks(range(len(self)) if rows is None else rows, size))
-        return ((batch, self.images(batch)) for batch in blocks)
+        return ((batch.copy(), self.images(batch)) for batch in blocks)
 
     def quick_rows(self) -> Indices:
         """Return the fixed rows of the quick digest.

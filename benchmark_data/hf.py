@@ -317,6 +317,11 @@ def _publish(dataset: Dataset, folder: Path, progress: Callable[[int], None]) ->
         for i, part in enumerate(parts):
             path = folder / config / f"{split}-{i:05d}-of-{len(parts):05d}.parquet"
             tasks.append((handle, part, path, _signature(dataset, digest, part)))
+    record = folder / config / card.RECORD
+    if record.exists() and any(_made_of(path) != signature.encode() for _, _, path, signature in tasks):
+        # It and the card do not describe what is written now; a process that dies leaves neither.
+        (folder / "README.md").unlink(missing_ok=True)
+        record.unlink()
     for (_, part, *_), _ in zip(tasks, parallel.in_parallel(_write_shard, tasks, None), strict=True):
         progress(len(part))
     shards = {path for _, _, path, _ in tasks}
@@ -327,7 +332,7 @@ def _publish(dataset: Dataset, folder: Path, progress: Callable[[int], None]) ->
     with written_atomically(sheet) as temporary:
         contact_sheets.contact_sheet(dataset).save(temporary, format="png")
     digests = {"quick": quick._asdict(), "full": full._asdict()}
-    write_json(folder / config / card.RECORD, card.record(dataset, splits=splits, digests=digests))
+    write_json(record, card.record(dataset, splits=splits, digests=digests))
     records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
     write_text(folder / "README.md", card.readme(records))
 
@@ -344,8 +349,8 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
             f"publish {dataset.id}: expected a licence that allows to pass on copies, received {dataset.license}. "
             f"{theirs if parallel.has_name(dataset) else own}"
         )
-    if set("*?[") & set(str(folder)):
-        raise InvalidInput(f"{folder}: expected a folder without *, ? and [, which `datasets` takes for patterns.")
+    if set("*?[") & set(str(folder)) or "::" in str(folder):
+        raise InvalidInput(f"{folder}: expected a folder without *, ?, [ and ::, which `datasets` takes for patterns.")
     for split in dataset.splits:
         if not re.fullmatch(r"\w+(\.\w+)*", split):
             raise InvalidInput(

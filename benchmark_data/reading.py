@@ -238,7 +238,8 @@ class Images:
         self.dataset = benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
         if split is not None and rows is not None:
             raise InvalidInput(f"rows: expected a split or rows, not both, received split {split!r} and rows.")
-        self.rows = rows_of(self.dataset, split) if rows is None else self.dataset.rows(rows)
+        # A copy: the caller may shuffle theirs.
+        self.rows = rows_of(self.dataset, split) if rows is None else self.dataset.rows(rows).copy()
         self._columns = self.dataset._columns(factors)
         self.factors = tuple(self.dataset.space.names[column] for column in self._columns)
         self.fields = fields if isinstance(fields, str) else tuple(fields)

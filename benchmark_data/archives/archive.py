@@ -23,7 +23,7 @@ from benchmark_data.archives import downloads, store
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.store import Encoding, Store, Writer
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import Unavailable
+from benchmark_data.errors import DamagedFile, Unavailable
 from benchmark_data.factors import Factor, FactorSpace, FactorTable, Indices
 from benchmark_data.files import user_path, write_json, written_atomically
 from benchmark_data.types import Extra, Pixels, Source
@@ -62,7 +62,7 @@ class Cached(Source):
     @property
     def ready(self) -> bool:
         """Whether the prepared form is there."""
-        return (self.folder / "meta.json").is_file()
+        return os.path.isfile(self.folder / "meta.json")
 
     def store(self) -> Store:
         """Open the prepared form.
@@ -76,7 +76,7 @@ class Cached(Source):
                 f"{self.id}: expected a prepared dataset in {self.folder}, received nothing there. Run: offaxis data "
                 f"prepare {self.id} (or benchmark_data.load({self.id!r}).prepare())"
             )
-        return store.opened(self.folder)
+        return store.opened(self.folder, (self.folder / "meta.json").stat().st_mtime_ns)
 
     def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Read images by row."""
@@ -131,6 +131,11 @@ class Cached(Source):
             self._prepare_base(manual_dir=manual_dir, timeout=timeout, keep_downloads=keep_downloads)
             with store.locked(self.folder):
                 if not self.ready:
+                    if os.path.lexists(self.folder):  # said before hours of downloading
+                        raise DamagedFile(
+                            f"{self.folder}: expected a prepared dataset or nothing, received a folder without "
+                            "meta.json. Remove the folder and prepare the dataset again."
+                        )
                     self._build(manual_dir, timeout, keep_downloads)
 
     def _prepare_base(self, **options: Any) -> None:
@@ -252,7 +257,14 @@ class Archive(Cached):
             for name, f in files.items()
         ]
         paths = {name: found.path for name, found in files.items()}
-        self._write(lambda writer: distribution.read(self, paths, writer), sources)
+        try:
+            self._write(lambda writer: distribution.read(self, paths, writer), sources)
+        except DamagedFile:
+            for download in distribution.files:  # no hash told a broken one from the real one: the next call fetches it
+                path = paths[download.name]
+                if not download.known and path.parent == self.download_folder:
+                    os.replace(path, path.with_name(f"{path.name}.refused"))
+            raise
         if not keep_downloads:
             for path in paths.values():
                 if path.parent == self.download_folder:
@@ -261,10 +273,9 @@ class Archive(Cached):
     def _fetch(self, manual_dir: Path | None, timeout: float) -> tuple[Distribution, dict[str, downloads.Fetched]]:
         failures = []
         for distribution in sorted(self.distributions, key=lambda each: self._missing(each, manual_dir)):
-            missing = self._missing(distribution, manual_dir)
-            sizes = [d.size or 0 for d in distribution.files] if missing else []
             pixels = len(self.space) * math.prod(self.image_shape) // (1 if self.encoding == "raw" else 8)
-            store.require_space(self.folder, sum(sizes) + pixels)
+            to_come = sum(downloads.to_come(d, self.download_folder, manual_dir) for d in distribution.files)
+            store.require_space(self.folder, to_come + pixels)
             try:
                 with console.transfers() as progress:
                     return distribution, {

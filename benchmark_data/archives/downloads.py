@@ -57,6 +57,11 @@ class Download:
     aliases: tuple[str, ...] = ()
     note: str = ""
 
+    @property
+    def known(self) -> bool:
+        """Whether a hash tells the file from a broken one."""
+        return self.binding and bool(self.sha256 or self.md5)
+
 
 class Fetched(NamedTuple):
     """A source file on this machine: where it lies, where it came from, what it is.
@@ -110,12 +115,12 @@ def fetch(
     if own is not None:
         return _checked_copy(download, own, progress)
     target = folder / download.name
-    if target.is_file():
-        found = _identify(download, target, "fetched before", progress)
-        if not (found.difference and download.binding):
-            return found
-        target.unlink()
     try:
+        if target.is_file():
+            found = _identify(download, target, "fetched before", progress)
+            if not (found.difference and download.binding):
+                return found
+            target.unlink()
         folder.mkdir(parents=True, exist_ok=True)
         return _from_mirrors(download, target, progress, timeout, manual_dir)
     except OSError as error:
@@ -137,10 +142,21 @@ def find_manual(download: Download, manual_dir: Path | None) -> Path | None:
     """
     if manual_dir is None:
         return None
-    if not manual_dir.is_dir():
-        raise InvalidInput(f"manual folder: expected an existing folder, received {str(manual_dir)!r}.")
+    if not os.path.isdir(manual_dir) or not os.access(manual_dir, os.X_OK):
+        raise InvalidInput(f"manual folder: expected a folder that can be read, received {str(manual_dir)!r}.")
     copies = [manual_dir / name for name in (download.name, *download.aliases)]
-    return next((copy for copy in copies if copy.is_file()), None)
+    own = next((copy for copy in copies if copy.is_file()), None)
+    if own is not None and not os.access(own, os.R_OK):
+        raise InvalidInput(f"{own}: expected a file that can be read. Check its permissions.")
+    return own
+
+
+def to_come(download: Download, folder: Path, manual_dir: Path | None) -> int:
+    """Return how many bytes of a file are still to be fetched to a folder, 0 if its size is unknown."""
+    if find_manual(download, manual_dir) is not None:
+        return 0
+    target = folder / download.name
+    return max(0, (download.size or 0) - _length(target) - _length(target.with_name(f"{target.name}.part")))
 
 
 def _checked_copy(download: Download, path: Path, progress: rich.progress.Progress) -> Fetched:
@@ -214,12 +230,11 @@ def _transfer(download: Download, url: str, part: Path, progress: rich.progress.
     if start and start == (total or download.size):
         return True
     headers = {"Accept-Encoding": "identity"}
-    known = download.binding and (download.sha256 or download.md5)
-    if start and (validator or known):
+    if start and (validator or download.known):
         headers |= {"Range": f"bytes={start}-"} | ({"If-Range": validator} if validator else {})
     with requests.get(url, stream=True, headers=headers, timeout=timeout) as response:
         if response.status_code == 416 and start:
-            if known:
+            if download.known:
                 return True
             # The server has nothing after the part, which a hash would tell from another file.
             _discard(part)
@@ -229,6 +244,8 @@ def _transfer(download: Download, url: str, part: Path, progress: rich.progress.
         begun = start if resumed else 0
         total = _announced(download, response, begun)
         tag = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
+        if not begun:  # or a process that dies here would leave another mirror's bytes under this one's tag
+            part.unlink(missing_ok=True)
         # RFC 9110, section 13.1.5: a weak tag must not guard a range request.
         write_json(_progress_file(part), {"url": url, "validator": "" if tag.startswith("W/") else tag, "total": total})
         task = progress.add_task(f"{download.name} from {urlsplit(url).netloc}", total=total or download.size)

@@ -49,7 +49,10 @@ def root() -> Path:
     """Return the folder of downloads and prepared datasets: ``$OFFAXIS_CACHE``, or the user's cache folder."""
     import platformdirs
 
-    folder = user_path(os.environ.get(CACHE) or platformdirs.user_cache_dir("offaxis"))
+    default = platformdirs.user_cache_dir("offaxis")
+    if default.startswith("~") and not os.environ.get(CACHE):  # a container's user
+        raise InvalidInput(f"home folder: expected one, received none. Set {CACHE} to a folder for prepared datasets.")
+    folder = user_path(os.environ.get(CACHE) or default)
     try:
         folder.is_dir()
     except OSError as error:  # such as a name that is too long
@@ -386,8 +389,8 @@ class Store:
 
 
 @functools.lru_cache(maxsize=64)
-def opened(folder: Path) -> Store:
-    """Open a prepared dataset, once for each process."""
+def opened(folder: Path, made: int) -> Store:
+    """Open a prepared dataset, once for each process, anew where it was ``made`` at another time."""
     return Store(folder)
 
 

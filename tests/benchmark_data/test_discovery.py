@@ -115,3 +115,5 @@ def test_a_split_after_a_slash_in_place_of_a_dot():
         InvalidInput, match=r"expected xysquares/spacing_4\.random\.seed_1, received xysquares/spacing_4/"
     ):
         benchmark_data.load("xysquares/spacing_4/random.seed_1")
+    with pytest.raises(UnknownName, match=r"config of xysquares: expected one of .*, received 'spacing_4/'"):
+        benchmark_data.load("xysquares/spacing_4/")

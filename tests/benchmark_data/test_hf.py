@@ -134,9 +134,29 @@ def test_extras_that_are_corrected_are_published_anew(tmp_path):
     assert rows["extra_angle"][:] == angles.tolist()
 
 
-def test_a_folder_that_would_be_a_pattern_is_refused(tiny_grid, tmp_path):
-    with pytest.raises(InvalidInput, match=r"a\[b\]: expected a folder without \*, \? and \["):
-        hf.publish(tiny_grid, tmp_path / "a[b]")
+@pytest.mark.parametrize("name", ["a[b]", "a::b"])
+def test_a_folder_that_would_be_a_pattern_is_refused(tiny_grid, tmp_path, name):
+    with pytest.raises(InvalidInput, match=r"expected a folder without \*, \?, \[ and ::, which `datasets` takes for"):
+        hf.publish(tiny_grid, tmp_path / name)
+
+
+def test_no_card_describes_a_publication_that_broke_off(tmp_path, monkeypatch):
+    """Another version over the first: what is written then is not what the first one's card and digests say."""
+    mine = benchmark_data.from_images("mine", np.zeros((9, 4, 4, 1), np.uint8))
+    mine = dataclasses.replace(mine, redistributable=True, license="MIT")
+    changed = dataclasses.replace(mine, source=Turned(np.zeros(9, np.float32)), version="1.0.1")
+    hf.publish(mine, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("benchmark_data.hf._write_shard", broken)
+        with pytest.raises(KeyboardInterrupt):
+            hf.publish(changed, tmp_path)
+    assert not list(tmp_path.rglob("README.md")) + list(tmp_path.rglob(card.RECORD))
+    hf.publish(changed, tmp_path)
+    assert "1.0.1" in (tmp_path / "README.md").read_text()
+
+
+def broken(*arguments):
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(

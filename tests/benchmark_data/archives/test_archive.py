@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -72,6 +73,51 @@ def test_downloads_need_not_be_kept(served):
     small.prepare(keep_downloads=False)
     assert list(small.source.download_folder.iterdir()) == []
     assert np.array_equal(small.images([3]), IMAGES[[3]])
+
+
+def test_what_was_prepared_anew_is_read_anew(served):
+    """A damaged cache, removed and prepared again as the message says, in the same process."""
+    small = served(("a.npz", npz()))
+    small.prepare()
+    assert np.array_equal(small.images([3]), IMAGES[[3]])
+    pixels = small.source.folder / "images.npy"
+    pixels.write_bytes(pixels.read_bytes()[:-9] + bytes(9))
+    shutil.rmtree(small.source.folder)
+    small.prepare()
+    assert np.array_equal(small.images(range(32)), IMAGES)
+
+
+def test_a_folder_that_is_not_whole_is_refused_before_the_download(served, server):
+    small = served(("a.npz", npz()))
+    small.source.folder.mkdir(parents=True)
+    with pytest.raises(DamagedFile, match=r"received a folder without meta\.json\. Remove the folder and prepare"):
+        small.prepare()
+    assert not server.served
+
+
+def test_a_broken_file_that_no_hash_tells_is_fetched_again(served, server):
+    small = served(("a.npz", npz()[:-500]))
+    (distribution,) = small.source.distributions
+    (download,) = distribution.files
+    unhashed = Distribution((dataclasses.replace(download, sha256="", size=None),), distribution.read)
+    small = dataclasses.replace(small, source=dataclasses.replace(small.source, distributions=(unhashed,)))
+    with pytest.raises(DamagedFile):
+        small.prepare()
+    assert (small.source.download_folder / "a.npz.refused").is_file()
+    server.add("a.npz", npz())
+    small.prepare()
+    assert np.array_equal(small.images(range(32)), IMAGES)
+
+
+def test_space_is_asked_for_what_is_still_to_come(served, monkeypatch):
+    asked = []
+    monkeypatch.setattr("benchmark_data.archives.store.require_space", lambda folder, needed: asked.append(needed))
+    small = served(("a.npz", npz()))
+    part = small.source.download_folder / "a.npz.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(npz()[:1000])
+    small.prepare()
+    assert asked == [len(npz()) - 1000 + IMAGES.size]
 
 
 def test_the_users_own_copy_is_never_removed(served, tmp_path):

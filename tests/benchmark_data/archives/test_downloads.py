@@ -284,7 +284,7 @@ def test_the_users_own_copy_is_checked(fetched, tmp_path):
 
 
 def test_a_manual_folder_that_is_none(fetched, tmp_path):
-    with pytest.raises(InvalidInput, match=r"manual folder: expected an existing folder, received '.*nowhere'"):
+    with pytest.raises(InvalidInput, match=r"manual folder: expected a folder that can be read, received '.*nowhere'"):
         fetched(manual_dir=tmp_path / "nowhere")
 
 

@@ -138,6 +138,9 @@ def test_the_environment_chooses_the_place(monkeypatch, tmp_path):
     assert store.root() == tmp_path / "~nobody of this name" / "here"
     monkeypatch.delenv("OFFAXIS_CACHE")
     assert store.root().name == "offaxis"
+    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name: "~/.cache/offaxis")  # without a home folder
+    with pytest.raises(InvalidInput, match=r"home folder: expected one, received none\. Set OFFAXIS_CACHE"):
+        store.root()
 
 
 def test_what_is_prepared_is_not_prepared_again(prepared, tmp_path):
