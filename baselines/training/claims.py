@@ -64,6 +64,15 @@ def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
     return files.exclusive(folder / LOCK, what=folder, refusal=refusal)
 
 
+def unmake(folder: Path) -> None:
+    """Remove what was made of the last snapshot of a run that goes on; `alone` has locked it."""
+    for name in MADE:
+        try:
+            (folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise files.unwritable(folder / name, error) from error
+
+
 def longer(folder: Path, steps: int) -> RunConfig:
     """Return the config of a run that is to take more steps, those that are done included. Nothing is written."""
     held = read_config(folder)
@@ -105,10 +114,6 @@ def lengthen(folder: str | os.PathLike[str], steps: int, dataset: Dataset | None
         if snapshots.last is not None:
             snapshots.read(snapshots.last)
             whole_history(folder, held)
-        for name in MADE:  # first: a kill here leaves the shorter run, and not the longer one with its codes
-            try:
-                (folder / name).unlink(missing_ok=True)
-            except OSError as error:
-                raise files.unwritable(folder / name, error) from error
+        unmake(folder)  # first: a kill here leaves the shorter run, and not the longer one with its codes
         files.write_json(folder / "config.json", config.as_json())
     return config

@@ -29,7 +29,7 @@ from baselines.run import Run
 from baselines.run_folder import default_folder, is_trained
 from baselines.training import finetune, stopping
 from baselines.training.batches import batches, draw_batch, factors_drawn, training_rows
-from baselines.training.claims import alone, claim, holds
+from baselines.training.claims import alone, claim, holds, unmake
 from baselines.training.progress import Bar, columns, side_by_side
 from baselines.training.recorder import Diverged, Observer, Recorder
 from baselines.training.stopping import Stopped
@@ -263,6 +263,9 @@ def _train(
 ) -> None:
     """Train runs in one program until each is finished or has diverged, or a stop is requested."""
     models = [_model(recorder, dataset) for recorder in recorders]
+    for recorder in recorders:
+        if recorder.running:  # anew, where snapshots were removed
+            unmake(recorder.folder)
     drawn = sum((r.config.steps - r.step) * r.images for r in recorders)
     held = pixels.place(dataset, limit=device_bytes, drawn=drawn) if backend.name() == "jax" else None
     program = _Program(recorders, engines.start(*models, pixels=held), progress, checkpoint_seconds)

@@ -217,6 +217,18 @@ def test_killed_between_the_record_and_the_last_snapshot(tiny, trained, tmp_path
     assert run.history == trained.history
 
 
+def test_codes_of_a_last_snapshot_that_was_removed_do_not_outlive_it(tiny, trained, tmp_path):
+    """Trained again, on another backend, say, the weights may be others."""
+    folder = shutil.copytree(trained.folder, tmp_path / "run")
+    (folder / "codes.npz").write_bytes(b"of the weights before")
+    train(tiny(), folder)
+    assert (folder / "codes.npz").exists()  # nothing changes a finished run
+    snapshots = Snapshots(folder)
+    shutil.rmtree(snapshots.path(snapshots.last))
+    train(tiny(), folder)
+    assert not (folder / "codes.npz").exists()
+
+
 def test_a_finished_run_gets_its_record_back(tiny, trained, tmp_path):
     folder = shutil.copytree(trained.folder, tmp_path / "run")
     held = json.loads((folder / "run.json").read_text())
