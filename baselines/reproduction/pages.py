@@ -88,9 +88,10 @@ LEGEND = (
     "  is *replicated on a stand-in* or *not replicated on a stand-in*. *Not testable*: scores are below baseline, or",
     "  leave no room for the claimed difference. *Illustration*: nothing is tested. **Bold**: p ≤ 0.05 after Holm over",
     "  all claims, tested or untestable ([statistics](statistics.md)).",
-    "- **Effect.** The difference that decides the claim, positive in the claim's direction. A claim with several",
-    '  parts shows the part with the least support. *From the bound*: of a claim with a bound (such as "less than',
-    '  0.05"), how far the score is inside it, or, if negative, outside. *n* counts seeds.',
+    "- **Effect.** The difference that decides the claim, positive in the claim's direction. Of several parts, the",
+    "  one with the largest p is shown or, if any oppose the claim, the strongest of those. *From the bound*: of a",
+    '  claim with a bound (such as "less than 0.05"), how far the score is inside it, or, if negative, outside. *n*',
+    "  counts seeds.",
     "- **Our control**: the claim measured from a control that we added. *Added*: a question that is not in the paper,",
     "  *supported* or *opposed*. *Post hoc*: asked, or its measurement refined, after results were seen.",
     "- **Share.** Training images of a run as a share of the paper's; *unknown* where the paper does not state them.",
@@ -142,7 +143,7 @@ def main_results(folder: Path) -> list[str]:
     return [
         *lines,
         "",
-        f"Verdicts use unadjusted p-values. After Holm's correction over {tests} claims in "
+        f"Verdicts use single claims' p-values. After Holm's correction over {tests} claims in "
         f"[reproduction](docs/reproduction.md), untestable ones included, {sum(above) or 'none'} of the {len(above)} "
         f"p-values above (bold) and {len(kept) - sum(above)} others stay significant.",
     ]

@@ -227,7 +227,8 @@ def test_an_encoder_is_asked_about_another_dataset(made, configs, in_this_proces
     settings = {"target": target, "runs": configs[1:], "images": 20, "shown": 4, "properties": ("x", "y", "size")}
     places = dataclasses.replace(catalogue.entries()["2304.10767/fig8"], desk=Plan(runs=configs[1:], settings=settings))
     numbers = runner.run(places, "desk", folder, folder / "runs", jobs=1)["judged"][0]["numbers"]
-    assert set(numbers) == {f"rank correlation of {name}" for name in ("x", "y", "size")}
+    phrases = ("rank correlation", "slope", "standard deviation after")
+    assert set(numbers) == {f"{phrase} of {name}" for phrase in phrases for name in ("x", "y", "size")}
     assert all(-1 <= value <= 1 for value in numbers.values())
     assert stamps(folder) == trained
 
