@@ -229,7 +229,7 @@ def test_an_encoder_is_asked_about_another_dataset(made, configs, in_this_proces
     numbers = runner.run(places, "desk", folder, folder / "runs", jobs=1)["judged"][0]["numbers"]
     phrases = ("rank correlation", "slope", "standard deviation after")
     assert set(numbers) == {f"{phrase} of {name}" for phrase in phrases for name in ("x", "y", "size")}
-    assert all(-1 <= value <= 1 for value in numbers.values())
+    assert all(-1 <= value <= 1 for phrase, value in numbers.items() if phrase.startswith("rank"))
     assert stamps(folder) == trained
 
 
