@@ -421,7 +421,10 @@ def integers(what: str, indices: object) -> NDArray[np.integer]:
         >>> integers("rows", range(2, 5)).tolist()
         [2, 3, 4]
     """
-    array = np.asarray(indices)
+    try:
+        array = np.asarray(indices)
+    except ValueError as error:  # lists of different lengths
+        raise InvalidInput(f"{what}: expected integers of shape (n,), received {error}.") from error
     if array.shape == (0,):
         return np.empty(0, np.int64)
     if array.ndim == 1 and array.dtype.kind in "iu":

@@ -199,6 +199,7 @@ def test_an_index_says_what_to_use_instead():
         (np.arange(10) < 3, r"received a mask of shape \(10,\)\. Give numpy\.flatnonzero\(mask\)\."),
         (3, r"received int64 of shape \(\)\. For one image, give a list of one row\."),
         ([[1, 2]], r"received int64 of shape \(1, 2\)\. Give rows\.ravel\(\)\."),
+        ([[1], [2, 3]], r"received setting an array element with a sequence"),
         ([0.5], r"received float64 of shape \(1,\)\. Round and cast them to int64\."),
     ],
 )
