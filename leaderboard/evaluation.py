@@ -68,8 +68,8 @@ def evaluate(
             model, JAX function or object with a method ``encode``; the path of an ONNX file, which runs in the sandbox;
             or the path of a run folder, whose own seed, steps and supervision count. A list holds one encoder for each
             training seed.
-        tasks: names of datasets, such as ``"xysquares/spacing_8"``, or datasets of your own, such as
-            ``benchmark_data.from_folder("my_pictures")``, whose scores can be printed and neither saved nor compared.
+        tasks: names of datasets, such as ``"xysquares/spacing_8"``, or a folder of your own (as of
+            ``benchmark_data.from_folder``) or a dataset, whose scores can be printed and neither saved nor compared.
         name: what the encoder is called in tables: lower-case letters, digits and underscores.
         tier: ``"desk"``, ``"smoke"``, ``"study"`` or ``"held_out"``: how many rows each metric gets, and beside which
             published rows the scores stand.
@@ -216,7 +216,7 @@ class Evaluation:
         seeds with its score, and the verdict is on this encoder, not on how it was trained.
 
         Args:
-            method: such as ``"beta_vae"``.
+            method: such as ``"beta_vae"``; another encoder of yours by its name, with the folder that it was saved to.
             published: the results tree with its rows.
 
         Returns:
@@ -232,6 +232,11 @@ class Evaluation:
 
         tree = Path(published)
         known = {file.stem for file in results_tree.files(tree)}
+        if isinstance(method, Evaluation):
+            raise InvalidInput(
+                "method: expected a name, received an evaluation. Save it, other.save('results'), and compare with "
+                f"compare({method.name!r}, published='results')."
+            )
         if method not in known:
             raise UnknownName("method with published results", method, known)
         found = pd.DataFrame([line for task in self._tasks for line in self._against(task, method, tree)])

@@ -28,7 +28,7 @@ class Monitor:
     Args:
         task: name of a dataset, such as ``"xysquares/spacing_8"``, or a dataset of your own.
         metrics: names of files in ``leaderboard/metrics``; ``"all"`` for every one that does not refuse the codes.
-        samples: rows to learn from, and held-out rows.
+        samples: rows to learn from, and held-out rows. Default: 2,000 and 1,000, or all that there are.
         input: what the encoder is called with, as in `leaderboard.encoding.Encoder`.
         batch_size: images per call of the encoder.
 
@@ -47,13 +47,15 @@ class Monitor:
         self,
         task: str | Dataset,
         metrics: str | Sequence[str] = ("mig", "dci"),
-        samples: tuple[int, int] = (2_000, 1_000),
+        samples: tuple[int, int] | None = None,
         *,
         input: Input | None = None,
         batch_size: int = 256,
     ) -> None:
         check_count("batch_size", batch_size, 1)
         rows = protocol.of(task)
+        if samples is None:
+            samples = (min(2_000, len(rows.train)), min(1_000, len(rows.test)))
         if not (isinstance(samples, tuple | list) and len(samples) == 2):
             raise InvalidInput(f"samples: expected two numbers, of train rows and of test rows, received {samples!r}.")
         for name, wanted, there in zip(("train", "test"), samples, (rows.train, rows.test), strict=True):

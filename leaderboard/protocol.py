@@ -258,17 +258,17 @@ def seed(task_id: str) -> int:
 
 
 def of(dataset: object) -> Task:
-    """Return the task of a dataset: by name, or of a dataset object, which may be the user's own.
+    """Return the task of a dataset: by name, or of a dataset object or folder, which may be the user's own.
 
     Args:
-        dataset: the name, or what `benchmark_data.load`, ``from_folder`` and the like return.
+        dataset: the name, a folder of images, or what `benchmark_data.load`, ``from_folder`` and the like return.
 
     Returns:
         The task. The rows of a dataset of the user's own are drawn as those of the board's are.
 
     Raises:
         UnknownName: as `task`.
-        InvalidInput: as `task`; or it is neither a name nor a dataset.
+        InvalidInput: as `task`; or it is neither a text nor a dataset.
     """
     if isinstance(dataset, Dataset):
         if not dataset.space.names:
@@ -277,7 +277,9 @@ def of(dataset: object) -> Task:
     if not isinstance(dataset, str):
         found = type(dataset).__name__
         raise InvalidInput(f"task: expected a dataset or its name, such as 'xysquares/spacing_8', received a {found}.")
-    return task(dataset)
+    if dataset.partition("@")[0].partition("/")[0] in benchmark_data.names():
+        return task(dataset)
+    return of(benchmark_data.named_or_folder(dataset))
 
 
 @functools.cache

@@ -145,7 +145,7 @@ def main_results(folder: Path) -> list[str]:
         "",
         f"Verdicts use single claims' p-values. After Holm's correction over {tests} claims in "
         f"[reproduction](docs/reproduction.md), untestable ones included, {sum(above) or 'none'} of the {len(above)} "
-        f"p-values above (bold) and {len(kept) - sum(above)} others stay significant.",
+        f"p-values above (verdict in bold) and {len(kept) - sum(above)} others stay significant.",
     ]
 
 

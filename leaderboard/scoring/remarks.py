@@ -43,6 +43,9 @@ def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), 
             elif bare:
                 numbers, here = ", ".join(map(str, bare)), "" if tier else ", unless it was trained here"
                 why.append(f"no encoder in ONNX to verify seed{'s' * (len(bare) > 1)} {numbers} by{here}")
+        untrained = not any(one.record.budget.steps for one in group)
+        if tier and untrained and group[0].record.supervision not in ("reference", "pretrained"):
+            sentences.append(f"{task}: {method} took 0 steps by its budgets. Fill them in if it was trained.")
         then = f"will not be ranked: {'; '.join(why)}" if why else "will be ranked once its encoders are verified"
         sentences.append(f"{task}: {method} {then}.")
     return sentences

@@ -10,6 +10,7 @@ import shutil
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import benchmark_data
 import leaderboard
@@ -196,7 +197,27 @@ def test_a_dataset_of_your_own_is_scored_on_rows_drawn_as_a_tasks(tmp_path):
         found.save(tmp_path)
     with pytest.raises(InvalidInput, match="mine, a dataset of your own, has no place on the board"):
         found.submission(tmp_path)
-    assert leaderboard.Monitor(own, metrics=["mig"], samples=(40, 20))(lambda batch: batch[:, 0, :2, 0])["mig"] > 0.9
+    for samples in (None, (40, 20)):
+        assert leaderboard.Monitor(own, metrics=["mig"], samples=samples)(lambda batch: batch[:, 0, :2, 0])["mig"] > 0.9
+
+
+def test_a_folder_of_images_is_a_task(tmp_path):
+    for value in range(30):
+        Image.new("L", (4, 4), value % 3).save(tmp_path / f"{value}.png")
+    (tmp_path / "labels.csv").write_text("file_name,shade\n" + "".join(f"{v}.png,{v % 3}\n" for v in range(30)))
+    found = leaderboard.evaluate(
+        lambda batch: batch[:, 0, 0].astype(float), str(tmp_path), metrics="mig", progress=False
+    )
+    assert found.frame()["task"].tolist() == [tmp_path.name]
+    with pytest.raises(UnknownName, match=r"dataset or existing folder: expected one of .*, received 'nowhere'"):
+        leaderboard.evaluate(squares, "nowhere")
+
+
+def test_two_encoders_of_your_own_are_compared_by_what_was_saved(random, solved, tmp_path):
+    with pytest.raises(InvalidInput, match=r"received an evaluation\. Save it, other\.save\('results'\)"):
+        random.compare(solved)
+    solved.save(tmp_path)
+    assert solved.name in random.compare(solved.name, published=tmp_path).columns
 
 
 def test_a_factor_of_one_value_is_left_out_of_a_dataset_of_your_own():

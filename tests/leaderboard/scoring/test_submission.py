@@ -345,6 +345,10 @@ def test_the_names_of_references_are_those_of_the_baselines():
     assert discovery.names("baselines.untrained") == record.REFERENCES
 
 
+def none_spent(budget):
+    return budget.model_copy(update={"steps": 0})
+
+
 def test_what_will_not_be_ranked_and_why_is_said_beforehand(good, run_folder, made_result, monkeypatch):
     runs = submission.check(good).candidates
     assert remarks.unranked(runs, tier="smoke") == [
@@ -362,6 +366,13 @@ def test_what_will_not_be_ranked_and_why_is_said_beforehand(good, run_folder, ma
     assert remarks.unranked(whole, published, tier="smoke") == [
         f"{TASKS[0]}@v1: my_vae will be ranked once its encoders are verified."
     ]
+    bare = [
+        dataclasses.replace(one, record=one.record.model_copy(update={"budget": none_spent(one.record.budget)}))
+        for one in whole
+    ]
+    assert remarks.unranked(bare, published, tier="smoke")[0] == (
+        f"{TASKS[0]}@v1: my_vae took 0 steps by its budgets. Fill them in if it was trained."
+    )
     edit(good, lambda c: c.update(supervision="reference"))
     said = remarks.unranked(submission.check(good).candidates, tier="smoke")
     assert said[0] == f"{TASKS[0]}@v1: my_vae will not be ranked: a reference has no rank."
