@@ -148,6 +148,8 @@ def as_dataset(
     Returns:
         A ``datasets.Dataset``. Its arrays are numpy's; an image is uint8 of shape (H, W, C), grey ones too. Images that
         ``map`` returns, and all after ``flatten_indices``, are lists; ``with_format("numpy")`` makes arrays of them.
+        The formats of ``datasets`` widen pixels to int64: make them uint8 again before a transform that scales by
+        dtype. ``save_to_disk``, ``to_parquet`` and ``to_pandas`` keep rows, not pixels: use `publish` for those.
 
     Raises:
         UnknownName: there is no such dataset, config, split or column.
@@ -267,7 +269,14 @@ class _Decoded:
         if values and isinstance(values[0], _Drawn):
             return _images(values)
         known = encoding.columns(_opened[self.key])
-        return np.asarray(values, known[column]) if column in known and column != "image" else values
+        if column not in known or column == "image":
+            return values
+        wanted = np.dtype(known[column])
+        if not values:
+            return np.empty(0, wanted)
+        array = np.asarray(values)
+        # A column that `map` or a cast made anew keeps what it holds now.
+        return array.astype(wanted, copy=False) if array.dtype.kind == wanted.kind else array
 
 
 def publish(

@@ -405,9 +405,10 @@ class Pairs(Images):
             )
         if isinstance(changed, Iterable):
             self._varying = np.array([self._space.column(name) for name in changed], np.int64)
-            changed = len(self._varying)
-            if not changed:
-                raise InvalidInput("changed: expected the name of a factor, or several, received none.")
+            changed = len(set(self._varying.tolist()))
+            if not changed or changed < len(self._varying):
+                received = "one twice" if changed else "none"
+                raise InvalidInput(f"changed: expected the name of a factor, or several, received {received}.")
         self.changed, self.distinct, self.seed = changed, distinct, seed
         self._length = len(self.rows) if length is None else length
         check_count("length", self._length, 1)

@@ -256,13 +256,15 @@ def as_dataset(
         split: as TFDS writes it: ``"train"``, ``"train[:10%]"``, ``"train+test"``.
         batch_size: records per element; None gives one record after another, which takes several times as long.
         shuffle_seed: shuffles all rows, anew each time that the dataset is gone through: pass p takes the order of
-            epoch ``first_epoch`` + p, as `benchmark_data.reading.order` gives it. None keeps their order.
+            epoch ``first_epoch`` + p, as `benchmark_data.reading.order` gives it; so do not zip it with itself. None
+            keeps their order.
         shard: (number of this process, how many there are), for training in several processes.
         drop_remainder: leave out a last batch that is not full, and give every process as many batches. The size of a
             batch is then part of ``element_spec``.
         columns: which of a record's columns to give, such as ``["image", "label_shape"]``; all if None.
         as_supervised: give ``(image, factors)`` instead of dictionaries, as ``tfds.load`` does; without ``columns``.
-        first_epoch: which epoch the first pass is, to go on with a training.
+        first_epoch: which epoch the first pass is, to go on with a training; ``skip`` goes on within an epoch, since
+            TensorFlow cannot checkpoint the iterator.
 
     Returns:
         A ``tf.data.Dataset``, prefetched, of known length.

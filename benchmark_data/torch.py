@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import reading
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName, check_count
+from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName, check_count, is_whole
 from benchmark_data.factors import Indices
 
 try:
@@ -163,11 +163,12 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         drop_last: bool = False,
     ) -> None:
         check_count("batch_size", batch_size, 1)
-        self._items = range(data if isinstance(data, int) else len(data))
+        self._items = range(data if is_whole(data) else len(data))
         reading.check_order(shuffle_seed)
         self._seed = shuffle_seed
         self._size, self._shard, self._drop_last = batch_size, shard, drop_last
         self.epoch = self.done = 0
+        self.given: tuple[int, int] | None = None
         mine = len(reading.share(len(self._items), shard, even=drop_last))
         self._count = mine // batch_size if drop_last else -(-mine // batch_size)
 
@@ -177,7 +178,10 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
     def set_epoch(self, epoch: int, done: int = 0) -> None:
         """Let the next pass be that of an epoch, without the first ``done`` of its batches."""
         reading.check_order(None, epoch)
-        self.epoch, self.done = epoch, done
+        check_count("done", done, 0)
+        if done > len(self):
+            raise InvalidInput(f"done: expected at most {len(self)}, the batches of an epoch, received {done}.")
+        self.epoch, self.done, self.given = epoch, done, None
 
     def __iter__(self) -> Iterator[Indices]:
         # A pass begins with its first batch: PyTorch asks for iterators that it never uses.
@@ -195,9 +199,6 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[misc]
     the time of batches that are drawn fast.
     """
 
-    _given: tuple[int, int] | None = None
-    """Epoch, and how many of its batches were given; None before there was one."""
-
     def __iter__(self) -> Iterator[Any]:
         batches = self.batch_sampler
         epoch, done = batches.epoch, batches.done
@@ -206,18 +207,17 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[misc]
         else:
             found = (self.collate_fn(self.dataset.__getitems__(numbers)) for numbers in batches)
         for number, batch in enumerate(found, done + 1):
-            self._given = (epoch, number) if number < len(batches) else (epoch + 1, 0)
+            batches.given = (epoch, number) if number < len(batches) else (epoch + 1, 0)
             yield batch
 
     def state_dict(self) -> dict[str, int]:
         """Return where the loader stands: after the batch that it gave last."""
-        epoch, done = self._given or (self.batch_sampler.epoch, self.batch_sampler.done)
+        epoch, done = self.batch_sampler.given or (self.batch_sampler.epoch, self.batch_sampler.done)
         return {"epoch": epoch, "batches": done}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Let the next pass begin where another loader of the same arguments stood."""
         self.batch_sampler.set_epoch(state["epoch"], state["batches"])
-        self._given = None
 
 
 def loader(

@@ -539,6 +539,8 @@ def test_without_files_what_is_mapped_takes_the_place_of_what_is_drawn(tiny_grid
     negative = data.map(lambda record: {"image": 255 - record["image"]})
     assert np.array_equal(negative[:12]["image"], 255 - tiny_grid.images(range(12)))
     assert negative[:12]["label_shape"].tolist() == tiny_grid.labels(range(12))[:, 0].tolist()
+    halves = data.map(lambda record: {"label_shape": record["label_shape"] / 2})
+    assert halves[:12]["label_shape"].tolist() == (tiny_grid.labels(range(12))[:, 0] / 2).tolist()
 
 
 def test_without_files_and_without_rows_nothing_is_drawn(tiny_grid):

@@ -213,6 +213,8 @@ def test_pairs_that_cannot_be(tiny_family, tiny_grid):
     for changed in (0, 3):
         with pytest.raises(InvalidInput, match=f"changed: expected 1 to 2, the factors that vary, received {changed}"):
             reading.Pairs(tiny_grid, changed=changed)
+    with pytest.raises(InvalidInput, match="changed: expected the name of a factor, or several, received one twice"):
+        reading.Pairs("xysquares", changed=["x_R", "x_R"])
     with pytest.raises(InvalidInput, match="changed: expected the name of a factor, or several, received none"):
         reading.Pairs(tiny_grid, changed=[])
 

@@ -108,6 +108,7 @@ def test_each_pass_takes_the_next_epoch(workers, provider):
     passes = [np.concatenate(list(loader)).tolist() for _ in range(3)]
     assert passes == [reading.order(range(12), seed=2, epoch=epoch).tolist() for epoch in range(3)]
     loader.batch_sampler.set_epoch(1)
+    assert loader.state_dict() == {"epoch": 1, "batches": 0}  # before its first batch
     assert np.concatenate(list(loader)).tolist() == passes[1]
 
 
@@ -177,7 +178,15 @@ def test_the_example_of_the_readme_runs(torch):
 
 def test_a_negative_epoch_is_named(provider):
     with pytest.raises(InvalidInput, match="epoch: expected at least 0, received -1"):
-        provider.Batches(10, 4, shuffle_seed=0).set_epoch(-1)
+        provider.Batches(np.int64(10), 4, shuffle_seed=0).set_epoch(-1)
+
+
+def test_a_place_that_an_epoch_does_not_have_is_named(provider, tiny_grid):
+    loader = provider.loader(provider.Images(tiny_grid, rows=range(10)), 4)
+    with pytest.raises(InvalidInput, match="done: expected at most 3, the batches of an epoch, received 99"):
+        loader.load_state_dict({"epoch": 0, "batches": 99})
+    with pytest.raises(InvalidInput, match="done: expected at least 0, received -1"):
+        loader.batch_sampler.set_epoch(0, -1)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 0.5, "1"])
