@@ -391,7 +391,7 @@ def test_the_page_is_made_of_the_folders(tmp_path):
     assert shown.endswith("| **replicated** |")
     assert corrected.endswith(
         "over 2 claims in [reproduction](docs/reproduction.md), untestable ones included, 1 of the 1 p-values above "
-        "(bold) and 1 others stay "
+        "(verdict in bold) and 1 others stay "
         "significant."
     )
 
