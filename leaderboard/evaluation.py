@@ -68,8 +68,8 @@ def evaluate(
             model, JAX function or object with a method ``encode``; the path of an ONNX file, which runs in the sandbox;
             or the path of a run folder, whose own seed, steps and supervision count. A list holds one encoder for each
             training seed.
-        tasks: names of datasets, such as ``"xysquares/spacing_8"``, or a folder of your own (as of
-            ``benchmark_data.from_folder``) or a dataset, whose scores can be printed and neither saved nor compared.
+        tasks: names of datasets, such as ``"xysquares/spacing_8"``; or folders, as `benchmark_data.from_folder` takes
+            them, or datasets of your own, whose scores can be printed and neither saved nor compared.
         name: what the encoder is called in tables: lower-case letters, digits and underscores.
         tier: ``"desk"``, ``"smoke"``, ``"study"`` or ``"held_out"``: how many rows each metric gets, and beside which
             published rows the scores stand.

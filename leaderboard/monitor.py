@@ -26,7 +26,7 @@ class Monitor:
     come from `leaderboard.evaluate`, on all rows of the task.
 
     Args:
-        task: name of a dataset, such as ``"xysquares/spacing_8"``, or a dataset of your own.
+        task: name of a dataset, such as ``"xysquares/spacing_8"``; or a folder or a dataset of your own.
         metrics: names of files in ``leaderboard/metrics``; ``"all"`` for every one that does not refuse the codes.
         samples: rows to learn from, and held-out rows. Default: 2,000 and 1,000, or all that there are.
         input: what the encoder is called with, as in `leaderboard.encoding.Encoder`.

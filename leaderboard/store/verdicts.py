@@ -284,10 +284,9 @@ def decisive(parts: Sequence[Comparison]) -> Comparison:
         parts: a comparison for each thing that the claim says.
 
     Returns:
-        Of those that oppose the claim, by Holm over the parts, the one that tells most, with that p-value (of equal
-        ones, the one with the smallest p-value before Holm); else one
-        that has no verdict; else the one that tells least, where one of several that points the other way tells
-        nothing for the claim: its p-value is 1.
+        Of those that oppose the claim, by Holm over the parts, the one that tells most, with that p-value; of equal
+        ones, the one with the smallest p-value before Holm. Else one that has no verdict; else the one that tells
+        least, where one of several that points the other way tells nothing for the claim: its p-value is 1.
 
     Raises:
         InvalidInput: no parts.
