@@ -179,7 +179,7 @@ def explained(run: Run) -> float:
 
 
 def closing(scored: Sequence[results.Result], shares: Mapping[str, Sequence[float]], page: Path, seconds: float) -> str:
-    """Print what was seen, what to try next, and where the board is.
+    """Write the demo's last words: what was seen, what to try next, and where the board is.
 
     Args:
         scored: the results.
@@ -220,7 +220,7 @@ It took {seconds:.0f} s.
 
 
 def between(values: Sequence[float], form: str) -> str:
-    """Print the lowest and the highest of some values.
+    """Format the lowest and the highest of some values.
 
     Example:
         >>> between([0.25, 0.5, 0.13], ".2f"), between([-0.001, 0.002], "z.0%")

@@ -27,9 +27,9 @@ INITIAL = 2**64 - 1
 def initial(config: RunConfig) -> np.random.Generator:
     """Return the random numbers that a config's initial weights are drawn from.
 
-    A run that starts from another draws what starts anew from its seed and from the weights that it starts from: with
-    its seed alone, a run of its source's seed would have the very weights that the source began with, and its frozen
-    layers were trained beside those.
+    In a run that starts from another's weights, this is what reset layers get. It then depends on those weights as well
+    as on the seed: by the seed alone, a run with its source's seed would reset a layer to the very weights that the
+    source began with, beside which its frozen layers were trained.
 
     Args:
         config: of a run; if it starts from another, with the hash of the weights.
@@ -226,7 +226,7 @@ class Model:
             images: uint8, shape (n, H, W, C).
 
         Returns:
-            Mean and log-variance, each a float32 numpy array (n, latents). For a deterministic objective the mean is
+            Mean and log-variance, each a float32 numpy array (n, code size). For a deterministic objective the mean is
             the code, and the log-variance has no meaning.
         """
         mean, log_variance = _apply(self.encoder, scaled(images))
@@ -258,7 +258,7 @@ class Model:
         """Decode codes to images.
 
         Args:
-            codes: shape (n, latents).
+            codes: shape (n, code size).
 
         Returns:
             float32 in [0, 1], shape (n, H, W, C): the mean of a Bernoulli pixel, or the clipped output.

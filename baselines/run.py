@@ -234,8 +234,7 @@ class Run:
             InvalidInput: no rows, rows that do not exist, or images of another shape.
         """
         chosen = self._fitting(dataset)
-        codes: NDArray[np.float32] = posterior_of(self.encode, chosen, chosen.rows(rows)).mean
-        return codes
+        return posterior_of(self.encode, chosen, chosen.rows(rows)).mean
 
     def encode_task(self) -> Path:
         """Encode the leaderboard's rows of the run's dataset into ``codes.npz``.

@@ -1,4 +1,4 @@
-"""Datasets with known factors of variation, for numpy, TensorFlow Datasets and Hugging Face.
+"""Datasets with known factors of variation, for numpy, PyTorch, TensorFlow Datasets and Hugging Face.
 
 >>> import benchmark_data
 >>> dataset = benchmark_data.load("xysquares/spacing_4")

@@ -314,8 +314,7 @@ class Dataset:
         """
         columns = self._columns(factors)
         last = np.maximum(np.array(self.space.sizes)[columns] - 1, 1)
-        scaled: NDArray[np.float64] = self.labels(indices, factors) / last
-        return scaled
+        return self.labels(indices, factors) / last
 
     def _columns(self, factors: Sequence[str] | None) -> list[int]:
         if factors is None:

@@ -75,7 +75,7 @@ def called(
         code: a function of it.
         *given: what the function is called with.
         returns: what it should return, in words.
-        sound: whether it did.
+        sound: takes what the function returned; False makes it an error.
 
     Returns:
         What the function returned.

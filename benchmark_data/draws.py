@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, is_whole
 
 if TYPE_CHECKING:
     from jaxtyping import Float64, Int64, Integer, UInt64
@@ -65,7 +65,7 @@ def check_seed(seed: int) -> None:
     Raises:
         InvalidInput: it is none.
     """
-    if not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+    if not is_whole(seed) or not 0 <= seed < 2**64:
         raise InvalidInput(f"seed: expected an integer in [0, 2**64), received {seed!r}.")
 
 
@@ -79,6 +79,9 @@ def uniform(seed: int, indices: Integer[ArrayLike, " n"], count: int) -> Float64
 
     Returns:
         float64 multiples of 2**-53, shape (n, count).
+
+    Raises:
+        InvalidInput: as `bits`.
 
     Example:
         >>> bool((uniform(1, range(1000), 3) < 1).all())
@@ -145,8 +148,7 @@ def sample(seed: int, n: int, count: int) -> Int64[NDArray[np.int64], " k"]:
     low, keys = _low(seed, n, np.uint64(share * 2.0**64)) if share < 1 else (np.empty(0, np.int64), np.empty(0))
     if len(low) < min(count, n):
         low, keys = np.arange(n), bits(seed, np.arange(n), 1)[:, 0]
-    found: NDArray[np.int64] = low[np.argsort(keys, kind="stable")][:count].astype(np.int64)
-    return found
+    return low[np.argsort(keys, kind="stable")][:count].astype(np.int64)
 
 
 BLOCK = 2**14

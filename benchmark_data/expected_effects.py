@@ -98,8 +98,7 @@ def foreground(images: Pixels) -> NDArray[np.bool_]:
     top, bottom, left, right = images[:, 0], images[:, -1], images[:, :, 0], images[:, :, -1]
     border = np.median(np.concatenate([top, bottom, left, right], axis=1), axis=1)
     distance = np.abs(images - border[:, None, None]).max(axis=-1)
-    mask: NDArray[np.bool_] = distance > distance.max(axis=(1, 2), keepdims=True) / 2
-    return mask
+    return distance > distance.max(axis=(1, 2), keepdims=True) / 2
 
 
 def bright(images: Pixels) -> NDArray[np.bool_]:
@@ -227,8 +226,7 @@ def mean_hue(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
     """
     mask = of(images)[..., None]
     red, green, blue = ((images * mask).sum(axis=(1, 2)) / np.maximum(1, mask.sum(axis=(1, 2)))).T
-    angle: NDArray[np.float64] = np.arctan2(math.sqrt(3) * (green - blue), 2 * red - green - blue) / (2 * math.pi)
-    return angle
+    return np.arctan2(math.sqrt(3) * (green - blue), 2 * red - green - blue) / (2 * math.pi)
 
 
 def direction(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
@@ -244,8 +242,7 @@ def direction(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
     mask = of(images)
     row, column = (axis - _mean(mask, axis)[:, None, None] for axis in np.mgrid[: mask.shape[1], : mask.shape[2]])
     far = mask * (row**2 + column**2)
-    angle: NDArray[np.float64] = np.arctan2(-(far * row).sum((1, 2)), (far * column).sum((1, 2))) / (2 * math.pi)
-    return angle
+    return np.arctan2(-(far * row).sum((1, 2)), (far * column).sum((1, 2))) / (2 * math.pi)
 
 
 def _centre(images: Pixels, *, of: Mask, axis: int) -> NDArray[np.float64]:
@@ -254,5 +251,4 @@ def _centre(images: Pixels, *, of: Mask, axis: int) -> NDArray[np.float64]:
 
 
 def _mean(mask: NDArray[np.bool_], places: NDArray[np.int64]) -> NDArray[np.float64]:
-    total: NDArray[np.float64] = (mask * places).sum(axis=(1, 2)) / np.maximum(1, mask.sum(axis=(1, 2)))
-    return total
+    return (mask * places).sum(axis=(1, 2)) / np.maximum(1, mask.sum(axis=(1, 2)))

@@ -68,9 +68,9 @@ class Factor:
 
     @property
     def circle(self) -> int:
-        """Return how many steps of a class id go once round, for a cyclic factor.
+        """The number of class ids in one full turn of a cyclic factor.
 
-        Its size; one less where the last value is the first again, as 2 pi is 0 for dSprites' orientation.
+        That is `size`, or one less where the last value is the first one again: dSprites' orientation ends at 2 pi.
 
         Example:
             >>> Factor("hue", (0.0, 0.25, 0.5, 0.75), "cyclic", "turn").circle
@@ -243,8 +243,7 @@ class _Factors:
         return _Part(*factors, rows=len(rows), read=functools.partial(np.stack, columns, axis=1), start=rows.start)
 
     def _flat(self, labels: Indices) -> Indices:
-        rows: Indices = np.ravel_multi_index(tuple(labels.T), self.sizes).astype(np.int64, copy=False)
-        return rows
+        return np.ravel_multi_index(tuple(labels.T), self.sizes).astype(np.int64, copy=False)
 
 
 def with_values(factor: Factor, ids: Sequence[int]) -> Factor:
@@ -336,8 +335,8 @@ class FactorTable(_Factors):
     Args:
         *factors: what the columns mean.
         rows: the number of rows, known without reading anything.
-        read: gives the class ids, int, shape (rows, F), when they are first needed. They are kept. A subclass that
-            looks them up in `_labels` gives its own `_every_label`.
+        read: called once, when class ids are first needed; returns all of them, int, shape (rows, F). A subclass that
+            computes class ids in `_labels` passes ``self._every_label``.
 
     Example:
         >>> table = FactorTable(Factor("smiling", (0, 1), "binary"), rows=3, read=lambda: np.array([[0], [1], [0]]))
@@ -371,7 +370,7 @@ class FactorTable(_Factors):
         return self._table[rows]
 
     def _every_label(self) -> Indices:
-        return self._labels(np.arange(len(self)))
+        return self._labels(np.asarray(self._numbers(), np.int64))
 
     @functools.cached_property
     def full(self) -> bool:
@@ -388,8 +387,7 @@ class FactorTable(_Factors):
         """
         if not self.full:
             raise InvalidInput(f"label table: expected each combination of values once, received {self!r}.")
-        rows: Indices = self._places[self._flat(self.checked(labels))]
-        return rows
+        return self._places[self._flat(self.checked(labels))]
 
     @functools.cached_property
     def _places(self) -> Indices:

@@ -47,7 +47,7 @@ def check_ending(option: str, path: Path | None, *endings: str) -> None:
 
 @contextlib.contextmanager
 def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -> Iterator[Path]:
-    """Return a temporary path beside ``path`` to write a file or a folder to; rename it to ``path`` at the end.
+    """Write a file or a folder under a temporary name beside ``path``; rename it to ``path`` when the block ends.
 
     When the block fails or the process dies, nothing stands under ``path`` that did not stand there before. An existing
     file is replaced; an existing folder is not, since a folder cannot be replaced in one step. What a process that was
@@ -108,7 +108,15 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
 
 
-_HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+def _host() -> str:
+    """Name this machine, and on Linux the namespace that process ids are counted in: containers may share the name."""
+    try:
+        return f"{platform.node()} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return platform.node()
+
+
+_HOST = hashlib.sha256(_host().encode()).hexdigest()[:8]
 """Stands for this machine in temporary names: others may write into the same folder."""
 
 

@@ -231,8 +231,7 @@ class _Drawn:
         self.dataset, self.row = dataset, row
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        image: NDArray[Any] = _images([self])[0].astype(dtype or np.uint8, copy=False)
-        return image
+        return _images([self])[0].astype(dtype or np.uint8, copy=False)
 
 
 def _images(drawn: Sequence[_Drawn]) -> NDArray[np.uint8]:
@@ -299,7 +298,7 @@ def publish(
 
     Raises:
         InvalidInput: the licence forbids copies, the folder cannot be written, holds another dataset, or is being
-            written by another process, or the disk is full.
+            written by another process of this machine, or the disk is full.
     """
     folder = Path(folder).absolute()  # workers may run in other folders
     check_publishable(dataset, folder)
@@ -416,6 +415,6 @@ def _writer(path: Path, schema: Any) -> Any:
 def _made_of(path: Path) -> bytes:
     """Return the `_signature` that a file of ours holds; of another file, or a damaged one, nothing."""
     try:
-        return (pq.read_metadata(path).metadata or {}).get(b"offaxis", b"")  # type: ignore[no-any-return]
+        return (pq.read_metadata(path).metadata or {}).get(b"offaxis", b"")
     except (OSError, pa.ArrowInvalid):
         return b""

@@ -283,8 +283,8 @@ class Images:
     ) -> Iterator[Any]:
         """Go through the items once, a batch at a time.
 
-        The last batch may be smaller than ``size``; the other arguments are those of `order`. The iterator's state says
-        where a training goes on.
+        The last batch may be smaller than ``size``; the other arguments are those of `order`. The iterator has no state
+        to save: to go on within an epoch, skip the batches that were done with `itertools.islice`.
 
         Example:
             >>> images, labels = next(Images("xysquares").batches(256, seed=0))
@@ -409,6 +409,7 @@ class Pairs(Images):
             if not changed or changed < len(self._varying):
                 received = "one twice" if changed else "none"
                 raise InvalidInput(f"changed: expected the name of a factor, or several, received {received}.")
+        draws.check_seed(seed)
         self.changed, self.distinct, self.seed = changed, distinct, seed
         self._length = len(self.rows) if length is None else length
         check_count("length", self._length, 1)

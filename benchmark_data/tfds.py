@@ -231,8 +231,7 @@ def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = No
             f"files of {dataset.id} for TFDS: expected a dataset that it finds by its name, received another one. Read "
             "it by benchmark_data.tfds.as_dataset or benchmark_data.hf.as_dataset."
         )
-    found: Builder = made(data_dir=data_dir, config=dataset.config or None)
-    return found
+    return made(data_dir=data_dir, config=dataset.config or None)
 
 
 def as_dataset(
@@ -399,10 +398,9 @@ class _ArrayRecord(file_adapters.ArrayRecordFileAdapter):  # type: ignore[misc]
         import tensorflow as tf
 
         def blocks(path: bytes) -> Iterator[Any]:
-            reader = array_record_module.ArrayRecordReader(path.decode())
-            for start in range(0, reader.num_records(), 256):
-                yield reader.read(start, min(start + 256, reader.num_records()))
-            reader.close()
+            with contextlib.closing(array_record_module.ArrayRecordReader(path.decode())) as reader:
+                for start in range(0, reader.num_records(), 256):
+                    yield reader.read(start, min(start + 256, reader.num_records()))
 
         signature = tf.TensorSpec((None,), tf.string)
         return tf.data.Dataset.from_generator(blocks, args=(filename,), output_signature=signature).unbatch()
@@ -440,8 +438,7 @@ def builder_class(declared: Dataset | Family) -> type[Builder]:
             tfds.core.BuilderConfig(name=member.config, version=member.version) for member in members
         ]
         attributes["DEFAULT_BUILDER_CONFIG_NAME"] = declared.default
-    made: type[Builder] = type(name, (Builder,), attributes)
-    return made
+    return type(name, (Builder,), attributes)
 
 
 for _name in benchmark_data.names():

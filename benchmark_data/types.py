@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from benchmark_data.errors import UnknownName
 from benchmark_data.factors import Indices
 
-__all__ = ["Extra", "Pixels", "Source"]
+__all__ = ["Estimate", "Extra", "Pixels", "Source"]
 
 Pixels: TypeAlias = NDArray[np.uint8]
 """Pixels in [0, 255], shape (n, H, W, C)."""
@@ -28,6 +28,20 @@ class Extra(NamedTuple):
     shape: tuple[int, ...]
     dtype: str
     meaning: str
+
+
+class Estimate(NamedTuple):
+    """A number with its 95% interval. All are NaN where nothing is defined.
+
+    Attributes:
+        value: the estimate.
+        low: lower end of the interval.
+        high: upper end.
+    """
+
+    value: float
+    low: float
+    high: float
 
 
 class Source(abc.ABC):

@@ -212,7 +212,7 @@ def check_codes_factors(
         benchmark_data.errors.InvalidInput: codes: expected shape (500, latents), one row per sample, received shape
         (10, 500). It looks transposed: pass codes.T.
     """
-    codes, factors = _matching(codes, factors, "codes", "factors")
+    codes, factors = check_rows(codes, factors)
     kept = _kept(factors, constant_factors)
     return codes, factors if kept.all() else np.ascontiguousarray(factors[:, kept])
 
@@ -220,7 +220,7 @@ def check_codes_factors(
 def check_rows(
     codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *, what: tuple[str, str] = ("codes", "factors")
 ) -> tuple[Codes, Int64[NDArray[np.int64], "n F"]]:
-    """Check codes and the factors of the same samples, which may be constant: for what does not look at them.
+    """Check codes and the factors of the same samples; unlike `check_codes_factors`, factors may be constant.
 
     Args:
         codes: real numbers, shape (n, L).
@@ -237,7 +237,39 @@ def check_rows(
         >>> [array.shape for array in check_rows([[0.1], [0.2]], [[5, 5], [5, 5]])]
         [(2, 1), (2, 2)]
     """
-    return _matching(codes, factors, *what)
+    codes_name, factors_name = what
+    z = check_codes(codes, codes_name)
+    try:
+        v = check_factors(factors, factors_name)
+    except InvalidInput as error:
+        if (z == np.rint(z)).all() and _real(factors):
+            raise InvalidInput(
+                f"{codes_name}, {factors_name}: expected the codes, then the factors' class ids, received whole "
+                f"numbers in {codes_name} and others in {factors_name}. They look swapped: pass the codes first."
+            ) from error
+        raise
+    n, f = v.shape
+    if z.shape[0] == n and f <= n:
+        return z, v
+    if z.shape[1] == n:
+        raise InvalidInput(
+            f"{codes_name}: expected shape ({n}, latents), one row per sample, received shape {z.shape}. It looks "
+            f"transposed: pass {codes_name.split()[-1]}.T."
+        )
+    if z.shape[0] == f:
+        raise InvalidInput(
+            f"{factors_name}: expected shape ({f}, factors), one row per sample, received shape {v.shape}. It looks "
+            f"transposed: pass {factors_name.split()[-1]}.T."
+        )
+    if f > n:
+        remedy = "Rows are samples: both arrays look transposed." if z.shape[1] == f else "Rows are samples."
+        raise InvalidInput(
+            f"{factors_name}: expected at least as many samples as factors, received shape {v.shape}. {remedy}"
+        )
+    raise InvalidInput(
+        f"{codes_name}: expected {n} rows, as in {factors_name}, received {z.shape[0]}. Encode the same samples, in "
+        "the same order."
+    )
 
 
 def check_train_test(
@@ -269,8 +301,8 @@ def check_train_test(
         ...
         benchmark_data.errors.InvalidInput: codes_test: expected 1 latents, as in codes, received 2...
     """
-    codes, factors = _matching(codes, factors, "codes", "factors")
-    codes_test, factors_test = _matching(codes_test, factors_test, "codes_test", "factors_test")
+    codes, factors = check_rows(codes, factors)
+    codes_test, factors_test = check_rows(codes_test, factors_test, what=("codes_test", "factors_test"))
     for what, kind, train, test in (
         ("codes_test", "latents, as in codes", codes, codes_test),
         ("factors_test", "factors, as in factors", factors, factors_test),
@@ -437,43 +469,6 @@ def _matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
         remedy = f" Rows are samples: pass {what.split()[-1]}.T if it is one column." if array.shape[1] > 1 else ""
         raise InvalidInput(f"{what}: expected at least two rows and one column, received shape {array.shape}.{remedy}")
     return array
-
-
-def _matching(
-    codes: ArrayLike, factors: ArrayLike, codes_name: str, factors_name: str
-) -> tuple[Codes, NDArray[np.int64]]:
-    z = check_codes(codes, codes_name)
-    try:
-        v = check_factors(factors, factors_name)
-    except InvalidInput as error:
-        if (z == np.rint(z)).all() and _real(factors):
-            raise InvalidInput(
-                f"{codes_name}, {factors_name}: expected the codes, then the factors' class ids, received whole "
-                f"numbers in {codes_name} and others in {factors_name}. They look swapped: pass the codes first."
-            ) from error
-        raise
-    n, f = v.shape
-    if z.shape[0] == n and f <= n:
-        return z, v
-    if z.shape[1] == n:
-        raise InvalidInput(
-            f"{codes_name}: expected shape ({n}, latents), one row per sample, received shape {z.shape}. It looks "
-            f"transposed: pass {codes_name.split()[-1]}.T."
-        )
-    if z.shape[0] == f:
-        raise InvalidInput(
-            f"{factors_name}: expected shape ({f}, factors), one row per sample, received shape {v.shape}. It looks "
-            f"transposed: pass {factors_name.split()[-1]}.T."
-        )
-    if f > n:
-        remedy = "Rows are samples: both arrays look transposed." if z.shape[1] == f else "Rows are samples."
-        raise InvalidInput(
-            f"{factors_name}: expected at least as many samples as factors, received shape {v.shape}. {remedy}"
-        )
-    raise InvalidInput(
-        f"{codes_name}: expected {n} rows, as in {factors_name}, received {z.shape[0]}. Encode the same samples, in "
-        "the same order."
-    )
 
 
 def _real(array: ArrayLike) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
+from benchmark_data.errors import InvalidInput, OffaxisWarning, check_count, needs
 from benchmark_data.types import Pixels
 from leaderboard.arrays import plain
 
@@ -25,8 +25,8 @@ Input: TypeAlias = Literal["uint8_hwc", "uint8_chw", "float32_hwc", "float32_chw
 """What an encoder is called with: uint8 in [0, 255] or float32 in [0, 1], channels last or first."""
 
 
-class GradientsKept(OffaxisWarning):
-    """An encoder returned tensors that keep gradients: its module is not in evaluation mode on our account."""
+class TrainingMode(OffaxisWarning):
+    """An encoder called a PyTorch module that was not found in it and is in training mode."""
 
 
 class Encoder:
@@ -45,7 +45,7 @@ class Encoder:
         batch_size: images per call.
 
     Raises:
-        InvalidInput: ``encode`` cannot be called, or ``input`` is unknown.
+        InvalidInput: ``encode`` cannot be called, ``input`` is unknown, or ``batch_size`` is no positive integer.
 
     Example:
         >>> encoder = Encoder(lambda images: images.mean(axis=(1, 2)))
@@ -65,6 +65,7 @@ class Encoder:
             )
         if input is not None and input not in get_args(Input):
             raise InvalidInput(f"input: expected one of {', '.join(get_args(Input))}, received {input!r}.")
+        check_count("batch_size", batch_size, 1)
         self._encode = encode
         reached = list(_reached(encode))
         torch, keras = sys.modules.get("torch"), sys.modules.get("keras")
@@ -100,8 +101,9 @@ class Encoder:
             Codes, float32, or float64 where float32 does not hold their type, shape (n, L) or (n, K, d).
 
         Raises:
-            InvalidInput: the encoder returned something else than real numbers of such a shape.
+            InvalidInput: no images, or the encoder returned something else than real numbers of such a shape.
         """
+        check_count("images", len(images), 1)
         codes = []
         with _evaluating(self._torch):
             for start in range(0, len(images), self.batch_size):
@@ -186,6 +188,7 @@ def _reached(encode: Any) -> Iterator[Any]:
         yield encode.__self__
         yield from vars(encode.__self__).values() if hasattr(encode.__self__, "__dict__") else ()
     elif inspect.isfunction(encode):
+        encode = inspect.unwrap(encode)  # what torch.no_grad() decorates
         variables = inspect.getclosurevars(encode)
         # Python 3.11 lists globals, too, that only have the name of an attribute, such as `model` of `mine.model`.
         loaded = {step.argval for step in dis.get_instructions(encode) if step.opname == "LOAD_GLOBAL"}
@@ -202,17 +205,40 @@ def _reached(encode: Any) -> Iterator[Any]:
 def _evaluating(modules: list[Any]) -> Iterator[None]:
     """Put PyTorch modules into evaluation mode without gradients, and restore their mode afterwards."""
     if not modules:
-        yield
+        with _watching() if "torch" in sys.modules else contextlib.nullcontext():
+            yield
         return
     modes = [(part, part.training) for module in modules for part in module.modules()]
     try:
         for module in modules:
-            module.eval()
+            with contextlib.suppress(NotImplementedError):  # a graph of torch.export has one mode
+                module.eval()
         with sys.modules["torch"].no_grad():
             yield
     finally:
         for part, training in modes:
             part.training = training
+
+
+@contextlib.contextmanager
+def _watching() -> Iterator[None]:
+    """Warn if PyTorch modules run in training mode: some that were not found."""
+    training: list[Any] = []
+    watch = sys.modules["torch"].nn.modules.module.register_module_forward_pre_hook(
+        lambda module, _: training.extend([module] * module.training)
+    )
+    try:
+        yield
+    finally:
+        watch.remove()
+    keras = sys.modules.get("keras")  # whose layers may be modules and do not heed this mode
+    if any(not keras or not isinstance(module, keras.Layer) for module in training):
+        warnings.warn(
+            "The encoder's PyTorch module was not found, and is in training mode, with dropout: call eval() before, or "
+            "pass the module itself or a lambda that refers to it.",
+            TrainingMode,
+            stacklevel=5,
+        )
 
 
 def as_numpy(values: Any) -> NDArray[Any]:
@@ -234,13 +260,6 @@ def _checked(codes: Any, n: int) -> NDArray[np.floating[Any]]:
         if isinstance(codes, list) and len(codes) == n:
             remedy = "Return numpy.array(codes)."
         raise InvalidInput(f"codes: expected one array, received a {type(codes).__name__} of {len(codes)}. {remedy}")
-    if hasattr(codes, "detach") and codes.requires_grad:
-        warnings.warn(
-            "The encoder's PyTorch module was not found, and may be in training mode, with dropout: call eval() "
-            "before, or pass the module itself or a lambda that refers to it.",
-            GradientsKept,
-            stacklevel=4,
-        )
     array = as_numpy(codes)
     if array.dtype.kind not in "fiub":
         raise InvalidInput(f"codes: expected real numbers, received dtype {array.dtype}.")

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import math
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,9 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, needs
 from benchmark_data.files import written_atomically
 from leaderboard import protocol
-from leaderboard.arrays import check_codes, narrowed, warn_if_continuous, warn_if_same
+from leaderboard.arrays import check_codes, narrowed, varying, warn_if_continuous, warn_if_same
 from leaderboard.encoding import Input
+from leaderboard.metrics.r_squared import ROUNDING
 from leaderboard.reading import units
 from leaderboard.record import About, Supervision
 from leaderboard.scoring import candidates, measure, submission
@@ -93,6 +95,7 @@ def evaluate(
         InvalidInput: an encoder does not return codes, a metric cannot be computed from them, or an argument is not as
             said here. What is wrong with a name or a number is found before anything is encoded.
         UnknownName: there is no such task, tier or metric.
+        MissingExtra: the extra ``board`` is not installed.
 
     Example:
         >>> columns = lambda images: images.max(axis=1).argmax(axis=1)  # x of each square, three of six factors
@@ -121,9 +124,14 @@ def evaluate(
         raise InvalidInput(f"seeds: expected each once, received {own}, as the run folders say. Leave copies out.")
     for task, of_task in zip(chosen, records, strict=True):
         if task.own is None:
-            candidates.check_part(task, tier, of_task[0].hyperparameters, name)
+            for known in of_task:
+                candidates.check_part(task, tier, known.hyperparameters, name)
         else:
             warn_if_continuous(task.labels(), task.scored, task.dataset)
+            varies = varying(task.labels()[: len(task.train)])
+            if constant := [factor for factor, it in zip(task.scored, varies, strict=True) if not it]:
+                said_of = f"{task.dataset}: {', '.join(constant)}: one value in the rows that metrics learn from."
+                warnings.warn(f"{said_of} Left out.", measure.LeftOut, stacklevel=2)
     rows = []
     with rich.progress.Progress(console=console.err, transient=True, disable=not progress) as bars:
         for task, of_task in zip(chosen, records, strict=True):
@@ -162,13 +170,13 @@ def _scored(
     if metrics is None and task.own is None:
         run = candidates.score(candidate, tier)
         return _Row(candidate, run.scores, run, source)
-    chosen = list(protocol.tier(tier).measurements)
-    if metrics is not None:
-        chosen = []
-        for name, metric in measure.named(metrics).items():
-            drop = {"constant_factors": "drop"} if measure.takes(metric, "constant_factors") else {}
-            test = protocol.TEST if measure.takes(metric, measure.HELD_OUT[0]) else 0
-            chosen.append(protocol.Measurement(name, test=test, arguments=drop))
+    of_tier = {one.metric: one for one in protocol.tier(tier).measurements}
+    chosen = []
+    for name, metric in measure.named(list(of_tier) if metrics is None else metrics).items():
+        drop = {"constant_factors": "drop"} if measure.takes(metric, "constant_factors") else {}
+        test = protocol.TEST if measure.takes(metric, measure.HELD_OUT[0]) else 0
+        one = of_tier.get(name, protocol.Measurement(name, test=test))
+        chosen.append(dataclasses.replace(one, arguments={**one.arguments, **drop}))
     scores: dict[str, float] = {}
     for one in chosen:
         with measure.refusals(one.metric, metrics):
@@ -182,8 +190,9 @@ def _components(codes: NDArray[Any], count: int, train: int) -> NDArray[np.float
     if not 1 <= count <= min(flat.shape[1], train):
         raise InvalidInput(f"pca must be from 1 to {min(flat.shape[1], train)} for these codes, not {count}.")
     flat -= flat[:train].mean(axis=0)
-    directions = np.linalg.eigh(flat[:train].T @ flat[:train])[1][:, ::-1][:, :count]
-    return np.asarray(flat @ directions, np.float32)
+    variances, directions = np.linalg.eigh(flat[:train].T @ flat[:train])
+    directions *= variances > ROUNDING**2 * variances[-1]  # along the others there is nothing but rounding
+    return np.asarray(flat @ directions[:, ::-1][:, :count], np.float32)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -226,7 +235,8 @@ class Evaluation:
 
         Raises:
             UnknownName: nothing is published of the method.
-            InvalidInput: the encoder has the method's name, or that of a column of the table.
+            InvalidInput: the encoder has the method's name, or that of a column of the table; or ``method`` is an
+                evaluation and no name.
         """
         import pandas as pd
 

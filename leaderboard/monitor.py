@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, check_count, is_whole
 from leaderboard import protocol
@@ -100,7 +101,8 @@ class BatchedMetric:
     """A metric that takes codes batch by batch, with the methods of TorchMetrics: ``update``, ``compute``, ``reset``.
 
     Args:
-        metric: name of a file in ``leaderboard/metrics``. One that needs held-out rows takes the last third for them.
+        metric: name of a file in ``leaderboard/metrics``. One that needs held-out rows takes a third, drawn at
+            random.
 
     Raises:
         UnknownName: there is no such metric.
@@ -151,9 +153,10 @@ class BatchedMetric:
             if len(shapes := {batch.shape[1:] for batch in batches}) > 1:
                 raise InvalidInput(f"{what}: expected batches of one width, received {sorted(shapes)}.")
         codes, factors = map(np.concatenate, zip(*self._batches, strict=True))
-        sample, arguments = (codes, factors), dict[str, Any]()
+        sample, arguments = (codes, factors), measure.arguments(self._metric, (codes, factors), {})
         if measure.takes(self._metric, measure.HELD_OUT[0]):
-            sample, arguments = measure.divided(self._metric, codes, factors)
+            order = draws.permutation(0, len(codes))  # batches may come in the order of factors
+            sample, arguments = measure.divided(self._metric, codes[order], factors[order])
         return _scores(self._name, self._metric, *sample, **arguments)
 
 

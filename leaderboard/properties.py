@@ -40,7 +40,8 @@ class Column:
         summary: what the score means, in one sentence.
         low: the least value it can have.
         high: the greatest value it can have; higher is better.
-        tenth: how far from the score the mean of those of tenths of the rows may be, which verification compares.
+        tenth: verification scores six blocks, each a tenth of the rows; the mean of these scores may differ from the
+            score of all rows by this much.
     """
 
     key: str

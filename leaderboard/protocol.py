@@ -199,8 +199,7 @@ class Task:
     @functools.cached_property
     def indices(self) -> Indices:
         """All rows to encode: int64, the train rows, then the test rows."""
-        rows: Indices = np.concatenate([self.train, self.test])
-        return rows
+        return np.concatenate([self.train, self.test])
 
     @property
     def digest(self) -> str:

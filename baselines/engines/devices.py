@@ -155,7 +155,7 @@ def advice(device: str, precision: str) -> list[str]:
 
 
 def warn(precision: str) -> None:
-    """Warn, once, of what would be faster; for those who train from Python."""
+    """Warn of what would be faster; for those who train from Python. Python shows such a warning once per place."""
     for sentence in advice("auto", precision):
         warnings.warn(sentence, SlowDevice, stacklevel=3)
 

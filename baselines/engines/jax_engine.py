@@ -67,8 +67,7 @@ class JaxEngine(Engine):
         ) -> tuple[Any, dict[str, Any]]:
             if held is not None:
                 batch["images"] = held[batch.pop("rows")]
-            stepped: tuple[Any, dict[str, Any]] = jax.vmap(one)(state, batch, varying)
-            return stepped
+            return jax.vmap(one)(state, batch, varying)
 
         # Without check_vma: it would take the transpose of a convolution for a sum over the devices.
         divided = jax.shard_map(step, mesh=mesh, in_specs=(own, own, own, all_), out_specs=own, check_vma=False)

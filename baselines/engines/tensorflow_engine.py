@@ -67,8 +67,7 @@ class TensorFlowEngine(OneModel):
         return history
 
     def _array(self, variable: Any) -> NDArray[Any]:
-        array: NDArray[Any] = variable.numpy().copy()
-        return array
+        return variable.numpy().copy()
 
     def _assign(self, variable: Any, array: NDArray[Any]) -> None:
         variable.assign(array)

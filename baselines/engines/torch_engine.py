@@ -93,8 +93,7 @@ class TorchEngine(OneModel):
         )
 
     def _array(self, variable: Any) -> NDArray[Any]:
-        array: NDArray[Any] = variable.detach().cpu().numpy().copy()
-        return array
+        return variable.detach().cpu().numpy().copy()
 
     def _assign(self, variable: Any, array: NDArray[Any]) -> None:
         with torch.no_grad():

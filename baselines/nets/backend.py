@@ -88,6 +88,9 @@ def _uninterrupted() -> Iterator[None]:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Silence standard error: TensorFlow reports its build options there before it reads any setting."""
+    if sys.stderr is None:  # closed, as for some daemons
+        yield
+        return
     sys.stderr.flush()
     copy = os.dup(2)
     try:
@@ -145,8 +148,7 @@ def one_hot(classes: Tensor, count: int) -> Tensor:
 
 def no_gradients() -> contextlib.AbstractContextManager[Any]:
     """Return a context in which nothing is kept for gradients, as PyTorch keeps it unless told otherwise."""
-    found: contextlib.AbstractContextManager[Any] = torch.no_grad() if name() == "torch" else contextlib.nullcontext()
-    return found
+    return torch.no_grad() if name() == "torch" else contextlib.nullcontext()
 
 
 @contextlib.contextmanager

@@ -318,8 +318,7 @@ def find(name: str) -> type[Objective]:
     Raises:
         UnknownName: there is no such objective; the message gives the near match and the list.
     """
-    objective: type[Objective] = discovery.find("baselines.objectives", name, kind="objective").OBJECTIVE
-    return objective
+    return discovery.find("baselines.objectives", name, kind="objective").OBJECTIVE
 
 
 def kl_to_prior(posterior: Posterior) -> Tensor:

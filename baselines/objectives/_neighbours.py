@@ -71,5 +71,4 @@ def _step(
         weights = np.exp(-((apart * rate) ** power)) * (stay | (apart > 0))
     lost = weights.sum(axis=1, keepdims=True) < np.finfo(np.float64).tiny  # all underflow: the nearest are drawn
     ends = np.cumsum(np.where(lost, apart == 1, weights), axis=1)
-    drawn: NDArray[np.int64] = (ends[:, :-1] <= uniform[:, None] * ends[:, -1:]).sum(axis=1)
-    return drawn
+    return (ends[:, :-1] <= uniform[:, None] * ends[:, -1:]).sum(axis=1)

@@ -90,8 +90,7 @@ def encoder(image: Any, code: Any, image_shape: tuple[int, int, int]) -> bytes:
     made = helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR, producer_name="offaxis"
     )
-    content: bytes = made.SerializeToString(deterministic=True)
-    return content
+    return made.SerializeToString(deterministic=True)
 
 
 def _nodes(code: Any) -> list[Any]:

@@ -35,7 +35,10 @@ def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:
     Args:
         dataset: the dataset.
         share: how much of it, in (0, 1]; one row at least.
-        split: how much of this split of it; of all rows if empty.
+        split: of this split's rows; of all rows if empty.
+
+    Raises:
+        UnknownName: there is no such split.
 
     Example:
         >>> import benchmark_data

@@ -97,7 +97,7 @@ def as_interrupt() -> Iterator[None]:
 
 
 def stopped(folders: Sequence[Path], steps: Sequence[int], *, own: bool) -> Stopped:
-    """Print where runs have stopped and how they go on.
+    """Make the error that says where runs have stopped and how they go on.
 
     Args:
         folders: the run folders.

@@ -66,8 +66,7 @@ def find(name: str) -> tuple[RunConfig, ...]:
         >>> len(find("bonheme2022"))
         420
     """
-    configs: tuple[RunConfig, ...] = discovery.find("baselines.sweeps", name, kind="sweep").SWEEP
-    return configs
+    return discovery.find("baselines.sweeps", name, kind="sweep").SWEEP
 
 
 def select(configs: Sequence[RunConfig], only: Iterable[str]) -> tuple[RunConfig, ...]:

@@ -50,5 +50,4 @@ class BASELINE(Untrained):
             dataset=dataset.id, objective="ae", architecture=self.architecture, latents=self.latents, seed=seed
         )
         model = Model(config, dataset.image_shape)
-        codes: NDArray[np.float32] = posterior_of(model.encode, dataset, rows).mean
-        return codes
+        return posterior_of(model.encode, dataset, rows).mean

@@ -75,8 +75,7 @@ def drawn(labels: Indices, centres: NDArray[np.float64]) -> Pixels:
         pose, (_, scale, orientation) = dsprites.poses()[shape], labels[rows].T
         turned = pose.x[scale, orientation] + pose.y[scale, orientation] + pose.origin[scale, orientation][..., None]
         placed = SIZE * turned.astype(np.float64) + centres[rows, :, None]
-        snapped: Indices = np.rint(dsprites.SUBPIXELS * placed).astype(np.int64)
-        return snapped
+        return np.rint(dsprites.SUBPIXELS * placed).astype(np.int64)
 
     return dsprites.filled(labels[:, 0], corners)
 

@@ -45,8 +45,7 @@ def noisy(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
 
 def white(images: Pixels) -> NDArray[np.bool_]:
     """Mark the pixels that are white, as sprites are and noise hardly ever: bool (n, 64, 64)."""
-    mask: NDArray[np.bool_] = (images == 255).all(axis=-1)
-    return mask
+    return (images == 255).all(axis=-1)
 
 
 DATASET = dataclasses.replace(

@@ -161,8 +161,7 @@ def _drawn(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pixels:
     jumps = np.bincount(pixel, jump[entry] - beyond, len(x) * IMAGE * IMAGE)
     jumps[1:] += np.bincount(pixel, beyond, len(jumps))[:-1]
     sums = jumps.reshape(-1, IMAGE, IMAGE, 1).cumsum(axis=2)
-    images: Pixels = np.rint(sums / SUBROWS).astype(np.uint8)
-    return images
+    return np.rint(sums / SUBROWS).astype(np.uint8)
 
 
 def _drawn_one_by_one(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pixels:

@@ -72,8 +72,7 @@ def render(labels: Indices) -> Pixels:
     columns, rows = (np.arange(IMAGE) >= first[..., None]) & (np.arange(IMAGE) < (first + size)[..., None])
     colours = PALETTE[labels[:, 3], labels[:, 4]] if labels.shape[1] == 5 else PALETTE.reshape(-1, 3)[labels[:, 3]]
     line = (columns[..., None] * colours[:, None]).reshape(len(labels), 1, IMAGE * 3)
-    images: Pixels = (rows[..., None] * line).reshape(-1, IMAGE, IMAGE, 3)
-    return images
+    return (rows[..., None] * line).reshape(-1, IMAGE, IMAGE, 3)
 
 
 def shade_then_hue(images: Pixels) -> NDArray[np.float64]:

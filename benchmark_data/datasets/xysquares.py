@@ -84,8 +84,7 @@ def render(labels: Indices, *, spacing: int) -> Pixels:
 def _square() -> Indices:
     """Return the offsets of a square's pixels from its first one, in a flat (64, 64, 3) image."""
     rows, columns = np.mgrid[:SQUARE, :SQUARE]
-    pixels: Indices = ((rows * IMAGE + columns) * 3).ravel().astype(np.int64)
-    return pixels
+    return ((rows * IMAGE + columns) * 3).ravel().astype(np.int64)
 
 
 def _dataset(spacing: int) -> Dataset:

@@ -17,7 +17,6 @@ import dataclasses
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import threadpoolctl
@@ -28,6 +27,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, check_count, needs
 from benchmark_data.factors import Factor, Indices
 from benchmark_data.inspect.distances import BATCH, mean_squared_errors, squared_distances
+from benchmark_data.types import Estimate
 
 __all__ = ["Audit", "Estimate", "FactorAudit", "audit"]
 
@@ -44,14 +44,6 @@ FEW = 20
 """Traversals below which an interval over them says little (docs/audit.md)."""
 
 
-class Estimate(NamedTuple):
-    """An estimate with its 95% bootstrap interval over traversals. All are NaN where nothing is defined."""
-
-    value: float
-    low: float
-    high: float
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FactorAudit:
     """What pixels tell about one factor.
@@ -59,8 +51,8 @@ class FactorAudit:
     Args:
         factor: the factor.
         traversals: the number of traversals measured; where it is 0, no two images differ in this factor alone.
-        few: how many of them have an order, if fewer than `FEW` and than were asked for: the correlation rests on these
-            alone; 0 elsewhere.
+        few: 0, or a warning: the number of traversals that the correlation rests on, where that is below both `FEW`
+            and the number asked for.
         importance: mean perceived distance of images that differ in this factor alone, in [0, 1].
         above_random: the probability that such a pair is farther apart than a random pair, in [0, 1].
         correlation: Spearman's correlation of perceived distance and distance of class ids over all pairs of a
@@ -120,8 +112,8 @@ class Audit:
     def order(self) -> list[list[str]]:
         """Return the order in which a VAE is expected to learn the factors, the most important ones first.
 
-        Factors stand together where their importance does not differ from that of the first of them by more than 1.96
-        standard errors of the difference, half-widths of the intervals taken as 1.96 standard errors.
+        A factor joins the group before it if its importance is within d of that of the group's first factor, where d is
+        the root of the sum of both intervals' squared half-widths (1.96 standard errors of the difference).
 
         Returns:
             Groups of names of factors, the group that is expected first in front.
@@ -406,8 +398,7 @@ def _resampled(count: int, seed: int) -> NDArray[np.float64]:
     chosen = (draws.uniform(seed, np.arange(REPLICATES), count) * count).astype(np.int64)
     places = chosen + np.arange(REPLICATES)[:, None] * count
     counts = np.bincount(places.ravel(), minlength=REPLICATES * count)
-    weights: NDArray[np.float64] = counts.reshape(REPLICATES, count).astype(np.float64)
-    return weights
+    return counts.reshape(REPLICATES, count).astype(np.float64)
 
 
 def _means(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -415,8 +406,7 @@ def _means(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray
     known = np.isfinite(values[:, 0])
     counted = weights[:, known].sum(axis=1)
     sums = (weights[:, known] * values[known, 0]).sum(axis=1)
-    means: NDArray[np.float64] = np.divide(sums, counted, out=np.full(len(weights), math.nan), where=counted > 0)
-    return means
+    return np.divide(sums, counted, out=np.full(len(weights), math.nan), where=counted > 0)
 
 
 def _mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> Estimate:

@@ -112,15 +112,13 @@ def _all_squared_errors(images: Pixels) -> NDArray[np.float64]:
     flat = images.reshape(len(images), -1).astype(np.float64)
     squares = np.square(flat).sum(axis=1)
     # |u - v|^2 = |u|^2 + |v|^2 - 2 u v; whole numbers below 2**53, so exact.
-    between: NDArray[np.float64] = squares[:, None] + squares - 2 * flat @ flat.T
-    return between
+    return squares[:, None] + squares - 2 * flat @ flat.T
 
 
 def _squared_errors(a: Pixels, b: Pixels) -> NDArray[np.float64]:
     """Sum the squared differences of images, pair by pair: whole numbers, exact."""
     difference = (a.astype(np.float32) - b).reshape(len(a), -1)
-    squares: NDArray[np.float64] = np.einsum("np,np->n", difference, difference, dtype=np.float64)
-    return squares
+    return np.einsum("np,np->n", difference, difference, dtype=np.float64)
 
 
 def squared_distances(dataset: Dataset, first: Indices, second: Indices) -> NDArray[np.float64]:
@@ -234,6 +232,9 @@ def correlation(distances: Matrices) -> Correlation:
     Returns:
         Pearson's and Spearman's coefficients over the entries above the diagonal. Both are NaN where a matrix does not
         vary there: for a factor of two values, and where all images of a traversal are equally far apart.
+
+    Raises:
+        MissingExtra: scipy is not installed.
 
     Example:
         >>> import benchmark_data

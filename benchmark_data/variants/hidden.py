@@ -99,8 +99,7 @@ class HiddenVariable:
             return arrays["table"][indices] / float(UNIT)
         # Exact in any order of summation: whole numbers below 2**53.
         product = images.reshape(len(images), -1).astype(np.float64) @ arrays["direction"].astype(np.float64)
-        standard: Floats = (product - arrays["mean"]) / arrays["std"]
-        return standard
+        return (product - arrays["mean"]) / arrays["std"]
 
     @property
     def provenance(self) -> dict[str, Any]:

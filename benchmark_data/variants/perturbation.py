@@ -116,8 +116,7 @@ def pattern(s: ArrayLike, height: int, width: int) -> Bytes:
     first = int(top.min())
     band = _random_signs(np.arange(first, int(top.max()) + height), width)
     shown = top[:, None] - first + np.arange(height)[:, None]
-    moved: Bytes = band[shown, np.arange(width)][..., None]
-    return moved
+    return band[shown, np.arange(width)][..., None]
 
 
 def _random_signs(rows: Indices, width: int) -> Bytes:
@@ -176,8 +175,7 @@ def _add_noise(images: Pixels, indices: Indices, labels: Indices, *, epsilon: fl
 def _squeeze(images: Pixels, indices: Indices, labels: Indices, *, epsilon: float) -> Pixels:
     """Make the room and leave it empty."""
     table = np.rint((1 - 2 * epsilon) * np.arange(256) + 255 * epsilon).astype(np.uint8)
-    squeezed: Pixels = table[images]
-    return squeezed
+    return table[images]
 
 
 def perturbed(base: Dataset) -> Family:
@@ -312,8 +310,7 @@ def patterned(base: Dataset) -> Family:
 def _levels() -> Floats:
     """Return the values of s: evenly spaced, with mean 0 and variance 1."""
     levels = np.arange(LEVELS) - (LEVELS - 1) / 2
-    values: Floats = levels * np.sqrt(12 / (LEVELS**2 - 1))
-    return values
+    return levels * np.sqrt(12 / (LEVELS**2 - 1))
 
 
 def _with_s(base: Dataset) -> Indices:

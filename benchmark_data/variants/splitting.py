@@ -298,8 +298,8 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
 
     Args:
         dataset: a dataset's name.
-        part: a split of the dataset, or a split by a rule with the part of it that is meant, ``train`` by default. Of a
-            divided dataset an empty one is ``train``, too: what a rule holds out is not meant unless it is named.
+        part: one of the dataset's own splits; or ``RULE[.VARIANT][:PART]``, where PART is ``train`` unless named; or
+            empty, which of a divided dataset means ``train`` (rows that are held out must be asked for).
 
     Returns:
         The name of the dataset that has the part as a split of its own, and the name of that split.
@@ -327,7 +327,7 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
 
 
 def of(dataset: Dataset, name: str) -> Dataset:
-    """Return a dataset of one's own, or what a rule makes of it, by its full name.
+    """Return the dataset that a full name means: ``dataset`` itself, or ``dataset`` divided by the rule in the name.
 
     Args:
         dataset: the dataset.

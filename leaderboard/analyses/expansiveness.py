@@ -224,7 +224,8 @@ def measure_hidden(
         seed: of the counter-based generator.
 
     Returns:
-        The columns of ``measure`` and ``epsilon``; the hidden variable is the factor ``"s"``.
+        A row per strength, factor and quantity: ``factor`` (the hidden variable is ``"s"``), ``quantity``, one of the
+        first two `QUANTITIES`, ``value`` and ``epsilon``.
 
     Raises:
         InvalidInput: the dataset is no full grid or has no ordered factor, fewer than two samples, or a strength out of
@@ -285,7 +286,8 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Draw figure 4: one panel per quantity, a line per factor over the strength of the perturbation.
 
     Args:
-        table: rows as from ``measure`` with a column ``epsilon``. Rows that differ in ``seed`` alone give a band.
+        table: rows as from ``measure_hidden``, or of the same columns. Several values of one factor, quantity and
+            ``epsilon``, such as those of several seeds, give a band.
         path: the PNG file to write.
 
     Raises:

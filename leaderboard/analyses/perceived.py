@@ -201,5 +201,4 @@ def _divergence(posteriors: Matrix) -> Matrix:
     mean, variance = posteriors[:, 0], posteriors[:, 1]
     ratio = variance[:, None] / variance[None]
     apart = (mean[:, None] - mean[None]) ** 2 / variance[None]
-    result: Matrix = 0.5 * (ratio - np.log(ratio) - 1 + apart).sum(axis=-1)
-    return result
+    return 0.5 * (ratio - np.log(ratio) - 1 + apart).sum(axis=-1)

@@ -46,17 +46,12 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, debiased: b
         True
     """
     x, y = check_pair(x, y, at_least=4 if debiased else 2)
-    if debiased:
-        k, el = _unbiased(x @ x.T), _unbiased(y @ y.T)
+    if not debiased and max(x.shape[1], y.shape[1]) <= len(x):  # through features: p x q, p x p and q x q products
+        inner = float(np.square(x.T @ y).sum())
+        norms = float(np.square(x.T @ x).sum()) * float(np.square(y.T @ y).sum())
+    else:  # through samples: n x n Gram matrices
+        k, el = (_unbiased(gram) if debiased else gram for gram in (x @ x.T, y @ y.T))
         inner, norms = float((k * el).sum()), float((k * k).sum()) * float((el * el).sum())
-    else:
-        n, width = len(x), max(x.shape[1], y.shape[1])
-        if width <= n:  # through features: p x q, p x p and q x q products
-            inner = float(np.square(x.T @ y).sum())
-            norms = float(np.square(x.T @ x).sum()) * float(np.square(y.T @ y).sum())
-        else:  # through samples: n x n Gram matrices
-            k, el = x @ x.T, y @ y.T
-            inner, norms = float((k * el).sum()), float((k * k).sum()) * float((el * el).sum())
     return min(inner / float(np.sqrt(norms)), 1.0) if norms > 0 else 0.0
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_count
+from benchmark_data.types import Estimate
 from leaderboard.arrays import check_seed
 from leaderboard.comparisons import cka
 from leaderboard.comparisons._pair import check_pair
@@ -26,21 +27,7 @@ if TYPE_CHECKING:
     from jaxtyping import Real
 
 
-class Interval(NamedTuple):
-    """CKA and its 95% interval.
-
-    Attributes:
-        value: CKA.
-        low: lower end, at least 0.
-        high: upper end, at most 1.
-    """
-
-    value: float
-    low: float
-    high: float
-
-
-def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: int = 200, seed: int = 0) -> Interval:
+def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: int = 200, seed: int = 0) -> Estimate:
     """Compute linear CKA and its 95% interval over the samples.
 
     Args:
@@ -50,7 +37,7 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: 
         seed: of the draws.
 
     Returns:
-        The interval. Where a layer is constant all three are 0.
+        CKA and its interval, in [0, 1]. Where a layer is constant all three are 0.
 
     Raises:
         InvalidInput: as ``leaderboard.comparisons.cka.compare``; fewer than 2 resamples, or a seed below 0.
@@ -66,11 +53,11 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: 
     value = cka.compare(x, y)
     x, y = check_pair(x, y)
     if not x.any() or not y.any():
-        return Interval(0.0, 0.0, 0.0)
+        return Estimate(0.0, 0.0, 0.0)
     rng, n = np.random.default_rng(seed), len(x)
     drawn = [_weighted(x, y, rng.multinomial(n, np.full(n, 1 / n)) / n) for _ in range(resamples)]
     half = 1.96 * float(np.std(drawn, ddof=1))
-    return Interval(value, max(value - half, 0.0), min(value + half, 1.0))
+    return Estimate(value, max(value - half, 0.0), min(value + half, 1.0))
 
 
 def _weighted(x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[np.float64]) -> float:

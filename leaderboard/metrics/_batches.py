@@ -101,8 +101,7 @@ class _Groups:
 
     def draw(self, factor: NDArray[np.int64], row: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.int64]:
         """Draw, for every uniform number, a row that has the value of ``factor`` that ``row`` has."""
-        chosen: NDArray[np.int64] = self.order[factor, self.start[factor, row] + _below(u, self.size[factor, row])]
-        return chosen
+        return self.order[factor, self.start[factor, row] + _below(u, self.size[factor, row])]
 
 
 def _below(u: NDArray[np.float64], limit: int | NDArray[np.int64]) -> NDArray[np.int64]:

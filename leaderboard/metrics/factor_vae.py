@@ -7,7 +7,8 @@ is the share of 5,000 new votes that the names get right. Latents with a standar
 Batches are drawn from the given samples, where the reference renders new ones (see ``leaderboard.metrics._batches``).
 
 Range [0, 1]; ideal 1; chance 1 / F, and 0 if no latent has a vote. Permuting, flipping or rescaling latents changes
-nothing as long as they keep their vote; so does a copy of a latent.
+nothing as long as they keep their vote, but for ties, as of discrete codes, which go to the first latent; a copy of a
+latent changes nothing.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import ConstantFactors, check_codes_factors
-from leaderboard.information import class_ids, discretise, entropy, mutual_information
+from leaderboard.information import pairwise
 from leaderboard.properties import Column, Properties
 
 if TYPE_CHECKING:
@@ -77,15 +77,9 @@ def parts(
 ) -> dict[str, NDArray[np.float64]]:
     """Return ``gaps``, float64 (F,), in [0, 1]: the gap of each factor. For the arguments see `score`."""
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
-    binned = discretise(codes, bins)
-    result = []
-    for column in np.ascontiguousarray(factors.T):
-        ids, _ = class_ids(column)
-        known = np.sort(mutual_information(binned, ids))[::-1]
-        runner_up = known[1] if len(known) > 1 else 0.0
-        result.append((known[0] - runner_up) / entropy(ids))
-    # a latent that is the factor itself may come out an ulp above
-    return {"gaps": np.minimum(result, 1.0)}
+    found = pairwise(codes, factors, bins)
+    ranked = np.sort(np.vstack([found.information, np.zeros((1, factors.shape[1]))]), axis=0)
+    return {"gaps": (ranked[-1] - ranked[-2]) / found.factors}
 
 
 def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import needs
-from leaderboard.arrays import ConstantFactors, check_codes_factors, check_seed, check_train_test, varying
-from leaderboard.information import class_ids, discretise, mutual_information
+from leaderboard.arrays import ConstantFactors, check_codes_factors, check_seed, check_train_test, standardised
+from leaderboard.information import class_ids, pairwise
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -105,12 +105,11 @@ def modularity(codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *
         0.5
     """
     codes, factors = check_codes_factors(codes, factors)
-    binned = discretise(codes, bins)
-    squares = np.stack([mutual_information(binned, column) for column in np.ascontiguousarray(factors.T)]) ** 2
-    best = squares.max(axis=0)
+    squares = pairwise(codes, factors, bins).information ** 2
+    best = squares.max(axis=1)
     informed = best > 0
-    spill = (squares.sum(axis=0) - best)[informed] / best[informed] / max(1, factors.shape[1] - 1)
-    return float((1 - spill).sum() / len(binned))
+    spill = (squares.sum(axis=1) - best)[informed] / best[informed] / max(1, factors.shape[1] - 1)
+    return float((1 - spill).sum() / len(squares))
 
 
 def _explicitness(
@@ -125,9 +124,7 @@ def _explicitness(
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
 
-    mean, deviation = z.mean(axis=0), z.std(axis=0)
-    deviation[~varying(z)] = 1.0  # a constant latent becomes 0, not NaN
-    z, z_test = (z - mean) / deviation, (z_test - mean) / deviation
+    z, z_test = standardised(z, z_test)
     areas: tuple[list[float], list[float]] = ([], [])
     for v, v_test in zip(factors.T, factors_test.T, strict=True):
         ids, _ = class_ids(np.ascontiguousarray(v))

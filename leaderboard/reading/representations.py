@@ -15,6 +15,7 @@ reduces to one each. ``factors`` holds class ids, for data that is no dataset he
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -438,13 +439,15 @@ def _opened_safetensors(path: Path) -> Any:
 
 
 def _safetensors(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
+    with contextlib.suppress(ImportError):
+        import ml_dtypes  # noqa: F401, bfloat16 is read as a type of it, once it is imported
     with _opened_safetensors(path) as file:
         wanted = _present(path, names, list(file.keys()))
         try:
             found = {name: file.get_tensor(name) for name in wanted}
         except Exception as error:  # a dtype that numpy does not have
             raise _damaged(path, "tensors of a type that numpy has, such as float32", error) from error
-    # bfloat16 arrives as a type of ml_dtypes, which numpy takes for opaque bytes.
+    # numpy takes a type of ml_dtypes for opaque bytes
     return {name: a.astype(np.float32) if a.dtype.kind == "V" else a for name, a in found.items()}
 
 

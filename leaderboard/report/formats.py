@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def number(value: float | None) -> str:
-    """Print a score: three decimals, or a dash where there is none.
+    """Format a score: three decimals, or a dash where there is none.
 
     Args:
         value: the score.
@@ -34,7 +34,7 @@ def number(value: float | None) -> str:
 
 
 def signed(value: float) -> str:
-    """Print a difference with its sign; what rounds to nothing has none.
+    """Format a difference with its sign; what rounds to nothing has none.
 
     Args:
         value: the difference.
@@ -50,7 +50,7 @@ def signed(value: float) -> str:
 
 
 def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
-    """Print a score with its interval, where there are seeds enough for one.
+    """Format a score with its interval, where there are seeds enough for one.
 
     Args:
         row: the method.
@@ -69,12 +69,12 @@ def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
 
 
 def _rank(row: Row) -> str:
-    """Print a rank with its interval, where that leaves more than one; a dash where there is none."""
+    """Format a rank with its interval, where that leaves more than one; a dash where there is none."""
     return f"{row.rank}{f' ({span(row.place)})' if row.place and span(row.place) else ''}" if row.rank else "–"
 
 
 def span(place: rank_intervals.Place | None) -> str:
-    """Print an interval of ranks.
+    """Format an interval of ranks.
 
     Args:
         place: where a method stands.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from benchmark_data.types import Estimate
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
 from leaderboard.properties import Column
@@ -12,7 +13,6 @@ from leaderboard.report import families, ranking
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store import intervals, statistics
 from leaderboard.store.giveaways import Giveaway
-from leaderboard.store.statistics import Estimate
 
 
 @dataclasses.dataclass(frozen=True)

@@ -253,9 +253,13 @@ def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str)
             )
 
 
-@functools.lru_cache(maxsize=256)
 def dataset_digest(task: protocol.Task) -> tuple[str, Digests]:
-    """Return the version and the quick digest of a task's dataset, worked out once."""
+    """Return the version and the quick digest of a task's dataset; of a published one it is worked out once."""
+    return _dataset_digest(task) if task.own is None else _dataset_digest.__wrapped__(task)
+
+
+@functools.lru_cache(maxsize=256)  # not of the user's own datasets, whose pixels it would keep in memory
+def _dataset_digest(task: protocol.Task) -> tuple[str, Digests]:
     dataset = task.load()
     return dataset.version, Digests(**dataset.digest()._asdict())
 

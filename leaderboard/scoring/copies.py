@@ -43,8 +43,7 @@ def ranked(codes: NDArray[np.floating]) -> Ranked:
     chosen = np.asarray(codes, np.float64)[:: max(1, len(codes) // ROWS)].T
     varies = np.ptp(chosen, axis=1) > CONSTANT * np.abs(chosen).max(axis=1, initial=0)
     centred = statistics.ranks(chosen[varies]) - (chosen.shape[1] + 1) / 2
-    ranks: Ranked = (centred / np.linalg.norm(centred, axis=1, keepdims=True)).astype(np.float32)
-    return ranks
+    return (centred / np.linalg.norm(centred, axis=1, keepdims=True)).astype(np.float32)
 
 
 def same(first: Ranked, second: Ranked) -> bool:

@@ -46,7 +46,7 @@ def is_every(names: str | Sequence[str] | None) -> bool:
 
 
 class LeftOut(OffaxisWarning):
-    """A metric refuses the codes, and every metric was asked for."""
+    """A metric refuses the codes and every metric was asked for, or a factor does not vary."""
 
 
 @contextlib.contextmanager
@@ -102,8 +102,8 @@ def arguments(metric: Any, held_out: tuple[Any, Any], given: Mapping[str, Any]) 
         given: other arguments.
 
     Returns:
-        Those, the held-out rows if the metric takes them, and that factors that are constant are left out if it can and
-        nothing else is given.
+        ``given``, with two additions where the metric has such arguments: the held-out rows, and
+        ``constant_factors="drop"`` unless ``given`` says otherwise.
     """
     all_of_them = dict(given)
     if takes(metric, HELD_OUT[0]):

@@ -186,7 +186,8 @@ def check(
     Args:
         folder: the submission.
         published: results that are on the board already, to compare names with.
-        encode: write the codes that encoders give where there are none, and call this with what is going on, in images.
+        encode: if given, codes that are missing are first written by running the encoders (files appear in the folder),
+            and this is called with their progress in images; if None, missing codes are a problem.
 
     Returns:
         What is wrong, and what can be scored. Nothing is raised for what the submission holds.

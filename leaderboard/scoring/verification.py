@@ -314,8 +314,7 @@ def _drawn(task: protocol.Task, what: str, seed: str, of: int, count: int) -> In
 def _unused(number: int, rows: Indices, task: protocol.Task, count: int) -> Indices:
     """Shuffle rows, leave out the task's, and return the first of them: all, or at least so many."""
     shuffled = rows[draws.sample(number, len(rows), count + len(task.indices))]
-    kept: Indices = shuffled[~np.isin(shuffled, task.indices)]
-    return kept
+    return shuffled[~np.isin(shuffled, task.indices)]
 
 
 def _block(block: int, size: int, held: int, trains: int) -> Indices:

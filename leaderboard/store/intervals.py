@@ -138,8 +138,7 @@ def student(freedom: float) -> float:
 
 def beyond(t: ArrayLike, freedom: ArrayLike) -> Floats:
     """Return the share of Student's t above a number, elementwise."""
-    found: Floats = scipy.special.stdtr(np.asarray(freedom, np.float64), -np.asarray(t, np.float64))
-    return found
+    return scipy.special.stdtr(np.asarray(freedom, np.float64), -np.asarray(t, np.float64))
 
 
 def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | None:

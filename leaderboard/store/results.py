@@ -182,8 +182,7 @@ def _in_range(metric: str, parts: dict[str, Any]) -> None:
 def _combined(metric: str, parts: dict[str, Any]) -> dict[str, float]:
     """Compute the scores of a metric from their parts."""
     try:
-        combined: dict[str, float] = discovery.find("leaderboard.metrics", metric, kind="metric").combine(parts)
-        return combined
+        return discovery.find("leaderboard.metrics", metric, kind="metric").combine(parts)
     except (OffaxisError, AttributeError, LookupError, ValueError, TypeError) as error:
         raise wrong_field(f"parts.{metric}", "what the metric of that name is made of", str(error)) from error
 

@@ -210,7 +210,7 @@ def _merged(root: Path, old: Result | None, new: Result, *, replace: bool) -> Re
 
 
 def quarantine(file: str | os.PathLike[str], reason: str) -> Result:
-    """Describe why a result is not to be trusted. It stays readable and is not ranked.
+    """Write into a result file why it is not to be trusted. It stays readable and is no longer ranked.
 
     Args:
         file: its JSON file.

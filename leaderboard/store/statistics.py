@@ -15,27 +15,14 @@ from numpy.typing import ArrayLike
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
+from benchmark_data.types import Estimate
 from leaderboard.store.intervals import ERROR, Floats, finite_scores, score_rows
-
-
-class Estimate(NamedTuple):
-    """A number that seeds give, with its 95% interval.
-
-    Attributes:
-        value: what the seeds come to.
-        low: lower end of the interval.
-        high: upper end.
-    """
-
-    value: float
-    low: float
-    high: float
 
 
 class Summary(NamedTuple):
     """What a table says of one score of one method on one task.
 
-    Args:
+    Attributes:
         seeds: how many seeds.
         mean: their mean.
         iqm: their interquartile mean.

@@ -284,9 +284,10 @@ def decisive(parts: Sequence[Comparison]) -> Comparison:
         parts: a comparison for each thing that the claim says.
 
     Returns:
-        Of those that oppose the claim, by Holm over the parts, the one that tells most, with that p-value; of equal
-        ones, the one with the smallest p-value before Holm. Else one that has no verdict; else the one that tells
-        least, where one of several that points the other way tells nothing for the claim: its p-value is 1.
+        The first of these that there is: (1) of the parts that oppose the claim (Holm over the parts), the one with the
+        smallest corrected p-value, ties broken by the uncorrected one; its ``p`` is the corrected one. (2) Of the parts
+        without a p-value, the one with the fewest seeds. (3) The part with the largest p-value, where a part whose
+        difference is not positive counts as p = 1 if there are several parts.
 
     Raises:
         InvalidInput: no parts.

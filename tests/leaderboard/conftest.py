@@ -71,7 +71,7 @@ def toys(monkeypatch):
         return found
 
     monkeypatch.setattr(benchmark_data, "load", load)
-    for owner, name in ((protocol, "task"), (candidates, "dataset_digest")):  # what is held of real datasets stays
+    for owner, name in ((protocol, "task"), (candidates, "_dataset_digest")):  # what is held of real datasets stays
         monkeypatch.setattr(owner, name, functools.cache(getattr(owner, name).__wrapped__))
     return datasets
 

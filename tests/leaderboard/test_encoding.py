@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.encoding import Encoder, GradientsKept
+from leaderboard.encoding import Encoder, TrainingMode
 
 Posterior = collections.namedtuple("Posterior", ["mean", "log_variance"])
 """What `Run.encode` gives."""
@@ -117,6 +117,13 @@ def test_batches_of_two_widths_are_refused():
         Encoder(lambda images: np.zeros((len(images), len(images))), batch_size=3)(IMAGES[:5])
 
 
+def test_numbers_of_images_are_positive():
+    with pytest.raises(InvalidInput, match="batch_size: expected at least 1, received 0"):
+        Encoder(means, batch_size=0)
+    with pytest.raises(InvalidInput, match="images: expected at least 1, received 0"):
+        Encoder(means)(IMAGES[:0])
+
+
 def test_a_path_is_for_evaluate():
     with pytest.raises(InvalidInput, match=r"received one of type str\. leaderboard\.evaluate also takes the paths"):
         Encoder("encoder.onnx")
@@ -130,8 +137,28 @@ def test_whole_numbers_become_real_ones_that_hold_them(given, kept):
 def test_a_torch_module_that_is_not_found_is_warned_of():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     hidden = {"model": torch.nn.Linear(1, 2)}
-    with pytest.warns(GradientsKept, match="module was not found, and may be in training mode"):
-        Encoder(lambda images: hidden["model"](torch.ones(len(images), 1)))(IMAGES)
+
+    def encode(images):
+        return hidden["model"](torch.ones(len(images), 1))
+
+    for hiding in (encode, torch.no_grad()(encode)):
+        with pytest.warns(TrainingMode, match="module was not found, and is in training mode"):
+            Encoder(hiding)(IMAGES)
+    hidden["model"].eval()
+    Encoder(torch.no_grad()(encode))(IMAGES)  # warnings are errors here
+
+
+def test_a_module_is_found_in_what_a_decorator_wraps():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 8 * 6, 4), torch.nn.Dropout(0.5))
+
+    @torch.no_grad()
+    def encode(images):
+        return net(images)
+
+    for found in (Encoder(encode), Encoder(functools.partial(encode))):
+        assert found.input == "float32_chw"
+        assert np.array_equal(found(IMAGES), found(IMAGES))
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float64"])

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
+import gc
 import json
 import math
 import shutil
+import types
+import weakref
 
 import numpy as np
 import pytest
@@ -240,6 +244,29 @@ def test_factors_whose_values_do_not_recur_are_warned_of():
         leaderboard.Monitor(own, samples=(40, 20))
 
 
+def test_a_factor_with_one_value_among_the_train_rows_is_left_out_and_said():
+    labels, rare = np.arange(96) % 3, np.zeros(96, int)
+    images = np.zeros((96, 8, 8, 1), np.uint8)
+    images[:, 0, 0, 0] = labels
+    rare[protocol.of(benchmark_data.from_images("mine", images, {"kind": labels})).test[0]] = 1
+    own = benchmark_data.from_images("mine", images, {"kind": labels, "rare": rare})
+    for metrics in (None, ["mig"]):
+        with pytest.warns(LeftOut, match="mine: rare: one value in the rows that metrics learn from"):
+            found = leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], own, metrics=metrics, progress=False)
+        assert found.frame()["mig"].tolist() == pytest.approx([1.0])
+
+
+def test_a_dataset_of_ones_own_is_not_kept():
+    images = np.zeros((96, 8, 8, 1), np.uint8)
+    images[:, 0, 0, 0] = np.arange(96) % 3
+    own = benchmark_data.from_images("mine", images, {"kind": np.arange(96) % 3})
+    leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], own, metrics=["mig"], progress=False)
+    kept = weakref.ref(own)
+    del own
+    gc.collect()
+    assert kept() is None
+
+
 def test_a_dataset_without_labels_is_refused_at_once():
     own = benchmark_data.from_images("mine", np.zeros((9, 8, 8, 1), np.uint8))
     with pytest.raises(InvalidInput, match="mine has no labels"):
@@ -292,6 +319,44 @@ def test_principal_components_take_the_place_of_codes():
         leaderboard.evaluate(squares, TASK, metrics=["mig"], pca=7, progress=False)
     with pytest.raises(InvalidInput, match="expected finite numbers"):
         leaderboard.evaluate(lambda images: squares(images) * np.nan, TASK, metrics=["mig"], pca=2, progress=False)
+
+
+def test_components_beyond_the_rank_of_the_codes_score_nothing():
+    migs = [
+        leaderboard.evaluate(
+            lambda images: np.hstack([squares(images)] * 3), TASK, metrics=["mig"], pca=count, progress=False
+        ).frame()["mig"][0]
+        for count in (6, 12)
+    ]
+    assert migs[0] == pytest.approx(migs[1], abs=1e-6), "rounding noise is a function of the image, too"
+
+
+@pytest.mark.parametrize("tier", ["smoke", "desk"])
+def test_chosen_metrics_are_measured_as_the_tier_measures_them(toys, one_tier, tier, monkeypatch):
+    few = protocol.Measurement("dci", train=100, test=50, arguments={"mode": "fast", "seed": 0})
+    monkeypatch.setitem(protocol.TIERS, "smoke", protocol.Tier("smoke", "For tests.", (few,)))
+
+    def encode(images):
+        return images.reshape(len(images), -1)[:, :5].astype(np.float32) ** 2
+
+    both = [
+        leaderboard.evaluate(encode, "toy/small", tier=tier, metrics=metrics, progress=False).rows[0].scores
+        for metrics in (None, ["dci"])
+    ]
+    assert both[1] == {key: value for key, value in both[0].items() if key.startswith("dci.")}
+
+
+def test_no_seed_has_trained_on_held_out_rows(monkeypatch):
+    task = protocol.task("dsprites/extrapolation")
+    records = [
+        types.SimpleNamespace(seed=seed, hyperparameters=hyper) for seed, hyper in ((0, {}), (1, {"train_share": 0.5}))
+    ]
+    encoders = [functools.partial(squares), functools.partial(squares)]
+    for order in (records, records[::-1]):
+        given = iter(order)
+        monkeypatch.setattr(source.Source, "record", lambda *_, given=given: next(given))
+        with pytest.raises(InvalidInput, match="Rows that were trained on are not held out"):
+            leaderboard.evaluate(encoders, task.dataset, tier="held_out", progress=False)
 
 
 def test_units_of_several_numbers_are_scored():

@@ -7,6 +7,7 @@ import pytest
 
 import benchmark_data
 import leaderboard.metrics
+from benchmark_data import draws
 from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard import BatchedMetric, Monitor, protocol
 from leaderboard.metrics import dci, mig
@@ -135,11 +136,27 @@ def test_batches_are_scored_together(name):
     if name == "mig":
         assert metric.compute() == mig.score(codes, factors)
     else:
+        codes, factors = (array[draws.permutation(0, 90)] for array in (codes, factors))
         expected = dci.score(codes[:60], factors[:60], codes_test=codes[60:], factors_test=factors[60:])
         assert metric.compute() == {f"dci.{key}": value for key, value in expected.items()}
     metric.reset()
     metric.update(codes[:30], factors[:30])
     assert len(metric._batches) == 1
+
+
+@pytest.mark.parametrize("name", ["mig", "dci"])
+def test_a_factor_that_does_not_vary_in_the_batches_is_left_out(name):
+    metric = BatchedMetric(name)
+    kinds = np.arange(60) % 3
+    metric.update(kinds[:, None].astype(float), np.stack([kinds, 0 * kinds], axis=1))
+    assert metric.compute()["mig" if name == "mig" else "dci.informativeness_test"] == pytest.approx(1.0)
+
+
+def test_what_is_held_out_does_not_come_of_the_order_of_the_batches():
+    labels = np.sort(np.arange(90) % 3)[:, None]
+    metric = BatchedMetric("dci")
+    metric.update(labels.astype(float), labels)
+    assert metric.compute()["dci.informativeness_test"] == 1.0, "in order, the last third is a class not seen before"
 
 
 def test_the_pairs_of_a_transfer_have_no_scores():

@@ -68,7 +68,7 @@ def build(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> Path:
     """
     site = Path(site)
     _check(site)
-    with written_atomically(site, replace=True) as made:
+    with written_atomically(site.resolve(), replace=True) as made:
         names = [MANIFEST]
         for name, content in files(root):
             (made / name).parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image
 
 from benchmark_data.errors import DamagedFile
-from leaderboard import schema
+from benchmark_data.files import bounded
 
 LARGEST = 4 * 2**20
 """Bytes of a picture that is shown."""
@@ -54,13 +54,8 @@ def picture(file: Path, album: dict[str, bytes], *, alt: str, caption: str) -> P
     """
     if not file.exists():
         return None
-    content = schema.content(file, LARGEST)
-    try:
-        with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
-            width, height = image.copy().size  # decoded, so that a cut file is found
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise DamagedFile(f"{file}: expected a PNG picture, received {error}. Remove it or make it again.") from error
-    return Picture(kept(content, album), width, height, alt, caption, width < 500)
+    content, image = _decoded(file)
+    return Picture(kept(content, album), *image.size, alt, caption, image.width < 500)
 
 
 def thumb(file: Path, album: dict[str, bytes]) -> Picture | None:
@@ -75,11 +70,21 @@ def thumb(file: Path, album: dict[str, bytes]) -> Picture | None:
     """
     if not file.exists():
         return None
-    with Image.open(io.BytesIO(schema.content(file, LARGEST)), formats=["PNG"]) as image:
-        row = image.crop((0, 0, image.width, image.height // 4))
-        stream = io.BytesIO()
-        row.save(stream, "PNG")
+    _, image = _decoded(file)
+    row = image.crop((0, 0, image.width, image.height // 4))
+    stream = io.BytesIO()
+    row.save(stream, "PNG")
     return Picture(kept(stream.getvalue(), album), row.width, row.height, "", "")
+
+
+def _decoded(file: Path) -> tuple[bytes, Image.Image]:
+    """Read a PNG file and decode all of it, so that a cut one is found."""
+    content = bounded(file, LARGEST, what="a PNG picture")
+    try:
+        with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
+            return content, image.copy()
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise DamagedFile(f"{file}: expected a PNG picture, received {error}. Remove it or make it again.") from error
 
 
 def kept(content: bytes, album: dict[str, bytes]) -> str:

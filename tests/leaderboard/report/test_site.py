@@ -586,3 +586,16 @@ def test_a_thumbnail_is_the_first_of_four_rows(tmp_path):
     assert (shown.width, shown.height) == (8, 5)
     assert (np.asarray(Image.open(io.BytesIO(album[shown.file]))) == 10).all()
     assert gallery.thumb(tmp_path / "none.png", album) is None
+    for damaged in (sheet.read_bytes()[:40], b"no picture"):
+        sheet.write_bytes(damaged)
+        with pytest.raises(DamagedFile, match=r"sheet\.png: expected a PNG picture"):
+            gallery.thumb(sheet, album)
+
+
+def test_a_board_is_built_where_a_link_leads(site, tmp_path):
+    (tmp_path / "www").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "www")
+    for _ in range(2):
+        build.build(tmp_path / "results", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "www" / "index.html").exists()

@@ -30,7 +30,7 @@ def task(toys, make_toy, monkeypatch):
     monkeypatch.setattr(protocol, "TIERS", {"desk": TIER})
     toys["toy/small"] = make_toy(sizes=SIZES)
     protocol.task.cache_clear()
-    candidates.dataset_digest.cache_clear()
+    candidates._dataset_digest.cache_clear()
     return protocol.task("toy/small")
 
 
