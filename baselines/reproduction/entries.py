@@ -2,7 +2,7 @@
 
 A file in ``baselines/reproduction/papers`` is a paper and ends in ``PAPER`` and ``ENTRIES``. An entry is a figure or a
 table: what it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
-A control that the paper has not is a sentence of its own (`Control`), with a verdict of its own.
+A second claim, or a control that the paper has not, is a sentence of its own (`Second`) with a verdict of its own.
 
 A verdict is that of `leaderboard.store.verdicts`, from one value per seed, with an error of 5% for each sentence; the
 page marks what is left after Holm over all of them. What cannot fail is an ``illustration``.
@@ -19,6 +19,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
@@ -48,7 +49,7 @@ class Found(NamedTuple):
     """
 
     table: pd.DataFrame
-    images: Mapping[str, NDArray[Any]] = {}
+    images: Mapping[str, NDArray[Any]] = MappingProxyType({})
 
 
 ILLUSTRATION = "illustration"
@@ -236,16 +237,18 @@ Judge: TypeAlias = Callable[[pd.DataFrame], Verdict]
 """From the table to the verdict."""
 
 
-class Control(NamedTuple):
-    """A paper's sentence with a control that the paper has not, judged by the same table.
+class Second(NamedTuple):
+    """Another sentence that is judged by an entry's table.
 
     Attributes:
         claim: the sentence.
         judge: its judge.
+        control: it has a control that the paper has not; or else the paper claims this, too.
     """
 
     claim: str
     judge: Judge
+    control: bool = True
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -262,10 +265,11 @@ class Entry:
         compute: from a plan's settings, the runs and the tier to the numbers.
         draw: draws them as PNG, in the paper's layout.
         judge: from the numbers to the verdict.
-        control: the claim with a control that we added.
+        second: another sentence on the same table.
         added: it is no figure or table of the paper, but a question that we added.
         post_hoc: the question, or how it is measured, came from results that were seen before.
         stated: the paper, or a library that it names, states how long its models were trained.
+        times: how many times the paper's steps its study tier has.
         same_as: the id of the entry that this one shows again; it is run, recorded and judged there alone.
     """
 
@@ -278,16 +282,17 @@ class Entry:
     draw: Draw
     judge: Judge
     reduced: Plan | None = None
-    control: Control | None = None
+    second: Second | None = None
     added: bool = False
     post_hoc: bool = False
     stated: bool = True
+    times: int = 1
     same_as: str = ""
 
     def sentences(self, table: pd.DataFrame) -> list[tuple[str, bool, Verdict]]:
-        """Judge a table: the claim and its verdict, then those with the control, which is said in between."""
+        """Judge a table: each sentence, whether it has a control that we added, and its verdict."""
         found = [(self.claim, False, self.judge(table))]
-        return [*found, (self.control.claim, True, self.control.judge(table))] if self.control else found
+        return [*found, (self.second.claim, self.second.control, self.second.judge(table))] if self.second else found
 
     @property
     def tiers(self) -> tuple[str, ...]:

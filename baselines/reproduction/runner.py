@@ -261,7 +261,7 @@ def budget(entry: Entry, tier: str) -> dict[str, Any]:
         "architectures": sorted({_architecture(run) for run in configs}),
         "datasets": list(plan.datasets_named),
         "images": images,
-        "share": float(f"{images / _images(entry.study):.3g}") if images and entry.stated else None,
+        "share": float(f"{entry.times * images / _images(entry.study):.3g}") if images and entry.stated else None,
     }
 
 

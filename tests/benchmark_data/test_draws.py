@@ -107,7 +107,7 @@ def test_permutations_are_uniform():
     assert scipy.stats.chisquare(counts).pvalue > 0.001
 
 
-@pytest.mark.parametrize("seed", [-1, 2**64, 0.5, "1", None])
+@pytest.mark.parametrize("seed", [-1, 2**64, 0.5, "1", None, True])
 def test_a_seed_is_an_integer_of_64_bits(seed):
     with pytest.raises(InvalidInput, match=r"seed: expected an integer in \[0, 2\*\*64\), received"):
         draws.uniform(seed, [0], 1)

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from benchmark_data import DamagedFile, InvalidInput
+from benchmark_data import DamagedFile, InvalidInput, files
 from benchmark_data.files import (
     exclusive,
     hash_of,
@@ -302,3 +302,12 @@ def test_a_name_may_be_as_long_as_file_systems_allow(tmp_path):
         temporary.write_text("x")
         assert is_unfinished(temporary)
         assert len(temporary.name.encode()) <= 255
+
+
+def test_another_namespace_of_processes_is_another_machine(monkeypatch):
+    here = files._host()
+    monkeypatch.setattr(files.os, "readlink", lambda path: "pid:[1]")
+    there = files._host()
+    monkeypatch.setattr(files.os, "readlink", lambda path: "pid:[2]")
+    assert len({there, files._host(), files.platform.node()}) == 3
+    assert here.startswith(files.platform.node())

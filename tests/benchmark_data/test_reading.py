@@ -166,6 +166,11 @@ def test_a_pair_is_a_function_of_seed_and_number():
     assert len(np.unique(first)) > 990  # of 262,144 rows, 1,000 draws repeat one in 500
 
 
+def test_a_seed_of_pairs_is_checked_at_once():
+    with pytest.raises(InvalidInput, match=r"seed: expected an integer in \[0, 2\*\*64\), received -1"):
+        reading.Pairs("xysquares", seed=-1)
+
+
 @pytest.mark.parametrize("k", [1, 2, 6])
 def test_pairs_keep_all_but_k_factors(k):
     _, _, changed = reading.Pairs("xysquares", changed=k)[:20]

@@ -22,42 +22,48 @@ NEAR = 0.1
 """A loss of accuracy below which an encoder is called on par: more than any that the paper calls so (table 4)."""
 
 
-OWN, OTHER = "trained on the target", "trained on the source"
+OWN, OTHER, UNTRAINED = "trained on the target", "trained on the source", "untrained"
 
 
-def accuracy(runs: Runs, config: RunConfig, target: str, train: int, test: int) -> pd.DataFrame:
+def accuracy(runs: Runs, config: RunConfig, target: str, settings: Mapping[str, Any], step: int | None) -> pd.DataFrame:
     """Measure how well classifiers read each label of a target from a run's codes, or read what was measured before.
 
     Args:
         runs: where the run is.
         config: its config.
         target: the dataset that is encoded.
-        train: how many of the task's rows the classifiers learn from.
-        test: how many of its held-out rows they are tested on.
+        settings: ``train``, how many of the task's rows the classifiers learn from, and ``test``, how many of its
+            held-out rows they are tested on.
+        step: the run's snapshot; the last one if None.
 
     Returns:
         As `leaderboard.analyses.transfer_accuracy.measure` gives it; ``source`` is the dataset that the run was trained
-        on.
+        on, or `UNTRAINED` at step 0.
     """
-    task = protocol.task(target)
-    name = f"{config.digest}_{target.replace('/', '-')}_{task.version}_{train}_{test}.json"
-    path = runs.root / "accuracies" / name
+    task, train, test = protocol.task(target), settings["train"], settings["test"]
+    name = f"{config.digest}_{target.replace('/', '-')}_{task.version}_{train}_{test}"
+    path = runs.root / "accuracies" / f"{name}{'' if step is None else f'_{step}'}.json"
     if not path.exists():
         places = np.r_[:train, len(task.train) : len(task.train) + test]
-        codes = runs.open(config).encode_rows(task.indices[places], task.load())
+        codes = runs.open(config, step=step).encode_rows(task.indices[places], task.load())
+        source = UNTRAINED if step == 0 else config.dataset
         held_out = np.arange(len(places)) >= train
-        table = transfer_accuracy.measure({config.dataset: codes}, task.labels()[places], task.scored, test=held_out)
+        table = transfer_accuracy.measure({source: codes}, task.labels()[places], task.scored, test=held_out)
         files.write_json(path, table.to_dict("records"))
     held: Any = files.read_json(path)
     return pd.DataFrame(held)
 
 
 def accuracies(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
-    """Measure accuracies: a row per target, encoder, seed, classifier and label."""
+    """Measure accuracies: a row per target, encoder, seed, classifier and label.
+
+    The untrained encoders are those that the target's own started from.
+    """
     tables = [
-        accuracy(runs, config, target, settings["train"], settings["test"]).assign(target=target, seed=config.seed)
+        accuracy(runs, config, target, settings, step).assign(target=target, seed=config.seed)
         for target, configs in settings["targets"].items()
         for config in configs
+        for step in ([None, 0] if config.dataset == target else [None])
     ]
     table = pd.concat(tables, ignore_index=True)
     if settings["labels"]:
@@ -67,9 +73,9 @@ def accuracies(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
 
 
 def _encoder(table: pd.DataFrame) -> pd.Series[str]:
-    """Say whose codes each row has: the target's own encoder's, the other one's, or none."""
+    """Say whose codes each row has: the target's own encoder's, the other one's, an untrained one's, or none."""
     names = [
-        transfer_accuracy.MAJORITY if source == transfer_accuracy.MAJORITY else OWN if source == target else OTHER
+        source if source in (transfer_accuracy.MAJORITY, UNTRAINED) else OWN if source == target else OTHER
         for source, target in zip(table["source"], table["target"], strict=True)
     ]
     return pd.Series(names, table.index)
@@ -84,7 +90,7 @@ def draw_averages(found: Found, path: Path) -> None:
         wide[classifier] = wide[classifier].fillna(wide["constant"])
     wide = wide.rename(columns=transfer_accuracy.TITLES).reset_index()
     wide = wide.sort_values(
-        "encoder", key=lambda names: names.map([OWN, OTHER, transfer_accuracy.MAJORITY].index), kind="stable"
+        "encoder", key=lambda names: names.map([OWN, OTHER, UNTRAINED, transfer_accuracy.MAJORITY].index), kind="stable"
     )
     titles = tuple(transfer_accuracy.TITLES[classifier] for classifier in transfer_accuracy.CLASSIFIERS)
     _scores.draw_bars(wide, path, x="target", group="encoder", scores=titles)
@@ -120,6 +126,15 @@ def judge_averages(table: pd.DataFrame) -> Verdict:
         own, other = (_seeds(found, target, encoder) for encoder in (OWN, OTHER))
         parts.append(verdicts.compare([own], [other]) if target == targets[-1] else _nearly(other, own))
     return judged("accuracy from the bound", parts, numbers)
+
+
+def judge_untrained(table: pd.DataFrame) -> Verdict:
+    """Judge that the other encoder is better than an untrained one on every target."""
+    found, numbers = _trees(table, "target")
+    parts = [
+        verdicts.compare([_seeds(found, target, OTHER)], [_seeds(found, target, UNTRAINED)]) for target in _keys(found)
+    ]
+    return judged("accuracy", parts, numbers)
 
 
 def judge_nearly_every_label(table: pd.DataFrame) -> Verdict:

@@ -55,8 +55,7 @@ def render(labels: Indices) -> Pixels:
     along, across, x, y = SPACE.values(labels).T
     place = np.stack([along - across, along + across], axis=1) * SPACING * math.sqrt(0.5)
     points = 128 + np.rint(place) + STEP * np.stack([x, y], axis=1)
-    placed: Pixels = points.astype(np.uint8).reshape(-1, 1, 2, 1)
-    return placed
+    return points.astype(np.uint8).reshape(-1, 1, 2, 1)
 
 
 PLANE = Dataset(

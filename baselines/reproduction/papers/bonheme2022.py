@@ -14,7 +14,7 @@ import itertools
 from typing import Any
 
 from baselines.config import RunConfig
-from baselines.reproduction.entries import Control, Entry, Plan, of_table
+from baselines.reproduction.entries import Entry, Plan, Second, of_table
 from baselines.reproduction.papers import _heatmaps, _layers, _scores, _tiers
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.reproduction.papers._layers import SAME
@@ -209,13 +209,13 @@ def heatmap_entry(id_: str, paper: str, claim: str, panels: list[Panel], judge: 
 def in_time(id_: str, paper: str, model: str, panels: list[Panel]) -> Entry:
     """Return the entry of a model at several times in training."""
     own = f"{model}: at each snapshot encoders are more similar to their final state than decoders."
-    control = Control(f"{model}: {_CHANGE}, at each snapshot.", _heatmaps.learned_first)
-    return heatmap_entry(id_, paper, own, panels, _heatmaps.ahead, control=control)
+    control = Second(f"{model}: {_CHANGE}, at each snapshot.", _heatmaps.learned_first)
+    return heatmap_entry(id_, paper, own, panels, _heatmaps.ahead, second=control)
 
 
 FIRST = "At the first snapshot encoders are more similar to their final state than decoders."
 _CHANGE = "the same as a share of the change since initialisation"
-FIRST_CONTROL = Control(f"{_CHANGE[0].upper()}{_CHANGE[1:]}.", _heatmaps.learned_first)
+FIRST_CONTROL = Second(f"{_CHANGE[0].upper()}{_CHANGE[1:]}.", _heatmaps.learned_first)
 GENERIC = f"Encoder layers are similar across objectives (CKA at least {_heatmaps.ALIKE} on average)."
 _SAMPLES = Plan(settings={"repeats": 5})
 _SMALL_SAMPLES = Plan(settings={"repeats": 3, "sizes": (50, 100, 200, 500, 1_000, 2_000, 5_000)})
@@ -235,14 +235,15 @@ ENTRIES = (
         draw=of_table(sample_size.draw),
         judge=_layers.judge_samples,
     ),
-    heatmap_entry(f"{PAPER}/fig3", _AT, FIRST, FIRST_LAST, _heatmaps.ahead, control=FIRST_CONTROL),
+    heatmap_entry(f"{PAPER}/fig3", _AT, FIRST, FIRST_LAST, _heatmaps.ahead, second=FIRST_CONTROL),
     heatmap_entry(
         f"{PAPER}/fig3_crossed",
         _AT,
         f"Three objectives on each dataset: {FIRST[0].lower()}{FIRST[1:]}",
         CROSSED,
         _heatmaps.ahead,
-        control=FIRST_CONTROL,
+        second=FIRST_CONTROL,
+        added=True,
     ),
     heatmap_entry(
         f"{PAPER}/fig3_architectures",
@@ -250,7 +251,7 @@ ENTRIES = (
         f"Convolutional, fully connected and transformer: {FIRST[0].lower()}{FIRST[1:]}",
         OVER_TIME,
         _heatmaps.ahead,
-        control=FIRST_CONTROL,
+        second=FIRST_CONTROL,
         added=True,
     ),
     heatmap_entry(
@@ -269,10 +270,11 @@ ENTRIES = (
     ),
     heatmap_entry(
         f"{PAPER}/fig4_collapsed",
-        _AT,
+        "not asked: β at most 16",
         "Regularisation changes decoder layers more than encoder layers, also where the posterior collapses (β = 256).",
         [strengths("beta_vae", 1, 256)],
         _heatmaps.encoder_above_decoder,
+        added=True,
     ),
     heatmap_entry(
         f"{PAPER}/fig4_between",

@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import os
 import signal
+import sys
 
 import pytest
 
@@ -32,6 +33,12 @@ def test_ctrl_c_while_keras_loads_is_not_lost_in_what_a_library_catches(monkeypa
         backend._load.__wrapped__("tensorflow")
     assert loaded == ["tensorflow"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_keras_loads_where_standard_error_is_closed(monkeypatch, interrupts):
+    monkeypatch.setattr(importlib, "import_module", lambda name: None)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert backend._load.__wrapped__("tensorflow") is None
 
 
 def test_what_is_ignored_stays_ignored(monkeypatch, interrupts):

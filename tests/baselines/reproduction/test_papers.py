@@ -270,10 +270,13 @@ def retrained(frozen, heads):
     return spread(pd.DataFrame(rows, columns=["heads", "layers", "loss"]), "loss")
 
 
-def accuracies(own, other, largest=0.1, labels=("shape", "posX", "posY")):
+def accuracies(own, other, largest=0.1, labels=("shape", "posX", "posY"), untrained=0.2):
     rows = [
         ("d", source, classifier, label, 1.0, test, 0.0)
-        for source, values in (("d", own), ("e", other), (transfer_accuracy.MAJORITY, [largest] * 3))
+        for source, values in (
+            *(("d", own), ("e", other), (_accuracy.UNTRAINED, [untrained] * 3)),
+            (transfer_accuracy.MAJORITY, [largest] * 3),
+        )
         for classifier in (("constant",) if source == transfer_accuracy.MAJORITY else ("gbt", "logistic"))
         for label, test in zip(labels, values, strict=True)
     ]
@@ -315,10 +318,15 @@ CASES = {
     bonheme2023.judge_generic: (heat(*GENERIC), heat(*GENERIC[:2], (0.95, 0.9), *GENERIC[3:])),
     bonheme2023.judge_brightness: (correlations(brightness=0.6), correlations(brightness=0.4)),
     bonheme2023.judge_places: (correlations(x=0.9, y=0.8, size=0.3), correlations(x=0.9, y=0.6, size=0.7)),
-    bonheme2023.judge_retrained: (retrained((9, 6, 2), (8, 6, 1)), retrained((9, 6, 2), (1, 0.5, 0.2))),
+    bonheme2023.judge_layers: (retrained((9, 6, 2), (8, 6, 1)), retrained((9, 2, 6), (8, 6, 1))),
+    bonheme2023.judge_heads: (retrained((9, 6, 2), (8, 6, 1)), retrained((9, 6, 2), (1, 0.5, 0.2))),
     _accuracy.judge_averages: (
         both(on_target(0.5, 0.45, "d"), on_target(0.5, 0.3, "e")),
         both(on_target(0.5, 0.3, "d"), on_target(0.5, 0.6, "e")),
+    ),
+    _accuracy.judge_untrained: (
+        both(on_target(0.5, 0.3, "d"), on_target(0.5, 0.45, "e")),
+        both(on_target(0.5, 0.1, "d"), on_target(0.5, 0.45, "e")),
     ),
     _accuracy.judge_nearly_every_label: (
         accuracies([0.5] * 3, [0.45] * 3),
@@ -545,7 +553,7 @@ def test_tiers_differ_unless_nothing_is_trained(entry):
 
 SENTENCES = {
     **{entry.id: (entry, entry.judge) for entry in ENTRIES.values()},
-    **{f"{entry.id} control": (entry, entry.control.judge) for entry in ENTRIES.values() if entry.control},
+    **{f"{entry.id} second": (entry, entry.second.judge) for entry in ENTRIES.values() if entry.second},
 }
 every_sentence = pytest.mark.parametrize(("entry", "judge"), SENTENCES.values(), ids=SENTENCES)
 

@@ -179,7 +179,7 @@ def test_a_claim_that_changes_is_judged_by_the_table_that_is_there(made, heatmap
     assert runner.run(again, "desk", folder, tmp_path / "none") == made[1]
     assert path.stat().st_mtime_ns == before
     other = dataclasses.replace(
-        again, claim="Another one.", control=None, judge=lambda table: Verdict("supported", {"rows": len(table)})
+        again, claim="Another one.", second=None, judge=lambda table: Verdict("supported", {"rows": len(table)})
     )
     assert str(runner.state(other, "desk", folder, tmp_path / "none")) == "done"
     record = runner.run(other, "desk", folder, tmp_path / "none")
@@ -403,8 +403,8 @@ def test_only_a_papers_own_data_contradict_it(tmp_path):
 
 
 def test_a_control_has_a_row_and_a_verdict_of_its_own(tmp_path):
-    control = entries.Control("With a control.", lambda table: Verdict("no significant difference", {"a": 1.0}, 0.5))
-    runner.run(constant(control=control), "desk", tmp_path, tmp_path)
+    control = entries.Second("With a control.", lambda table: Verdict("no significant difference", {"a": 1.0}, 0.5))
+    runner.run(constant(second=control), "desk", tmp_path, tmp_path)
     rows = rows_of(pages.report(tmp_path), "fig1")
     assert [(row[0], row[-1]) for row in rows] == [
         ("C.", "**replicated**"),
