@@ -205,7 +205,7 @@ def _reached(encode: Any) -> Iterator[Any]:
 def _evaluating(modules: list[Any]) -> Iterator[None]:
     """Put PyTorch modules into evaluation mode without gradients, and restore their mode afterwards."""
     if not modules:
-        with _watching() if "torch" in sys.modules else contextlib.nullcontext():
+        with _watching() if "torch.nn.modules.module" in sys.modules else contextlib.nullcontext():
             yield
         return
     modes = [(part, part.training) for module in modules for part in module.modules()]
@@ -224,7 +224,7 @@ def _evaluating(modules: list[Any]) -> Iterator[None]:
 def _watching() -> Iterator[None]:
     """Warn if PyTorch modules run in training mode: some that were not found."""
     training: list[Any] = []
-    watch = sys.modules["torch"].nn.modules.module.register_module_forward_pre_hook(
+    watch = sys.modules["torch.nn.modules.module"].register_module_forward_pre_hook(
         lambda module, _: training.extend([module] * module.training)
     )
     try:

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import filelock
+import numpy as np
 import pandas as pd
 import PIL.Image
 import pytest
@@ -23,8 +24,11 @@ from baselines.reproduction import catalogue, entries, pages, records, runner
 from baselines.reproduction.entries import Entry, Found, Plan, Runs, Transfer, Verdict
 from baselines.reproduction.papers import _heatmaps
 from baselines.reproduction.papers._heatmaps import Panel, Side
+from baselines.run import Run
 from baselines.training import sweep, worker
 from benchmark_data import DamagedFile, InvalidInput, Unavailable, UnknownName, console
+from leaderboard import protocol
+from leaderboard.analyses import transfer_accuracy
 
 ROOT = Path(__file__).parents[3]
 FIRST, SCORES = "2205.08399/fig3", "2202.13341/fig9"
@@ -218,9 +222,19 @@ def test_an_encoder_is_asked_about_another_dataset(made, configs, in_this_proces
     runner.run(table, "desk", folder, folder / "runs", jobs=1)
     found = records.table(folder / table.id)
     assert found["label"].unique().tolist() == ["x_R"]
-    assert found.groupby("source", sort=False).size().to_dict() == {target: 2, "most frequent class": 1, source: 2}
+    counts = found.groupby("source", sort=False).size().to_dict()
+    assert counts == {target: 2, "most frequent class": 1, "untrained": 2, source: 2}
+    untrained = Run.open(folder / "runs" / sweep.run_path(configs[0]), step=0)
+    task = protocol.task(target)
+    places = [*range(100), *range(len(task.train), len(task.train) + 50)]
+    expected = transfer_accuracy.measure(
+        {"a": untrained.encode_rows(task.indices[places], task.load())},
+        *(task.labels()[places], task.scored),
+        test=np.arange(150) >= 100,
+    ).query("label == 'x_R' and source == 'a'")
+    assert found.query("source == 'untrained'")["test"].tolist() == pytest.approx(expected["test"].tolist())
     held = {path.name: path.stat().st_mtime_ns for path in (folder / "runs" / "accuracies").iterdir()}
-    assert len(held) == 2
+    assert len(held) == 3
     averages = dataclasses.replace(catalogue.entries()["2304.10767/table1"], desk=Plan(settings=settings))
     runner.run(averages, "desk", folder, folder / "runs")
     assert held == {path.name: path.stat().st_mtime_ns for path in (folder / "runs" / "accuracies").iterdir()}

@@ -47,7 +47,7 @@ def handed_in(toys, make_toy, monkeypatch, tmp_path):
     monkeypatch.setattr(protocol, "TIERS", {"desk": tier})
     toys[TASK] = make_toy(sizes=(8, 8, 8, 8))
     protocol.task.cache_clear()
-    candidates.dataset_digest.cache_clear()
+    candidates._dataset_digest.cache_clear()
     file = submission.init(tmp_path / "work" / "mine", "my_vae", [TASK], tier="desk", seeds=2)
     content = json.loads(file.read_text("utf-8"))
     content["about"] |= {"title": "My VAE", "authors": "A. Author", "license": "MIT"}

@@ -1,0 +1,91 @@
+"""Say how much of the similarity of decoders is the noise of their sampled codes: linear CKA with and without it.
+
+Run: python benchmarks/decoder_noise.py RUNS --to benchmarks/decoder_noise.csv
+
+RUNS is where ``offaxis study run 2205.08399/fig4 --runs RUNS`` has trained the models. As in the paper, a decoder's
+layers are taken from sampled codes, with noise of each model's own. Beside that stand the same layers from mean codes,
+and one model under two draws of the noise, whose CKA would be 1 if noise did not matter.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from baselines.reproduction import catalogue
+from baselines.reproduction.papers import _heatmaps
+from baselines.run import Run
+from baselines.training import sweep
+from leaderboard import protocol
+from leaderboard.comparisons import cka
+
+SAMPLES = 1_000
+"""Images; the entry takes more, which takes several times as long."""
+
+DRAWS = (1, 2)
+"""Seeds of the noise of two models that are compared."""
+
+
+def similarity(pair: tuple[Run, Run], images: NDArray[np.uint8], part: str, draws: tuple[int, int] | None) -> float:
+    """Average CKA over the layers of encoders or decoders.
+
+    Args:
+        pair: the models.
+        images: what they are shown.
+        part: ``"encoder"`` or ``"decoder"``.
+        draws: the seeds of the noise of their codes; mean codes if None.
+    """
+    layers = []
+    for run, seed in zip(pair, draws or (0, 0), strict=True):
+        noise = np.random.default_rng(seed).standard_normal((len(images), run.model.code_size), np.float32)
+        layers.append(run.model.activations(images, noise if draws else 0 * noise))
+    names = [name for name in layers[0] if name.startswith(f"{part}_")]
+    return float(np.mean([cka.compare(*(found[name] for found in layers)) for name in names]))
+
+
+def rows(root: Path) -> Iterator[dict[str, object]]:
+    """Compare the models of the entry's panels; and each with itself, untrained, at the first snapshot and trained."""
+    plan = catalogue.entries()["2205.08399/fig4"].plan("desk")
+    for panel in plan.settings["panels"]:
+        for x, y in zip(panel.x.runs, panel.y.runs, strict=True):
+            task = protocol.task(y.dataset)
+            images = task.load().images(task.test[:SAMPLES])
+            last = [Run.open(root / sweep.run_path(config)) for config in (x, y)]
+            pairs = {panel.title: (last[0], last[1])}
+            for config, run in zip((x, y), last, strict=True):
+                strength = next(iter(config.hyperparameters.values()))
+                name = f"{config.objective} {strength:g}"
+                for share in (0, 1 / config.steps):
+                    step = _heatmaps.step_at(config, share)
+                    pairs[f"{name}: step {step} and the last"] = (Run.open(run.folder, step=step), run)
+                for step in (0, _heatmaps.step_at(config, 1 / config.steps), config.steps):
+                    same = Run.open(run.folder, step=step)
+                    pairs[f"{name}: step {step} and itself"] = (same, same)
+            for what, pair in pairs.items():
+                yield {
+                    "what": what,
+                    "seed": x.seed,
+                    "encoder": similarity(pair, images, "encoder", DRAWS),
+                    "decoder": similarity(pair, images, "decoder", DRAWS),
+                    "decoder, mean codes": similarity(pair, images, "decoder", None),
+                }
+
+
+def main() -> None:
+    """Write the table, and print its means over seeds."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", type=Path)
+    parser.add_argument("--to", type=Path, required=True)
+    arguments = parser.parse_args()
+    table = pd.DataFrame(rows(arguments.runs)).drop_duplicates(["what", "seed"])
+    table.round(4).to_csv(arguments.to, index=False)
+    print(table.drop(columns="seed").groupby("what", sort=False).mean().round(3).to_string())
+
+
+if __name__ == "__main__":
+    main()
