@@ -2,8 +2,8 @@
 
 Run: python benchmarks/decoder_noise.py RUNS --to benchmarks/decoder_noise.csv
 
-RUNS is where ``offaxis study run 2205.08399/fig4 --runs RUNS`` has trained the models. As in the paper, a decoder's
-layers are taken from sampled codes, with noise of each model's own. Beside that stand the same layers from mean codes,
+RUNS is where ``offaxis study run 2205.08399/fig4 --runs RUNS`` has trained the models. There a decoder's layers
+are taken from sampled codes, with noise of each model's own. Beside that stand the same layers from mean codes,
 and one model under two draws of the noise, whose CKA would be 1 if noise did not matter.
 """
 
