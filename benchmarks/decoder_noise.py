@@ -10,7 +10,7 @@ and one model under two draws of the noise, whose CKA would be 1 if noise did no
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,19 +31,8 @@ DRAWS = (1, 2)
 """Seeds of the noise of two models that are compared."""
 
 
-def similarity(pair: tuple[Run, Run], images: NDArray[np.uint8], part: str, draws: tuple[int, int] | None) -> float:
-    """Average CKA over the layers of encoders or decoders.
-
-    Args:
-        pair: the models.
-        images: what they are shown.
-        part: ``"encoder"`` or ``"decoder"``.
-        draws: the seeds of the noise of their codes; mean codes if None.
-    """
-    layers = []
-    for run, seed in zip(pair, draws or (0, 0), strict=True):
-        noise = np.random.default_rng(seed).standard_normal((len(images), run.model.code_size), np.float32)
-        layers.append(run.model.activations(images, noise if draws else 0 * noise))
+def similarity(layers: Sequence[Mapping[str, NDArray[np.float32]]], part: str) -> float:
+    """Average the CKA of two models over the layers of their ``"encoder"`` or ``"decoder"``."""
     names = [name for name in layers[0] if name.startswith(f"{part}_")]
     return float(np.mean([cka.compare(*(found[name] for found in layers)) for name in names]))
 
@@ -67,12 +56,17 @@ def rows(root: Path) -> Iterator[dict[str, object]]:
                     same = Run.open(run.folder, step=step)
                     pairs[f"{name}: step {step} and itself"] = (same, same)
             for what, pair in pairs.items():
+                sampled, mean = [], []
+                for run, seed in zip(pair, DRAWS, strict=True):
+                    noise = np.random.default_rng(seed).standard_normal((SAMPLES, run.model.code_size), np.float32)
+                    sampled.append(run.model.activations(images, noise))
+                    mean.append(run.model.activations(images, 0 * noise))
                 yield {
                     "what": what,
                     "seed": x.seed,
-                    "encoder": similarity(pair, images, "encoder", DRAWS),
-                    "decoder": similarity(pair, images, "decoder", DRAWS),
-                    "decoder, mean codes": similarity(pair, images, "decoder", None),
+                    "encoder": similarity(sampled, "encoder"),
+                    "decoder": similarity(sampled, "decoder"),
+                    "decoder, mean codes": similarity(mean, "decoder"),
                 }
 
 

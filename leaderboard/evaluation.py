@@ -130,8 +130,11 @@ def evaluate(
             warn_if_continuous(task.labels(), task.scored, task.dataset)
             varies = varying(task.labels()[: len(task.train)])
             if constant := [factor for factor, it in zip(task.scored, varies, strict=True) if not it]:
-                said_of = f"{task.dataset}: {', '.join(constant)}: one value in the rows that metrics learn from."
-                warnings.warn(f"{said_of} Left out.", measure.LeftOut, stacklevel=2)
+                warnings.warn(
+                    f"{task.dataset}: {', '.join(constant)}: one value in the rows that metrics learn from. Left out.",
+                    measure.LeftOut,
+                    stacklevel=2,
+                )
     rows = []
     with rich.progress.Progress(console=console.err, transient=True, disable=not progress) as bars:
         for task, of_task in zip(chosen, records, strict=True):

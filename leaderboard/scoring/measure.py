@@ -93,12 +93,12 @@ def to_learn_from(n: int) -> int:
     return 2 * n // 3
 
 
-def arguments(metric: Any, held_out: tuple[Any, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def arguments(metric: Any, held_out: tuple[Any, ...], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a metric beside its sample.
 
     Args:
         metric: its module.
-        held_out: codes and factors that nothing is learned from, for the metrics that take them.
+        held_out: codes and factors that nothing is learned from; ignored for metrics that take none.
         given: other arguments.
 
     Returns:
