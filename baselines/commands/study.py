@@ -62,10 +62,11 @@ def run(
 ) -> None:
     """Train or reuse the runs, compute, draw and judge.
 
-    Finished entries are only judged again; interrupted ones continue. For a paper or `all`, entries
-    without this tier are skipped.
+    Finished entries are only judged again; interrupted ones continue.
+    For a paper or `all`, entries without this tier are skipped.
 
-    Exit status 1 if one of several could not be made. That a claim does not hold is no error.
+    Exit status 1 if one of several could not be made.
+    That a claim does not hold is no error.
     """
     needs("this command", "train", "keras")
     from baselines.reproduction import catalogue, records, runner
