@@ -1,7 +1,7 @@
 """Tests the lowest declared versions in an environment of its own: `python .ci/lowest.py`.
 
 They are those of the base dependencies and of the extras `archives`, `metrics` and `board`, read from pyproject.toml.
-What runs are the tests of `benchmark_data` that need no other extra, and those of the metrics. `--into FOLDER` keeps
+What runs are the tests of `benchmark_data` that need no other extra, and those of the metrics. `--to FOLDER` keeps
 the environment.
 """
 
@@ -41,7 +41,7 @@ def main() -> int:
         0 if they pass.
     """
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--into", type=Path, help="a folder for the environment; a temporary one if not given")
+    parser.add_argument("--to", type=Path, help="a folder for the environment; a temporary one if not given")
     asked = parser.parse_args()
     with contextlib.ExitStack() as stack:
         folder = asked.into or Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -71,7 +71,7 @@ app = console.command_line("See a VAE fail on XYSquares.")
 
 @app.command()
 def main(
-    into: Annotated[Path, typer.Option(help="Folder for all results.")] = Path("demo"),
+    to: Annotated[Path, typer.Option(help="Folder for all results.")] = Path("demo"),
     steps: Annotated[int, typer.Option(min=1, help="Training steps of each run.")] = STEPS,
     show: Annotated[
         bool,
@@ -79,7 +79,7 @@ def main(
     ] = True,
 ) -> None:
     """Train, score, draw, write the board, and show it."""
-    page = demo(into, steps=steps)
+    page = demo(to, steps=steps)
     if show and has_screen():
         webbrowser.open(page.resolve().as_uri())
 
@@ -208,7 +208,7 @@ It took {seconds:.0f} s.
 
 [bold]Try next[/bold] (the commands are in .venv/bin):
   look at a dataset
-    offaxis data show xysquares/spacing_8 --out sheet.png
+    offaxis data show xysquares/spacing_8 --to sheet.png
   measure how closely pixel distance follows the factors
     offaxis data audit xysquares/spacing_8
   train something else

@@ -43,7 +43,7 @@ class _OnDemand(typer.core.TyperGroup):
 
 app = console.command_line(
     "Offaxis, a disentanglement benchmark: datasets, baselines and a leaderboard.\n\n"
-    "To begin: offaxis data show xysquares/spacing_8 --out squares.png; then offaxis demo.",
+    "To begin: offaxis data show xysquares/spacing_8 --to squares.png; then offaxis demo.",
     top=True,
     cls=_OnDemand,
 )

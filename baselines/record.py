@@ -137,6 +137,6 @@ def own_images(folder: Path, config: RunConfig) -> Dataset | None:
         raise DamagedFile(f"{path}: expected the folder of the run's images, received {json.dumps(held)[:80]}.")
     name, *_ = config.dataset.partition("/")
     if not Path(held["folder"]).is_dir():
-        again = f"offaxis train run --config {path.with_name('config.json')} --images FOLDER --into {folder}"
+        again = f"offaxis train run --config {path.with_name('config.json')} --images FOLDER --to {folder}"
         raise InvalidInput(f"The images of {folder} are no longer in {held['folder']}. Name their new place: {again}")
     return splitting.of(benchmark_data.from_folder(held["folder"], name), config.dataset)

@@ -294,7 +294,7 @@ class Run:
         """
         if path is None and self.step != self.steps[-1]:
             received = f"none: {self.folder / 'activations.npz'} is of step {self.steps[-1]}"
-            raise InvalidInput(f"path (--into): expected a file for step {self.step}, received {received}. Name one.")
+            raise InvalidInput(f"path (--to): expected a file for step {self.step}, received {received}. Name one.")
         chosen = self._fitting(dataset)
         indices = chosen.rows(rows)
         found = self.activations(chosen.images(indices))
@@ -344,7 +344,7 @@ def posterior_of(encode: Callable[[Pixels], Posterior], dataset: Dataset, rows: 
     Returns:
         Means and log-variances, float32 (m, latents) each.
     """
-    parts = [encode(images) for _, images in dataset.batches(rows, size=ENCODED)]
+    parts = [encode(images) for _, images in dataset.batches(rows, batch_size=ENCODED)]
     return Posterior(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 

@@ -348,21 +348,21 @@ class Dataset:
             )
         return array.astype(np.int64, copy=False)
 
-    def batches(self, rows: Rows | None = None, *, size: int = 256) -> Iterator[tuple[Indices, Pixels]]:
+    def batches(self, rows: Rows | None = None, *, batch_size: int = 256) -> Iterator[tuple[Indices, Pixels]]:
         """Go through rows in order, a batch at a time.
 
         Args:
             rows: the rows; all of them if None.
-            size: images per batch; the last batch may be smaller.
+            batch_size: images per batch; the last batch may be smaller.
 
         Returns:
             An iterator over (rows int64 (n,), images uint8 (n, H, W, C)).
 
         Raises:
-            InvalidInput: the size is not positive. What is wrong with a batch's rows is said when it is asked for.
+            InvalidInput: ``batch_size`` is below 1. What is wrong with a batch's rows is said when it is asked for.
         """
-        check_count("size of a batch", size, 1)
-        blocks = map(self.rows, in_blocks(range(len(self)) if rows is None else rows, size))
+        check_count("batch_size", batch_size, 1)
+        blocks = map(self.rows, in_blocks(range(len(self)) if rows is None else rows, batch_size))
         return ((batch.copy(), self.images(batch)) for batch in blocks)
 
     def quick_rows(self) -> Indices:

@@ -119,7 +119,7 @@ def _named(name: str | Dataset, config: str | None) -> Dataset:
 
 
 def as_dataset(
-    name: str | Dataset,
+    dataset: str | Dataset,
     config: str | None = None,
     *,
     split: str = "train",
@@ -137,8 +137,8 @@ def as_dataset(
     as exactly as ``shuffle`` does, and reads faster.
 
     Args:
-        name: ``"<dataset>"`` or ``"<dataset>/<config>"``, or a dataset of your own.
-        config: the config, where ``name`` is a name and does not say it.
+        dataset: ``"<dataset>"`` or ``"<dataset>/<config>"``, or a dataset of your own.
+        config: the config, where ``dataset`` is a name and does not say it.
         split: such as ``"train"``, ``"train[:10%]"`` or ``"train+test"``.
         shuffle_seed: shuffles all rows, as `benchmark_data.reading.order` says; None keeps their order.
         epoch: which order of that seed.
@@ -163,7 +163,7 @@ def as_dataset(
         >>> batch["image"].shape, batch["label_x_R"].shape, len(data)
         ((256, 64, 64, 3), (256,), 262144)
     """
-    dataset = _named(name, config)
+    dataset = _named(dataset, config)
     dataset.prepare()
     columns = reading.checked_columns(dataset, columns, encoding.columns(dataset))
     text = str(split) if isinstance(split, datasets.NamedSplit) else split  # datasets.Split.TRAIN stands for its name

@@ -279,12 +279,12 @@ class Images:
         return Batch(self._batch(numbers), len(numbers))
 
     def batches(
-        self, size: int, *, seed: int | None = None, epoch: int = 0, shard: tuple[int, int] = (0, 1)
+        self, batch_size: int, *, seed: int | None = None, epoch: int = 0, shard: tuple[int, int] = (0, 1)
     ) -> Iterator[Any]:
         """Go through the items once, a batch at a time.
 
-        The last batch may be smaller than ``size``; the other arguments are those of `order`. The iterator has no state
-        to save: to go on within an epoch, skip the batches that were done with `itertools.islice`.
+        The last batch may be smaller than ``batch_size``; the other arguments are those of `order`. The iterator has no
+        state to save: to go on within an epoch, skip the batches that were done with `itertools.islice`.
 
         Example:
             >>> images, labels = next(Images("xysquares").batches(256, seed=0))
@@ -292,8 +292,8 @@ class Images:
             ((256, 64, 64, 3), (256, 6))
         """
         numbers = order(range(len(self)), seed=seed, epoch=epoch, shard=shard)
-        check_count("batch_size", size, 1)
-        return (self._batch(numbers[start : start + size]) for start in range(0, len(numbers), size))
+        check_count("batch_size", batch_size, 1)
+        return (self._batch(numbers[at : at + batch_size]) for at in range(0, len(numbers), batch_size))
 
     def _checked(self, indices: ArrayLike) -> Indices:
         numbers = np.asarray(indices)

@@ -235,7 +235,7 @@ def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = No
 
 
 def as_dataset(
-    name: str | Dataset,
+    dataset: str | Dataset,
     *,
     split: str = "train",
     batch_size: int | None = None,
@@ -251,7 +251,7 @@ def as_dataset(
     Pixels come straight from the dataset, a batch at a time: drawn, or read from what ``offaxis data prepare`` keeps.
 
     Args:
-        name: ``"<dataset>"`` or ``"<dataset>/<config>"``, with or without ``offaxis_`` before it, or a dataset.
+        dataset: ``"<dataset>"`` or ``"<dataset>/<config>"``, with or without ``offaxis_`` before it, or a dataset.
         split: as TFDS writes it: ``"train"``, ``"train[:10%]"``, ``"train+test"``.
         batch_size: records per element; None gives one record after another, which takes several times as long.
         shuffle_seed: shuffles all rows, anew each time that the dataset is gone through: pass p takes the order of
@@ -282,7 +282,8 @@ def as_dataset(
     """
     import tensorflow as tf
 
-    dataset = name if isinstance(name, Dataset) else benchmark_data.load(name.removeprefix("offaxis_"))
+    if not isinstance(dataset, Dataset):
+        dataset = benchmark_data.load(dataset.removeprefix("offaxis_"))
     dataset.prepare()
     spec = features(dataset)
     if as_supervised and columns is not None:

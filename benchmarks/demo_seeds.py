@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(10)))
     parser.add_argument("--datasets", nargs="+", default=list(demo.DATASETS))
     parser.add_argument("--methods", nargs="+", default=[demo.SETTINGS["objective"]], help="or what is not trained")
-    parser.add_argument("--into", type=Path, help="keep the runs here, where the demo would; else in no place")
+    parser.add_argument("--to", type=Path, help="keep the runs here, where the demo would; else in no place")
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         into = options.into or Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -31,9 +31,9 @@ def main() -> None:
     shapes = dsprites.SPACE.labels(found["rows"])[:, 0]
     table = rich.table.Table("shape", "images", "that differ", "pixels that differ", "white pixels", "images/s")
     dataset = dsprites.DATASET
-    packed = [np.packbits(images > 0, axis=None) for _, images in dataset.batches(found["rows"], size=1024)]
+    packed = [np.packbits(images > 0, axis=None) for _, images in dataset.batches(found["rows"], batch_size=1024)]
     wrong = np.bitwise_count(np.concatenate(packed).reshape(-1, 512) ^ found["images"]).sum(axis=1)
-    white = sum(int(np.count_nonzero(images)) for _, images in dataset.batches(size=1024))
+    white = sum(int(np.count_nonzero(images)) for _, images in dataset.batches(batch_size=1024))
     rates = []
     for seed in range(41):
         labels = np.random.default_rng(seed).integers(0, dataset.space.sizes, (256, 5))

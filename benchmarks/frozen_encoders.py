@@ -1,8 +1,8 @@
 """Encoders that were trained on other images, and left as they are, on the board's tasks.
 
     python benchmarks/frozen_encoders.py lite0.onnx --name efficientnet_lite0 --title EfficientNet-Lite0 \
-        --tasks xysquares/spacing_8 --into runs/frozen
-    find runs/frozen -name codes.npz -printf '%h ' | xargs offaxis board score --tier desk --into results
+        --tasks xysquares/spacing_8 --to runs/frozen
+    find runs/frozen -name codes.npz -printf '%h ' | xargs offaxis board score --tier desk --to results
 
 The encoder is a file in ONNX (benchmarks/efficientnet_onnx.py writes such files). Its features are scored raw, but for
 a power of 4 that brings their standard deviation near 1 (that of random weights is 5e-9, and the trees of DCI cut
@@ -103,7 +103,7 @@ def main() -> None:
     for of_method in of_methods:
         parser.add_argument(f"--{of_method}", default="")
     parser.add_argument("--tasks", nargs="+", required=True)
-    parser.add_argument("--into", type=Path, required=True)
+    parser.add_argument("--to", type=Path, required=True)
     options = parser.parse_args()
     lines = list(csv.reader(RECORD.open(encoding="utf-8", newline="")))[1:] if RECORD.exists() else []
     about = {key: getattr(options, key) for key in of_methods}

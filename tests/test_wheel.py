@@ -159,7 +159,7 @@ def test_the_wheel_and_what_it_requires_are_light(wheel):
         (["offaxis", "data", "list"], "xysquares/spacing_4"),
         (["offaxis", "data", "info", "dsprites"], "737,280"),
         (["offaxis", "data", "info", "xyobject/plain", "--splits"], "composition"),
-        (["offaxis", "data", "show", "xyobject", "--out", "sheet.png"], "sheet.png: "),
+        (["offaxis", "data", "show", "xyobject", "--to", "sheet.png"], "sheet.png: "),
         (["offaxis", "data", "verify", "xyobject"], " ok"),
         (["offaxis", "data", "prepare", "xyobject"], "75,000 images, ready"),
         (["offaxis", "data", "info", "dsprites_perturbed/conv32_eps10"], "on disk|rendered"),

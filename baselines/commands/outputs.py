@@ -28,7 +28,7 @@ def encode(
     step: Annotated[
         int | None, typer.Option(metavar="N", help="With --layers: the snapshot. Default: the last.")
     ] = None,
-    into: Annotated[
+    to: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE|DIR",
@@ -44,40 +44,40 @@ def encode(
     if (step, images) != (None, None) and not layers:
         raise InvalidInput("--step and --images take --layers: the codes to be scored are those of the last snapshot.")
     if layers:
-        _activations(runs, dataset, images or 1000, step, into)
+        _activations(runs, dataset, images or 1000, step, to)
         return
     import benchmark_data
     from baselines.outputs import encode as codes
     from baselines.run import Run
 
     opened = [Run.open(folder) for folder in runs]
-    if dataset or (into and into.suffix == ".npz"):
-        if into is None or len(opened) != 1:
-            raise InvalidInput("--dataset takes --into FILE.npz; an .npz file takes one run.")
-        files.check_ending("--into", into, ".npz")
+    if dataset or (to and to.suffix == ".npz"):
+        if to is None or len(opened) != 1:
+            raise InvalidInput("--dataset takes --to FILE.npz; an .npz file takes one run.")
+        files.check_ending("--to", to, ".npz")
         target = benchmark_data.named_or_folder(dataset) if dataset else opened[0].dataset
-        written = [opened[0].write_codes(into, target)]
+        written = [opened[0].write_codes(to, target)]
     else:
-        written = codes.fill(into, opened) if into else [run.encode_task() for run in opened]
+        written = codes.fill(to, opened) if to else [run.encode_task() for run in opened]
     for path in written:
         console.say(path)
 
 
-def _activations(runs: list[Path], dataset: str, images: int, step: int | None, into: Path | None) -> None:
+def _activations(runs: list[Path], dataset: str, images: int, step: int | None, to: Path | None) -> None:
     """Write the activations of every layer of runs, of test rows of the task or of the user's images."""
     import benchmark_data
     from baselines.run import Run
     from baselines.run import own_rows as rows_of
     from leaderboard import protocol
 
-    files.check_ending("--into", into, ".npz")
-    if into is not None and len(runs) != 1:
-        raise InvalidInput(f"--into FILE takes one run, not {len(runs)}.")
+    files.check_ending("--to", to, ".npz")
+    if to is not None and len(runs) != 1:
+        raise InvalidInput(f"--to FILE takes one run, not {len(runs)}.")
     named = benchmark_data.named_or_folder(dataset) if dataset else None
     for opened in [Run.open(run, step=step) for run in runs]:
         target = named or opened.dataset
         rows = protocol.task(target.id).test if target.name in benchmark_data.names() else rows_of(target)
-        console.say(opened.write_activations(rows[:images], into, target))
+        console.say(opened.write_activations(rows[:images], to, target))
 
 
 def export(

@@ -19,20 +19,20 @@ Tier = Annotated[
     str,
     typer.Option(help="desk: rendered stand-ins, small models. reduced: fewer steps. study: the papers' own."),
 ]
-Into = Annotated[Path | None, typer.Option(help="Folder for the results. Default: studies/TIER.", show_default=False)]
+To = Annotated[Path | None, typer.Option(help="Folder for the results. Default: studies/TIER.", show_default=False)]
 RunsRoot = Annotated[Path, typer.Option("--runs", help="Where training runs go, shared by all entries.")]
 _RUNS = Path("runs/studies")
 
 
 @app.command("list")
-def list_(tier: Tier = "desk", into: Into = None, runs: RunsRoot = _RUNS) -> None:
+def list_(tier: Tier = "desk", to: To = None, runs: RunsRoot = _RUNS) -> None:
     """List the figures and tables of a tier: content, number of runs and state."""
     from baselines.reproduction import catalogue, runner
 
     known = {id_: entry for id_, entry in catalogue.entries().items() if _has(entry, tier) and not entry.same_as}
     rows = []
     for id_, entry in known.items():
-        state = runner.state(entry, tier, into or Path("studies") / tier, runs)
+        state = runner.state(entry, tier, to or Path("studies") / tier, runs)
         rows.append((id_, entry.claim, len(entry.plan(tier).configs), state))
     console.table(rows, "id", "claim", ">runs", "state")
 
@@ -53,7 +53,7 @@ def run(
         typer.Argument(metavar="ID...", help="Such as 2205.08399/fig3, or 2205.08399, or all.", show_default=False),
     ],
     tier: Tier = "desk",
-    into: Into = None,
+    to: To = None,
     runs: RunsRoot = _RUNS,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,
     ray: Annotated[
@@ -75,7 +75,7 @@ def run(
     chosen = tuple(entry for entry in catalogue.find(ids) if entry.id in ids or _has(entry, tier))
     if not chosen:
         raise InvalidInput(f"{' '.join(ids)}: nothing at tier {tier}. See: offaxis study list --tier {tier}")
-    folder = into or Path("studies") / tier
+    folder = to or Path("studies") / tier
     done: list[dict[str, Any]] = []
     for entry in chosen:
         try:

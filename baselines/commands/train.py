@@ -117,7 +117,7 @@ def run(
     config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Start from this JSON file.", show_default=False)
     ] = None,
-    into: RunFolder = None,
+    to: RunFolder = None,
     no_encode: NoEncode = False,
     device: Device = "auto",
     threads: Threads = None,
@@ -140,7 +140,7 @@ def run(
         if key not in values:
             raise InvalidInput(f"A run needs --{key} NAME.")
     settled = RunConfig.from_json(_with_settings(values, set_ or [], given))
-    folder = into or default_folder(settled)
+    folder = to or default_folder(settled)
     _train(settled, folder, How(not no_encode, device, threads), own, images)
 
 
@@ -185,7 +185,7 @@ def transfer(
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Steps. Default: the source's.")] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Seed. Default: the source's.")] = None,
     set_: Set = None,
-    into: RunFolder = None,
+    to: RunFolder = None,
     no_encode: NoEncode = False,
     device: Device = "auto",
     threads: Threads = None,
@@ -203,7 +203,7 @@ def transfer(
     settled = RunConfig.from_json(_with_settings(values, set_ or [], {"dataset", *given}))
     parts = f"{'' if no_heads else 'heads_'}{decoder}_{side}"
     name = f"{parts}_{source.name}_seed_{settled.seed}_{settled.digest[:8]}"  # sources of one name differ in weights
-    folder = into or Path("runs") / settled.dataset / "transfer" / name
+    folder = to or Path("runs") / settled.dataset / "transfer" / name
     _train(settled, folder, How(encode=not no_encode, device=device, threads=threads), own, images)
 
 
@@ -314,7 +314,7 @@ def sweep(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="A sweep, such as smoke: see offaxis train list.", show_default=False)
     ],
-    into: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: runs/NAME.", show_default=False)] = None,
+    to: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: runs/NAME.", show_default=False)] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -346,7 +346,7 @@ def sweep(
     configs = sweep.select(sweep.find(name), only or [])
     if steps is not None:
         configs = tuple(config.with_steps(steps) for config in configs)
-    folder = into or Path("runs") / name
+    folder = to or Path("runs") / name
     options: dict[str, Any] = {"jobs": jobs, "threads": threads, "together": together, "ray": ray, "gpus": gpus}
     try:
         states = sweep.run(configs, folder, encode=not no_encode, device=device, **options)

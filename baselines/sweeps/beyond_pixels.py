@@ -1,8 +1,8 @@
 """Is it the pixel loss? Four objectives without a decoder, on the tasks on which VAEs were compared.
 
-    offaxis train sweep beyond_pixels --into runs/beyond_pixels --jobs 2 --threads 1
+    offaxis train sweep beyond_pixels --to runs/beyond_pixels --jobs 2 --threads 1
     find runs/beyond_pixels -name codes.npz -printf '%h ' |
-        xargs offaxis board score --new --reproduced --tier desk --into leaderboard/published
+        xargs offaxis board score --new --reproduced --tier desk --to leaderboard/published
 
 Michlo et al. (2023) say that VAEs fail on XYSquares because their loss compares pixels. Here is the same encoder with
 the same number of latents, images and steps as in `baselines.sweeps.desk` and no loss on pixels. InfoNCE on pairs is

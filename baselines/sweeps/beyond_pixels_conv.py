@@ -1,6 +1,6 @@
 """Is it the pixel loss, or the fully connected encoder? XYSquares at spacing 8 with convolutions.
 
-    offaxis train sweep beyond_pixels_conv --into runs/beyond_pixels_conv --jobs 2 --threads 1
+    offaxis train sweep beyond_pixels_conv --to runs/beyond_pixels_conv --jobs 2 --threads 1
     python benchmarks/pixel_loss.py runs/beyond_pixels_conv
 
 In `baselines.sweeps.beyond_pixels` augmented views did not help at spacing 8. Its encoder is fully connected: to it, no

@@ -1,6 +1,6 @@
 """Bonheme and Grześ, "How do Variational Autoencoders Learn?" (2022, arXiv 2205.08399), appendix C, tables 1 to 5.
 
-    offaxis train sweep bonheme2022 --into runs/bonheme2022
+    offaxis train sweep bonheme2022 --to runs/bonheme2022
 
 420 runs of 300,000 steps: 4 objectives at 5 strengths on 3 datasets with 5 seeds, convolutional (tables 1 to 3), and 8
 settings of them fully connected (tables 4 and 5; ``--only architecture=fc``). The first 300 took the authors about

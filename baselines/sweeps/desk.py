@@ -1,8 +1,8 @@
 """The tier desk of the board: nine objectives on twelve rendered tasks, a day of two cores.
 
-    offaxis train sweep desk --into runs/desk --jobs 2 --threads 1
+    offaxis train sweep desk --to runs/desk --jobs 2 --threads 1
     find runs/desk -name codes.npz -printf '%h ' |
-        xargs offaxis board score --new --reproduced --tier desk --into leaderboard/published
+        xargs offaxis board score --new --reproduced --tier desk --to leaderboard/published
 
 ``offaxis train export`` of the runs, before they are evaluated, has their scores verified on fresh rows as well.
 

@@ -1,8 +1,8 @@
 """One change of the desk's settings in each part: the grid, the hidden variable, the latents or the precision.
 
-    offaxis train sweep desk_controls --only precision=bfloat16 --into runs/precision/bfloat16 --jobs 2 --threads 1
+    offaxis train sweep desk_controls --only precision=bfloat16 --to runs/precision/bfloat16 --jobs 2 --threads 1
     find runs/precision/bfloat16 -name codes.npz -printf '%h ' |
-        xargs offaxis board score --new --reproduced --tier desk --into leaderboard/published/precision/bfloat16
+        xargs offaxis board score --new --reproduced --tier desk --to leaderboard/published/precision/bfloat16
 
 115 runs with the settings of `baselines.sweeps.desk`, of which each part changes one thing. ``--only`` chooses a part;
 a run takes one to four minutes of a core. Runs with other numbers of latents, or in bfloat16, are other methods, so

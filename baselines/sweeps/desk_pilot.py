@@ -1,6 +1,6 @@
 """Pilot of the sweep desk: it chooses models, and strengths from the papers' grids.
 
-    offaxis train sweep desk_pilot --into runs/desk_pilot
+    offaxis train sweep desk_pilot --to runs/desk_pilot
 
 Runs on original datasets alone, with seeds 100 and 101, which nothing that is published uses. Strengths are chosen by
 MIG, which looks at labels: what `baselines.sweeps.desk` takes from here is chosen with supervision, the same for all

@@ -1,6 +1,6 @@
 """Layer similarities of Bonheme and Grześ (2022, 2023) at tier desk: their kinds of model on rendered data.
 
-    offaxis train sweep desk_similarity --into runs/desk --jobs 2 --threads 1
+    offaxis train sweep desk_similarity --to runs/desk --jobs 2 --threads 1
     offaxis study run 2205.08399 --tier desk --runs runs/desk
 
 Claims on the similarity of layers take the papers' kinds of architecture: fully connected decoders stay similar where

@@ -1,8 +1,8 @@
 """Objectives since 2020 compared with those of the papers: QLAE, HFS and SlowVAE on three tasks or five.
 
-    offaxis train sweep desk_since2020 --into runs/desk_since2020 --jobs 2 --threads 1
+    offaxis train sweep desk_since2020 --to runs/desk_since2020 --jobs 2 --threads 1
     find runs/desk_since2020 -name codes.npz -printf '%h ' |
-        xargs offaxis board score --new --reproduced --tier desk --into leaderboard/published
+        xargs offaxis board score --new --reproduced --tier desk --to leaderboard/published
 
 110 runs of ten seeds each, a minute of a core or two; SlowVAE, whose pairs are those of InfoNCE, at spacings 2 and 4 as
 well. Model, batch and steps are those of `baselines.sweeps.desk`;

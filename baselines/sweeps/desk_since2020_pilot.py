@@ -1,6 +1,6 @@
 """Pilot of the sweep desk_since2020: strengths of HFS, from the grid of its paper.
 
-    offaxis train sweep desk_since2020_pilot --into runs/desk_since2020_pilot --jobs 2 --threads 1
+    offaxis train sweep desk_since2020_pilot --to runs/desk_since2020_pilot --jobs 2 --threads 1
     python benchmarks/pilot.py runs/desk_since2020_pilot --to benchmarks/desk_since2020_pilot.csv
 
 24 runs on the two original datasets of that sweep, with its models and steps and with seeds 100 and 101, which nothing

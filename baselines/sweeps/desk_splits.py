@@ -1,8 +1,8 @@
 """Does the desk's β-VAE generalise, and does HFS help on correlated data? dSprites divided by six rules.
 
-    offaxis train sweep desk_splits --into runs/desk_splits --jobs 2 --threads 1
+    offaxis train sweep desk_splits --to runs/desk_splits --jobs 2 --threads 1
     find runs/desk_splits -name codes.npz -printf '%h ' |
-        xargs offaxis board score --new --reproduced --tier held_out --into leaderboard/published
+        xargs offaxis board score --new --reproduced --tier held_out --to leaderboard/published
 
 ``offaxis train export`` of the runs, before they are evaluated, has their scores verified on fresh rows as well.
 

@@ -1,6 +1,6 @@
 """Michlo, Klein and James, "Overlooked Implications of the Reconstruction Loss for VAE Disentanglement" (2023), 5.3.
 
-    offaxis train sweep michlo2023_benchmark --into runs/michlo2023_benchmark
+    offaxis train sweep michlo2023_benchmark --to runs/michlo2023_benchmark
 
 160 runs of 115,200 steps: beta-VAE and Ada-GVAE at 8 strengths with 9 and 25 latents on 5 datasets (arXiv 2202.13341,
 section 5.3 and table A4). Needs dSprites, Shapes3D, Cars3D and SmallNORB: ``offaxis data prepare``.

@@ -1,6 +1,6 @@
 """Michlo, Klein and James, "Overlooked Implications of the Reconstruction Loss for VAE Disentanglement" (2023), 6.1.
 
-    offaxis train sweep michlo2023_box_blur --into runs/michlo2023_box_blur
+    offaxis train sweep michlo2023_box_blur --to runs/michlo2023_box_blur
 
 40 runs of 57,600 steps: beta-VAE and Ada-GVAE with squared error alone and with that of blurred images added, at 2
 strengths on XYSquares with 5 seeds (arXiv 2202.13341, section 6.1 and table A4). Nothing is downloaded.

@@ -1,6 +1,6 @@
 """Michlo, Klein and James, "Overlooked Implications of the Reconstruction Loss for VAE Disentanglement" (2023), 5.4.
 
-    offaxis train sweep michlo2023_overlap --into runs/michlo2023_overlap
+    offaxis train sweep michlo2023_overlap --to runs/michlo2023_overlap
 
 160 runs of 57,600 steps: beta-VAE and Ada-GVAE at 2 strengths on XYSquares at spacings 1 to 8 with 5 seeds (arXiv
 2202.13341, section 5.4 and table A4). Nothing is downloaded.

@@ -1,6 +1,6 @@
 """Pilot of the sweep michlo2023_reduced: strengths at both ends of the spacing of XYSquares.
 
-    offaxis train sweep michlo2023_pilot --into runs/michlo2023_pilot --only dataset=xysquares/spacing_8
+    offaxis train sweep michlo2023_pilot --to runs/michlo2023_pilot --only dataset=xysquares/spacing_8
 
 48 runs of 12,000 steps of 64 images (55 million images with pairs): the paper's two objectives, convolution and loss,
 at 4 strengths for each end of the spacing, with seeds 100 to 102, which nothing that is published uses. Nothing is

@@ -1,6 +1,6 @@
 """Michlo, Klein and James 2023 on its own dataset with its own models, at 5% of its images: ten seeds for a verdict.
 
-    offaxis train sweep michlo2023_reduced --into runs/michlo2023_reduced
+    offaxis train sweep michlo2023_reduced --to runs/michlo2023_reduced
 
 100 runs of 12,000 steps of 64 images: beta-VAE and Ada-GVAE on XYSquares at spacings 8, 1, 2 and 4 (92 million images
 with pairs), then both at spacing 8 with blurred errors (23 million). The convolution, squared error, means, Adam, 9

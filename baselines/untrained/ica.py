@@ -54,5 +54,5 @@ class BASELINE(pca.BASELINE):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             ica.fit(known)
-        each = dataset.batches(rows, size=ENCODED)
+        each = dataset.batches(rows, batch_size=ENCODED)
         return np.concatenate([ica.transform(principal.transform(pca.flat(images))) for _, images in each])

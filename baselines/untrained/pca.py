@@ -55,7 +55,7 @@ class BASELINE(Untrained):
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Project the images onto the components."""
         pca, _ = self.fit(dataset, seed=seed)
-        return np.concatenate([pca.transform(flat(images)) for _, images in dataset.batches(rows, size=ENCODED)])
+        return np.concatenate([pca.transform(flat(images)) for _, images in dataset.batches(rows, batch_size=ENCODED)])
 
     def fit(self, dataset: Dataset, *, seed: int) -> tuple[PCA, NDArray[np.float32]]:
         """Fit the components.

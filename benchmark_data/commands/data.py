@@ -62,7 +62,7 @@ def list_datasets() -> None:
         for dataset in every
     ]
     console.table(rows, "dataset", ">images", "shape", ">factors", "source", "licence", whole=True)
-    say("\nFor more: offaxis data info NAME, offaxis data show NAME --out FILE.png")
+    say("\nFor more: offaxis data info NAME, offaxis data show NAME --to FILE.png")
 
 
 @app.command()
@@ -140,10 +140,10 @@ def _list_splits(dataset: Dataset, option: str, given: str) -> None:
 
 @app.command()
 def show(
-    name: NameOrFolder, file: Annotated[Path, typer.Option("--out", metavar="FILE.png", help="The PNG to write.")]
+    name: NameOrFolder, file: Annotated[Path, typer.Option("--to", metavar="FILE.png", help="The PNG to write.")]
 ) -> None:
     """Draw random images and a traversal of each factor into one PNG."""
-    check_ending("--out", file, ".png")
+    check_ending("--to", file, ".png")
     dataset = benchmark_data.named_or_folder(name)
     from benchmark_data.inspect import contact_sheets
 
@@ -161,7 +161,7 @@ def audit(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 0,
     file: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the numbers, .json."),
+        typer.Option("--to", metavar="FILE", help="Write the numbers, .json."),
     ] = None,
 ) -> None:
     """Measure how far the pixels of a dataset give its factors away.
@@ -171,7 +171,7 @@ def audit(
     hold 95% intervals. docs/audit.md explains each column.
     """
     needs("the audit", "metrics", "scipy", "pandas")
-    check_ending("--out", file, ".json")
+    check_ending("--to", file, ".json")
     dataset = benchmark_data.named_or_folder(name)
     dataset.images([0])  # one that is not ready says so before anything is measured
     from benchmark_data.inspect import audit as measured

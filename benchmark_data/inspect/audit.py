@@ -385,7 +385,7 @@ def _collisions(dataset: Dataset, most: int, seed: int) -> tuple[int, int]:
     """Count images that are equal to another one of the sample whose labels differ; and the sample."""
     rows = draws.sample(seed, len(dataset), most)
     labels: dict[bytes, list[bytes]] = {}
-    for batch, images in dataset.batches(rows, size=BATCH):
+    for batch, images in dataset.batches(rows, batch_size=BATCH):
         for image, ids in zip(images, dataset.labels(batch), strict=True):
             labels.setdefault(hashlib.sha256(image.tobytes()).digest(), []).append(ids.tobytes())
     return sum(len(found) for found in labels.values() if len(set(found)) > 1), len(rows)

@@ -128,7 +128,7 @@ def batches(dataset: Dataset, rows: range | Indices) -> Iterator[Encoded]:
         The rows, a few hundred small images or fewer large ones at a time.
     """
     filter_type = png_filter(dataset.images(dataset.quick_rows()[:16]))
-    for indices, images in dataset.batches(rows, size=max(1, BATCH // math.prod(dataset.image_shape))):
+    for indices, images in dataset.batches(rows, batch_size=max(1, BATCH // math.prod(dataset.image_shape))):
         extras = {
             name: dataset.extra(name, indices).astype(extra_dtype(extra)) for name, extra in dataset.extras.items()
         }

@@ -265,7 +265,7 @@ def principal_component(base: Dataset, *, sample: int = SAMPLE) -> dict[str, Arr
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     rows = draws.sample(SEED, len(base), sample)
-    batches = [images.reshape(len(images), -1) for _, images in base.batches(rows, size=1024)]
+    batches = [images.reshape(len(images), -1) for _, images in base.batches(rows, batch_size=1024)]
     pixels = batches[0].shape[1]
     centre = sum(batch.sum(0, dtype=np.float64) for batch in batches) / len(rows)
 

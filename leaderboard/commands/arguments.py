@@ -78,9 +78,6 @@ OneTask = Annotated[
     str,
     typer.Option(metavar="TASK", help="A task, such as xysquares/spacing_8, or all tasks of a dataset."),
 ]
-Into = Annotated[
-    Path | None, typer.Option(metavar="RESULTS", help="Store the scores in this tree.", show_default=False)
-]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace stored runs of the same seeds.")]
 Tier = Annotated[
     str,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import benchmark_data
-from benchmark_data import console, files
+from benchmark_data import console
 from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
 from leaderboard import protocol
 from leaderboard.arrays import warn_if_continuous, warn_if_same
@@ -43,7 +43,6 @@ def compute(
         to: a CSV file to write the scores to: a line for each file and score.
     """
     needs("this command", "metrics", "pandas")
-    files.check_ending("--to", to, ".csv")
     paths = list(dict.fromkeys(paths))
     modules = measure.named(names)
     asked = benchmark_data.named_or_folder(dataset) if dataset else None

@@ -14,7 +14,7 @@ from benchmark_data import console
 from benchmark_data.commands.arguments import names_like
 from benchmark_data.console import out, say
 from benchmark_data.errors import InvalidInput
-from leaderboard.commands.arguments import Into, Replace, Tier, by_tier, published, published_with, report
+from leaderboard.commands.arguments import Replace, Tier, by_tier, published, published_with, report
 
 if TYPE_CHECKING:
     from leaderboard.scoring.candidates import Candidate
@@ -29,13 +29,18 @@ def score(
         typer.Argument(metavar="PATH...", help="Run folders, submissions, codes, ONNX encoders."),
     ],
     tier: Tier = "desk",
-    into: Into = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RESULTS|FILE.csv",
+            help="Store scores of tasks in this tree, others in a CSV file.",
+            show_default=False,
+        ),
+    ] = None,
     method: Annotated[str, typer.Option(metavar="NAME", help="Score run folders under this name.")] = "",
     reproduced: Annotated[bool, typer.Option("--reproduced", help="State that the runs were trained here.")] = False,
     replace: Replace = False,
-    new: Annotated[
-        bool, typer.Option("--new", help="Skip runs whose codes have scores in the tree of --into.")
-    ] = False,
+    new: Annotated[bool, typer.Option("--new", help="Skip runs whose codes have scores in the tree of --to.")] = False,
     unverified: Annotated[bool, typer.Option("--no-verify", help="Do not run encoder.onnx of run folders.")] = False,
     names: Annotated[
         list[str] | None, typer.Option("--metric", metavar="NAME", help="Compute this metric, or all. Repeatable.")
@@ -49,10 +54,6 @@ def score(
         ),
     ] = "",
     array: Annotated[str, typer.Option(metavar="NAME", help="For files of codes: the array that holds them.")] = "",
-    to: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="With --metric or files of codes: write the scores to this CSV file."),
-    ] = None,
 ) -> None:
     """Compute scores from codes.
 
@@ -61,24 +62,30 @@ def score(
     files, get mig and dci or the metrics named: the last third of the rows is
     held out, unless the file has codes_test and factors_test.
     """
-    if names or dataset or array or to or not all(map(_has_record, paths)):
-        if into or method or reproduced or replace or new or unverified or tier != "desk":
+    table = to is not None and to.suffix == ".csv"
+    if names or dataset or array or table or not all(map(_has_record, paths)):
+        if method or reproduced or replace or new or unverified or tier != "desk":
             raise InvalidInput(
-                "--into, --method, --reproduced, --replace, --new, --no-verify and --tier are for scores of tasks. "
-                "Leave out --metric, --dataset, --array, --to and files of codes."
+                "--method, --reproduced, --replace, --new, --no-verify and --tier are for scores of tasks. "
+                "Leave out --metric, --dataset, --array, --to FILE.csv and files of codes."
+            )
+        if to is not None and not table:
+            raise InvalidInput(
+                f"--to {to}: a results tree takes scores of run folders and submissions alone. Scores of other paths, "
+                "and those that --metric names, go to a CSV file, such as --to scores.csv."
             )
         from leaderboard.commands import metrics
 
         metrics.compute(paths, dataset=dataset, names=names, array=array, to=to)
         return
-    if into is None and (reproduced or replace or new):
-        raise InvalidInput("--reproduced, --replace and --new take --into RESULTS, where scores are stored.")
+    if to is None and (reproduced or replace or new):
+        raise InvalidInput("--reproduced, --replace and --new take --to RESULTS, where scores are stored.")
     fresh = "" if unverified else secrets.token_hex(16)
     with console.working("checking") as told:
         waiting = _loaded(paths, tier, method)
         status: Literal["reproduced", "recomputed"] = "reproduced" if reproduced else "recomputed"
-        found, doubts = _scored(waiting, told, into, fresh, replace=replace, new=new, status=status)
-    _printed(found, doubts, into)
+        found, doubts = _scored(waiting, told, to, fresh, replace=replace, new=new, status=status)
+    _printed(found, doubts, to)
 
 
 def verify(
@@ -86,7 +93,9 @@ def verify(
         list[Path], typer.Argument(metavar="DIR...", help="Submissions, run folders and exports, with encoders.")
     ],
     tier: Tier = "desk",
-    into: Into = None,
+    to: Annotated[
+        Path | None, typer.Option(metavar="RESULTS", help="Store the scores in this tree.", show_default=False)
+    ] = None,
     replace: Replace = False,
     seed: Annotated[
         str, typer.Option(help="Text that seeds the choice of fresh rows.", show_default="a random one")
@@ -100,10 +109,10 @@ def verify(
     fresh = seed or secrets.token_hex(16)
     with console.working("checking") as told:
         waiting = _loaded(paths, tier, encode=told)
-        found, doubts = _scored(waiting, told, into, fresh, replace=replace)
+        found, doubts = _scored(waiting, told, to, fresh, replace=replace)
     bare = [one for _, runs in waiting for one in runs if one.encoder is None]
     names = (f"{one.record.method} on {one.task.id}, seed {one.record.seed}" for one in bare)
-    _printed(found, (), into)
+    _printed(found, (), to)
     runs = [(result, run) for result in found for run in result.runs]
     rows = [
         (result.task, result.method, run.seed, key, *(f"{number:.4f}" for number in (one.codes, one.fresh, one.margin)))
@@ -214,7 +223,7 @@ def _loaded(
 def _scored(
     waiting: Waiting,
     told: Callable[[str, int, int], None],
-    into: Path | None,
+    to: Path | None,
     fresh: str,
     *,
     replace: bool,
@@ -227,24 +236,24 @@ def _scored(
     from leaderboard.store import results_tree
 
     groups = [(tier, group) for tier, runs in waiting for group in candidates.grouped(runs, tier, status=status)]
-    if into is not None:
+    if to is not None:
         if new:
-            groups = [(tier, group) for tier, group in groups if not results_tree.holds(into, group.planned)]
+            groups = [(tier, group) for tier, group in groups if not results_tree.holds(to, group.planned)]
         for _, group in groups:
-            results_tree.check_write(into, group.planned, replace=replace)
+            results_tree.check_write(to, group.planned, replace=replace)
     found, doubts = [], []
     for number, (_, group) in enumerate(groups):
         told(f"{group.planned.method} on {group.planned.dataset}", number, len(groups))
         result, notes = candidates.score_group(group, fresh)
         doubts += notes
-        if into is not None:
-            (file,) = results_tree.write(into, [result], replace=replace)
+        if to is not None:
+            (file,) = results_tree.write(to, [result], replace=replace)
             media.of_dataset(result.dataset, file.parent)
         found.append(result)
     return found, doubts
 
 
-def _printed(found: Sequence[Result], doubts: Iterable[str], into: Path | None) -> None:
+def _printed(found: Sequence[Result], doubts: Iterable[str], to: Path | None) -> None:
     """Print the tables of scored methods with the published rows of the same tasks and tiers, and what is doubtful."""
     from leaderboard.report import formats
     from leaderboard.scoring import remarks
@@ -258,6 +267,6 @@ def _printed(found: Sequence[Result], doubts: Iterable[str], into: Path | None) 
         out.print(formats.terminal(of, tier))
     for sentence in (*doubts, *remarks.outliers(found, board)):
         console.warn(sentence)
-    if into is not None:
+    if to is not None:
         for result in found:
-            say(results_tree.path(into, result.task, result.method))
+            say(results_tree.path(to, result.task, result.method))

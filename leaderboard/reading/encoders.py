@@ -168,7 +168,7 @@ class OnnxEncoder:
             )
         most = SENT // (int(np.prod(dataset.image_shape)) * np.dtype(self.dtype).itemsize)
         found: list[NDArray[np.float32]] = []
-        for _, images in dataset.batches(rows, size=max(1, min(self.shape[0] or batch, most))):
+        for _, images in dataset.batches(rows, batch_size=max(1, min(self.shape[0] or batch, most))):
             pixels = images if self.dtype == "uint8" else (images / np.float32(255) - scale[0]) / scale[1]
             codes = self._codes(pixels.transpose(0, 3, 1, 2) if place == "NCHW" else pixels)
             if found and codes.shape[1:] != found[0].shape[1:]:

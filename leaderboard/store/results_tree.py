@@ -103,7 +103,7 @@ def files(root: str | os.PathLike[str]) -> list[Path]:
     if not root.is_dir():
         raise DamagedFile(
             f"{root}: expected a results folder, received {'a file' if root.exists() else 'no such folder'}. Make one: "
-            f"offaxis board score RUN... --into {root}"
+            f"offaxis board score RUN... --to {root}"
         )
     return sorted(p for p in root.glob("v*/**/*.json") if not p.name.startswith("."))
 

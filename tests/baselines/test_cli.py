@@ -53,7 +53,7 @@ def test_codes_of_a_finished_run_are_left_alone(tmp_path, few_rows):
     codes = tmp_path / "run" / "codes.npz"
     told = []
     for _ in range(2):
-        told.append("nothing is trained" in call(f"{TINY} --into {tmp_path}/run").stderr)
+        told.append("nothing is trained" in call(f"{TINY} --to {tmp_path}/run").stderr)
         os.utime(codes, (7, 7))
     assert told == [False, True]
     call(f"resume {tmp_path}/run")
@@ -65,9 +65,7 @@ def test_codes_of_a_finished_run_are_left_alone(tmp_path, few_rows):
 def test_a_config_file_with_changes(tmp_path):
     values = {"dataset": "xysquares/spacing_2", "objective": "ae", "architecture": "fc", "steps": 9, "latents": 2}
     (tmp_path / "config.json").write_text(json.dumps(values))
-    done = call(
-        f"run --config {tmp_path}/config.json --steps 1 --seed 5 --set width=4 --no-encode --into {tmp_path}/run"
-    )
+    done = call(f"run --config {tmp_path}/config.json --steps 1 --seed 5 --set width=4 --no-encode --to {tmp_path}/run")
     assert done.exit_code == 0
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert (config["dataset"], config["steps"], config["seed"]) == ("xysquares/spacing_2", 1, 5)
@@ -94,7 +92,7 @@ def test_a_config_file_whose_objective_or_architecture_is_changed(
     values = {"dataset": "xysquares/spacing_1", "objective": "beta_vae", "hyperparameters": {"beta": 2}, "latents": 2}
     values |= {"architecture": "fc", "architecture_parameters": {"width": 4}, "steps": 0}
     (tmp_path / "c.json").write_text(json.dumps(values))
-    done = call(f"run --config {tmp_path}/c.json {words} --no-encode --into {tmp_path}/run")
+    done = call(f"run --config {tmp_path}/c.json {words} --no-encode --to {tmp_path}/run")
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert (config["objective"], config["hyperparameters"]) == (objective, hyperparameters)
     assert (config["architecture"], config["architecture_parameters"]) == architecture
@@ -151,7 +149,7 @@ def test_errors_are_the_users_to_mend(command, message, tmp_path, monkeypatch):
 def test_a_config_file_with_wrong_values(values, settings, message, tmp_path):
     values = {"dataset": "xysquares/spacing_2", "objective": "beta_vae"} | values
     (tmp_path / "c.json").write_text(json.dumps(values))
-    fails(f"run --config {tmp_path}/c.json {settings} --into {tmp_path}/run", message)
+    fails(f"run --config {tmp_path}/c.json {settings} --to {tmp_path}/run", message)
     assert not (tmp_path / "run").exists()
 
 

@@ -33,7 +33,7 @@ def test_from_nothing_to_a_board(tmp_path, monkeypatch, few_rows, in_this_proces
     monkeypatch.setattr(demo, "UNTRAINED", demo.UNTRAINED[:1])  # the quickest; the others' codes are tested below
     plan = demo.configs
     monkeypatch.setattr(demo, "configs", lambda dataset, steps: plan(dataset, steps, seeds=(0, 1)))
-    done = call(f"--into {tmp_path} --steps 2 --no-open")
+    done = call(f"--to {tmp_path} --steps 2 --no-open")
     assert done.exit_code == 0
     page = tmp_path / "site" / "index.html"
     assert done.stdout.rstrip().endswith(f"The board: {page.as_uri()}")
@@ -58,7 +58,7 @@ def test_a_run_that_failed_is_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr(sweep, "run", failed)
     with pytest.raises(InvalidInput, match=r"spacing_1/beta_tc_vae/seed_0_\w+: expected a finished run, .* no memory"):
-        call(f"--into {tmp_path} --no-open")
+        call(f"--to {tmp_path} --no-open")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_the_board_is_shown_at_the_end(option, screen, opened, tmp_path, monkeyp
     monkeypatch.setattr(webbrowser, "open", pages.append)
     monkeypatch.setattr(demo, "has_screen", lambda: screen)
     monkeypatch.setattr(demo, "demo", lambda folder, *, steps: folder / "site" / "index.html")
-    assert call(f"--into {tmp_path} {option}").exit_code == 0
+    assert call(f"--to {tmp_path} {option}").exit_code == 0
     assert pages == opened * [(tmp_path / "site" / "index.html").as_uri()]
 
 

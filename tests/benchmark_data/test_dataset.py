@@ -92,7 +92,7 @@ def test_batches_go_through_everything_in_order():
     for batch, _ in toy().batches(chosen):
         batch[:] = 0
     assert chosen.tolist() == [0, 1, 2]
-    rows, images = zip(*toy().batches(size=4), strict=True)
+    rows, images = zip(*toy().batches(batch_size=4), strict=True)
     assert [len(batch) for batch in rows] == [4, 4, 2]
     assert np.concatenate(rows).tolist() == list(range(10))
     assert np.concatenate(images)[:, 0, 0, 0].tolist() == list(range(10))
@@ -260,8 +260,8 @@ def test_what_a_source_of_ones_own_gives_is_checked(spoil, received):
 
 @pytest.mark.parametrize("size", [0, -1])
 def test_a_batch_without_rows_is_refused_at_once(size):
-    with pytest.raises(InvalidInput, match=f"size of a batch: expected at least 1, received {size}"):
-        toy().batches(range(10), size=size)
+    with pytest.raises(InvalidInput, match=f"batch_size: expected at least 1, received {size}"):
+        toy().batches(range(10), batch_size=size)
 
 
 def test_a_folder_of_ones_own_files_may_be_a_text(tmp_path):

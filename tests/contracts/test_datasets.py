@@ -319,7 +319,7 @@ def test_batches_of_any_size_are_the_images(dataset):
     rows = some_rows(dataset)
     expected = dataset.images(rows)
     for size in (5, 24, 1000):
-        batches = list(dataset.batches(rows, size=size))
+        batches = list(dataset.batches(rows, batch_size=size))
         assert max(len(batch) for batch, _ in batches) <= size
         assert np.array_equal(np.concatenate([batch for batch, _ in batches]), rows)
         assert np.array_equal(np.concatenate([images for _, images in batches]), expected)
@@ -330,7 +330,7 @@ def test_quick_digest_is_the_hash_of_the_pixels_whatever_the_batches(dataset):
     rows = dataset.quick_rows()
     assert len(rows) == len(set(rows.tolist())) == min(1024, len(dataset))
     pixels = hashlib.sha256()
-    for _, images in dataset.batches(rows, size=100):
+    for _, images in dataset.batches(rows, batch_size=100):
         pixels.update(images.tobytes())
     factors = hashlib.sha256(dataset.labels(rows).astype("<i8").tobytes())
     found = dataset.digest()

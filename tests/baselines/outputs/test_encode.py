@@ -71,7 +71,7 @@ def call(command):
 def test_a_filled_submission_validates_and_scores(seeds, asked):
     before = [str(problem) for problem in submission.check(asked).problems]
     assert any("supervision" in problem for problem in before)
-    done = call(f"encode {' '.join(str(run.folder) for run in seeds.values())} --into {asked}")
+    done = call(f"encode {' '.join(str(run.folder) for run in seeds.values())} --to {asked}")
     expected = [asked / dataset / f"seed_{seed}.npz" for dataset, seed in seeds]
     assert done.stdout.split() == [str(path) for path in expected]
     assert submission.check(asked).problems == []
@@ -180,26 +180,26 @@ def test_a_later_call_is_held_to_an_earlier_one(asked, tmp_path, earlier, later,
 def test_codes_of_a_target_are_what_the_transfer_evaluation_reads(seeds, tmp_path):
     run, target = seeds["xysquares/spacing_1", 0], benchmark_data.load("xysquares/spacing_8")
     path = tmp_path / "codes.npz"
-    done = call(f"encode {run.folder} --dataset {target.id} --into {path}")
+    done = call(f"encode {run.folder} --dataset {target.id} --to {path}")
     assert done.stdout.strip() == str(path)
     found = representations.codes(path, dataset=target.id)
     rows = protocol.task(target.id).indices
     np.testing.assert_array_equal(found.indices, rows)
     np.testing.assert_array_equal(found.codes, run.encode(target.images(rows)).mean)
     np.testing.assert_array_equal(found.factors, target.labels(rows))
-    call(f"encode {run.folder} --into {tmp_path}/own.npz")
+    call(f"encode {run.folder} --to {tmp_path}/own.npz")
     np.testing.assert_array_equal(np.load(tmp_path / "own.npz")["codes"], np.load(run.encode_task())["codes"])
     for command, message in (
         (
-            f"encode {run.folder} --dataset dsprites --into {path}",
+            f"encode {run.folder} --dataset dsprites --to {path}",
             r"images of dsprites: expected shape \(64, 64, 3\)",
         ),
         (f"encode {run.folder} --step 0", "--step and --images take --layers: the codes to be scored are those of"),
         (f"encode {run.folder} --images 50", "--step and --images take --layers: the codes to be scored are those of"),
-        (f"encode {run.folder} --dataset {target.id}", "--dataset takes --into FILE.npz; an .npz file takes one run."),
-        (f"encode {run.folder} {run.folder} --dataset {target.id} --into {path}", "an .npz file takes one run"),
-        (f"encode {run.folder} {run.folder} --into {path}", "an .npz file takes one run"),
-        (f"encode {run.folder} --dataset {target.id} --into {tmp_path}/codes.npy", "--into: expected a file name that"),
+        (f"encode {run.folder} --dataset {target.id}", "--dataset takes --to FILE.npz; an .npz file takes one run."),
+        (f"encode {run.folder} {run.folder} --dataset {target.id} --to {path}", "an .npz file takes one run"),
+        (f"encode {run.folder} {run.folder} --to {path}", "an .npz file takes one run"),
+        (f"encode {run.folder} --dataset {target.id} --to {tmp_path}/codes.npy", "--to: expected a file name that"),
     ):
         with pytest.raises(InvalidInput, match=message):
             call(command)
@@ -207,8 +207,8 @@ def test_codes_of_a_target_are_what_the_transfer_evaluation_reads(seeds, tmp_pat
 
 def test_activations_of_the_run_and_of_a_target(seeds, tmp_path):
     run, target = seeds["xysquares/spacing_1", 0], benchmark_data.load("xysquares/spacing_8")
-    call(f"encode --layers {run.folder} --into {tmp_path}/own.npz --images 5")
-    call(f"encode --layers {run.folder} --into {tmp_path}/target.npz --images 5 --dataset {target.id} --step 2")
+    call(f"encode --layers {run.folder} --to {tmp_path}/own.npz --images 5")
+    call(f"encode --layers {run.folder} --to {tmp_path}/target.npz --images 5 --dataset {target.id} --step 2")
     for name, dataset in (("own", run.dataset), ("target", target)):
         found = representations.activations(tmp_path / f"{name}.npz")
         rows = np.load(tmp_path / f"{name}.npz")["indices"]
@@ -221,9 +221,9 @@ def test_activations_of_the_run_and_of_a_target(seeds, tmp_path):
     representations.check_same_rows([tmp_path / "target.npz", *two])
     with pytest.raises(InvalidInput, match=rf"expected those of the images that {tmp_path}/own.npz has"):
         representations.check_same_rows([tmp_path / "own.npz", *two])
-    with pytest.raises(InvalidInput, match="--into FILE takes one run, not 2"):
-        call(f"encode --layers {two[0]} {two[1]} --into {tmp_path}/both.npz")
-    with pytest.raises(InvalidInput, match=r"--into: expected a file name that ends in .npz, received x.npy"):
-        call(f"encode --layers {run.folder} --into x.npy")
+    with pytest.raises(InvalidInput, match="--to FILE takes one run, not 2"):
+        call(f"encode --layers {two[0]} {two[1]} --to {tmp_path}/both.npz")
+    with pytest.raises(InvalidInput, match=r"--to: expected a file name that ends in .npz, received x.npy"):
+        call(f"encode --layers {run.folder} --to x.npy")
     with pytest.raises(InvalidInput, match=r"step of .*: expected one of \[0, 2\], received 9"):
         call(f"encode --layers {run.folder} --step 9")

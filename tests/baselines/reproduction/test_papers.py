@@ -405,7 +405,7 @@ def test_all_figures_and_tables_are_listed():
 def test_the_list_fits_a_narrow_terminal_and_cuts_no_word(monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(console, "out", rich.console.Console(width=80))
-    folders = ["--tier", "desk", "--into", str(tmp_path / "into"), "--runs", str(tmp_path / "runs")]
+    folders = ["--tier", "desk", "--to", str(tmp_path / "into"), "--runs", str(tmp_path / "runs")]
     out = CliRunner().invoke(cli.app, ["list", *folders]).output
     assert max(map(len, out.splitlines())) <= 80
     assert "…" not in out
@@ -872,7 +872,7 @@ def test_nor_does_it_count_beside_samples():
 
 @pytest.mark.parametrize("path", sorted(COMMITTED.glob("*/*")), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_committed_record_is_shown_and_is_what_its_table_says(path, tmp_path):
-    """Else: offaxis study run ID --tier TIER --into docs/reproduction, or delete it."""
+    """Else: offaxis study run ID --tier TIER --to docs/reproduction, or delete it."""
     id_ = f"{path.parent.name}/{path.name}"
     entry = pages.shown()[id_]
     assert sorted(file.name for file in path.iterdir()) == sorted((records.PICTURE, records.TABLE, records.RECORD))

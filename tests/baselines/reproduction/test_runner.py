@@ -452,20 +452,20 @@ def test_the_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(console.out, "_width", 200)
     runner = CliRunner()
-    done = runner.invoke(cli.app, ["run", "2202.13341/fig8", "2202.13341/fig5", "--into", "r"])
+    done = runner.invoke(cli.app, ["run", "2202.13341/fig8", "2202.13341/fig5", "--to", "r"])
     assert done.exit_code == 0, done.output
     assert "2202.13341/fig8 (desk): REPLICATED (a property of the data, no seeds). " in done.output
     assert "2202.13341/fig5 (desk): ILLUSTRATION. " in done.output
     assert "2 of 2 done: 0 runs, " in done.output
-    listed = runner.invoke(cli.app, ["list", "--into", "r"]).output
+    listed = runner.invoke(cli.app, ["list", "--to", "r"]).output
     assert re.search(r"2202\.13341/fig8 .* done\s*\n", listed)
     assert re.search(r"2202\.13341/fig9 .* 80 of 80 runs missing", listed)
-    reduced = runner.invoke(cli.app, ["list", "--tier", "reduced", "--into", "r"]).output
+    reduced = runner.invoke(cli.app, ["list", "--tier", "reduced", "--to", "r"]).output
     assert "2202.13341/fig9" in reduced
     assert "2202.13341/fig8" not in reduced
-    refused = runner.invoke(cli.app, ["run", "2202.13341/fig8", "--tier", "reduced", "--into", "d"])
+    refused = runner.invoke(cli.app, ["run", "2202.13341/fig8", "--tier", "reduced", "--to", "d"])
     assert "tier of 2202.13341/fig8: expected one of desk, study, received reduced" in str(refused.exception)
-    refused = runner.invoke(cli.app, ["run", "all", "--tier", "desky", "--into", "d"])
+    refused = runner.invoke(cli.app, ["run", "all", "--tier", "desky", "--to", "d"])
     assert "tier: expected one of desk, reduced, study, received 'desky'" in str(refused.exception)
     refused = CliRunner().invoke(cli.app, ["run", "2304.10767", "--tier", "reduced"])
     assert "2304.10767: nothing at tier reduced. See: offaxis study list --tier reduced" in str(refused.exception)
@@ -475,7 +475,7 @@ def test_one_of_several_that_fails_does_not_stop_the_others(tmp_path):
     blocked = tmp_path / "2202.13341" / "fig5"
     blocked.parent.mkdir()
     blocked.write_text("a file where a folder goes")
-    arguments = ["run", "2202.13341/fig5", "2202.13341/fig8", "--into", str(tmp_path)]
+    arguments = ["run", "2202.13341/fig5", "2202.13341/fig8", "--to", str(tmp_path)]
     result = CliRunner().invoke(cli.app, arguments)
     assert result.exit_code == 1
     assert "2202.13341/fig8 (desk): REPLICATED" in result.output

@@ -213,7 +213,7 @@ def call(command):
 
 
 def test_the_first_line_says_what_a_run_computes_on(plugged, tmp_path):
-    done = call(f"{TINY} --into {tmp_path}/run")
+    done = call(f"{TINY} --to {tmp_path}/run")
     first, *rest = done.stderr.splitlines()
     assert first.startswith("device: ")
     assert "CPU cores" in first
@@ -224,9 +224,9 @@ def test_the_first_line_says_what_a_run_computes_on(plugged, tmp_path):
     assert first.startswith("device: ")
     assert second.startswith("warning: NVIDIA A100-SXM4-40GB is not used, since tensorflow has no CUDA here.")
     with pytest.raises(InvalidInput, match="--device gpu"):
-        call(f"{TINY} --device gpu --into {tmp_path}/gpu")
+        call(f"{TINY} --device gpu --to {tmp_path}/gpu")
     assert not (tmp_path / "gpu").exists()
-    assert "CUDA" not in call(f"{TINY} --device cpu --into {tmp_path}/cpu").stderr
+    assert "CUDA" not in call(f"{TINY} --device cpu --to {tmp_path}/cpu").stderr
     record = json.loads((tmp_path / "cpu" / "run.json").read_text())
     assert record["computed"] == devices.record("float32")
     assert (record["computed"]["backend"], record["computed"]["deterministic"]) == ("tensorflow", True)

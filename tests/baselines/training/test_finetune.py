@@ -209,7 +209,7 @@ def test_a_damaged_copy_of_the_source_is_refused(trained, tmp_path):
 
 def test_the_command(trained, tmp_path, few_rows):
     command = f"transfer {trained.folder} --dataset {TARGET} --no-heads --decoder 2 --side outside --steps 1 --seed 4"
-    done = CliRunner().invoke(cli.app, [*command.split(), "--into", str(tmp_path / "run")], catch_exceptions=False)
+    done = CliRunner().invoke(cli.app, [*command.split(), "--to", str(tmp_path / "run")], catch_exceptions=False)
     assert done.exit_code == 0
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert (config["reset"], config["seed"], config["steps"]) == (["decoder_3", "output"], 4, 1)
@@ -230,7 +230,7 @@ def test_different_transfers_have_different_default_folders(trained, tiny, tmp_p
 
 
 def test_a_transfer_to_another_objective_or_architecture(trained, tmp_path):
-    asked = (trained.folder, "--dataset", TARGET, "--steps", 1, "--into", tmp_path / "run")
+    asked = (trained.folder, "--dataset", TARGET, "--steps", 1, "--to", tmp_path / "run")
     message = "architecture of .*: expected conv, received fc. A run has the architecture of the one that it starts"
     with pytest.raises(InvalidInput, match=message):
         transferred(*asked, "--set", "architecture=conv")

@@ -207,7 +207,7 @@ SMALL = ("--set", "architecture=fc", "--set", "width=8", "--set", "latents=2", "
 def test_a_folder_of_pictures_from_the_command_line(photos, tmp_path):
     """Trained, stopped, gone on with, encoded, scored and drawn: the run remembers where its pictures are."""
     folder = tmp_path / "run"
-    asked = ("run", "--images", photos, "--objective", "beta_vae", *SMALL, "--into", folder)
+    asked = ("run", "--images", photos, "--objective", "beta_vae", *SMALL, "--to", folder)
     assert "images: 40 of photos, 36 trained on, the rest held out (train_share)" in typed(*asked, "--steps", 4)
     assert json.loads((folder / "images.json").read_text()) == {"folder": str(photos)}
     typed("resume", folder, "--steps", 6)
@@ -227,7 +227,7 @@ def test_pictures_in_the_order_of_a_factor_are_scored_and_compared_in_another(ph
     lines = "".join(f"{number:02}.png,{number // 10}\n" for number in range(40))
     (photos / "labels.csv").write_text(f"file_name,x\n{lines}", "utf-8")
     folder = tmp_path / "run"
-    said = typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--into", folder)
+    said = typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--to", folder)
     assert "More steps may help." in " ".join(said.split())  # a weight of an autoencoder's only term does nothing
     factors = representations.codes(folder).factors
     assert set(factors[:26, 0]) == set(factors[26:, 0]) == {0, 1, 2, 3}
@@ -242,9 +242,9 @@ def test_two_folders_of_pictures_are_compared_and_are_no_task_of_the_board(photo
     other = shutil.copytree(photos, tmp_path / "far")
     runs = [tmp_path / "run", tmp_path / "run_far"]
     for folder, run in zip((photos, other), runs, strict=True):
-        typed("run", "--images", folder, "--objective", "ae", *SMALL, "--steps", 1, "--into", run)
+        typed("run", "--images", folder, "--objective", "ae", *SMALL, "--steps", 1, "--to", run)
     assert typed("draw", *runs).count("traversals.png") == 2
-    typed("encode", runs[0], "--dataset", other, "--into", tmp_path / "codes.npz")
+    typed("encode", runs[0], "--dataset", other, "--to", tmp_path / "codes.npz")
     found = representations.codes(tmp_path / "codes.npz")
     np.testing.assert_array_equal(found.codes, representations.codes(runs[0]).codes)  # of the same pictures
     assert found.names == ("kind",)
@@ -256,7 +256,7 @@ def test_two_folders_of_pictures_are_compared_and_are_no_task_of_the_board(photo
 
 def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):
     folder = tmp_path / "run"
-    asked = ("run", "--images", photos, "--dataset", "mine", "--objective", "ae", *SMALL, "--into", folder)
+    asked = ("run", "--images", photos, "--dataset", "mine", "--objective", "ae", *SMALL, "--to", folder)
     typed(*asked, "--steps", 2)
     assert Run.open(folder).config.dataset == "mine"
     PIL.Image.new("L", (16, 16)).save(photos / "00.png")
@@ -278,20 +278,20 @@ def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):
 
 def test_divided_pictures_that_have_moved_are_found_again(photos, tmp_path):
     folder, moved = tmp_path / "run", tmp_path / "moved"
-    asked = ("--split", "random", "--objective", "ae", *SMALL, "--steps", 2, "--into", folder)
+    asked = ("--split", "random", "--objective", "ae", *SMALL, "--steps", 2, "--to", folder)
     typed("run", "--images", photos, "--dataset", "mine", *asked)
     photos.rename(moved)
     with pytest.raises(InvalidInput, match=r"run are no longer in .*photos\. Name their new place: "):
         typed("resume", folder, "--steps", 3)
-    typed("run", "--config", folder / "config.json", "--images", moved, "--into", folder)
+    typed("run", "--config", folder / "config.json", "--images", moved, "--to", folder)
     typed("resume", folder, "--steps", 3)
     assert Run.open(folder).step == 3
 
 
 def test_a_transfer_to_ones_own_pictures_goes_on_as_any_run(photos, tmp_path):
     source, folder = tmp_path / "source", tmp_path / "run"
-    typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--no-encode", "--into", source)
-    typed("transfer", source, "--images", photos, "--dataset", "mine", "--steps", 2, "--into", folder)
+    typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--no-encode", "--to", source)
+    typed("transfer", source, "--images", photos, "--dataset", "mine", "--steps", 2, "--to", folder)
     assert json.loads((folder / "images.json").read_text()) == {"folder": str(photos)}
     typed("resume", folder, "--steps", 3)
     opened = Run.open(folder)
@@ -310,7 +310,7 @@ def test_a_folder_in_place_of_a_dataset_is_told_where_it_belongs(photos, tmp_pat
 
 def test_own_pictures_are_no_export_with_scores(photos, tmp_path):
     folder = tmp_path / "run"
-    typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--no-encode", "--into", folder)
+    typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--no-encode", "--to", folder)
     with pytest.raises(InvalidInput, match=r"one on your own images, 'photos'. Without --to its encoder is written: "):
         typed("export", folder, "--to", tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -322,7 +322,7 @@ def test_a_run_keeps_in_mind_its_own_pictures_where_others_are_named(photos, tmp
     folder, others = tmp_path / "run", tmp_path / "others" / "photos"  # two folders of one name
     shutil.copytree(photos, others)
     PIL.Image.new("L", (16, 16)).save(others / "00.png")
-    asked = ("--objective", "ae", *SMALL, "--steps", 2, "--into", folder)
+    asked = ("--objective", "ae", *SMALL, "--steps", 2, "--to", folder)
     typed("run", "--images", photos, *asked)
     with pytest.raises(InvalidInput, match="expected the pixels and factors that the run began with, received others"):
         typed("run", "--images", others, *asked)
@@ -331,7 +331,7 @@ def test_a_run_keeps_in_mind_its_own_pictures_where_others_are_named(photos, tmp
 
 def test_pictures_without_labels_are_encoded_too(photos, tmp_path):
     (photos / "labels.csv").unlink()
-    typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--into", tmp_path / "run")
+    typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--to", tmp_path / "run")
     assert representations.codes(tmp_path / "run").factors is None
 
 
@@ -340,7 +340,7 @@ def test_an_architecture_that_does_not_fit_the_pictures_leaves_the_folder_to_one
     folder.mkdir()
     for number, image in enumerate(PIXELS[:5]):
         PIL.Image.fromarray(image[:8, :8, 0]).save(folder / f"{number}.png")
-    asked = ("run", "--images", folder, "--objective", "ae", "--steps", 1, "--into", tmp_path / "run")
+    asked = ("run", "--images", folder, "--objective", "ae", "--steps", 1, "--to", tmp_path / "run")
     with pytest.raises(InvalidInput, match="expected height and width that are multiples of 16"):
         typed(*asked)
     assert not (tmp_path / "run").exists()

@@ -30,7 +30,7 @@ ROOT = Path(cli.__file__).parents[1]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "TF_NUM_INTRAOP_THREADS": "1"}
 LONG = (
     "run --dataset xysquares/spacing_1 --objective beta_vae --steps 1000000 --set architecture=fc --set width=4 "
-    "--set batch_size=2 --set latents=2 --set snapshots=1000000 --no-encode --into"
+    "--set batch_size=2 --set latents=2 --set snapshots=1000000 --no-encode --to"
 )
 
 

@@ -118,7 +118,7 @@ def test_info_of_an_archive_that_is_not_here_downloads_nothing(command, tmp_path
 
 def test_sheet_writes_a_png(command, tmp_path):
     file = tmp_path / "new folder" / "sheet.png"
-    code, out, _ = command("show", "xysquares/spacing_4", "--out", file)
+    code, out, _ = command("show", "xysquares/spacing_4", "--to", file)
     assert code == 0
     with Image.open(file) as picture:
         assert picture.format == "PNG"
@@ -147,10 +147,10 @@ def test_an_unknown_name_gives_the_near_match(command, name):
     ("arguments", "message"),
     [
         (("info", "xysquares/spacing_9"), "config of xysquares: expected one of spacing_1"),
-        (("show", "dsprites_archive", "--out", "sheet.png"), "dsprites_archive: expected a prepared dataset"),
+        (("show", "dsprites_archive", "--to", "sheet.png"), "dsprites_archive: expected a prepared dataset"),
         (("audit", "dsprites_archive"), "dsprites_archive: expected a prepared dataset"),
         (("audit", "xysquares", "--pairs", "1"), "Invalid value for '--pairs'"),
-        (("show", "xysquares"), "Missing option '--out'"),
+        (("show", "xysquares"), "Missing option '--to'"),
         (("lst",), "No such command 'lst'"),
     ],
 )
@@ -166,8 +166,8 @@ def test_errors_that_the_user_can_mend(command, arguments, message, tmp_path, mo
 def test_a_file_in_place_of_the_folder(command, tmp_path):
     (tmp_path / "file").write_text("")
     for file, arguments in (
-        ("x.png", ("show", "xysquares", "--out")),
-        ("x.json", ("audit", "xysquares", "--pairs", 2, "--traversals", 2, "--out")),
+        ("x.png", ("show", "xysquares", "--to")),
+        ("x.json", ("audit", "xysquares", "--pairs", 2, "--traversals", 2, "--to")),
     ):
         code, _, err = command(*arguments, tmp_path / "file" / file)
         assert code == 2
@@ -177,7 +177,7 @@ def test_a_file_in_place_of_the_folder(command, tmp_path):
 
 def test_audit(command, tmp_path):
     options = "--traversals", 4, "--pairs", 20
-    code, out, err = command("audit", "xysquares/spacing_8", *options, "--out", tmp_path / "a.json")
+    code, out, err = command("audit", "xysquares/spacing_8", *options, "--to", tmp_path / "a.json")
     assert code == 0, err
     lines = out.splitlines()
     assert lines[0] == "xysquares/spacing_8 1.0.0: 262,144 images"
@@ -202,7 +202,7 @@ def test_audit_of_a_folder(command, tmp_path):
     assert "collisions: 0 of 3 images equal one with other labels (the whole dataset)" in out.splitlines()
     code, out, err = command("info", tmp_path)
     assert (code, re.search(r"^level +ordinal +3 +0, 1, 7", out, re.MULTILINE) is not None) == (0, True), err
-    code, out, err = command("show", tmp_path, "--out", tmp_path / "sheet.png")
+    code, out, err = command("show", tmp_path, "--to", tmp_path / "sheet.png")
     assert (code, (tmp_path / "sheet.png").is_file()) == (0, True), err
 
 
@@ -227,8 +227,8 @@ def test_audit_fails_in_one_line(command, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "ending"),
     [
-        ("show xysquares --out a.jpgx", ".png"),
-        ("audit xysquares --out a.txt", ".json"),
+        ("show xysquares --to a.jpgx", ".png"),
+        ("audit xysquares --to a.txt", ".json"),
     ],
 )
 def test_a_file_whose_name_says_something_else_is_refused_before_anything_is_measured(

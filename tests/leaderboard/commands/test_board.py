@@ -131,8 +131,8 @@ def test_evaluate_show_build_check(board, run_folder, tmp_path):
         "bibtex": "@misc{a}",
     }
     folders = [run_folder(seed=seed, about=about) for seed in (0, 1)]
-    assert "--reproduced, --replace and --new take --into RESULTS" in board("score", *folders, "--reproduced")[2]
-    code, out, err = board("score", *folders, "--into", root, "--reproduced")
+    assert "--reproduced, --replace and --new take --to RESULTS" in board("score", *folders, "--reproduced")[2]
+    code, out, err = board("score", *folders, "--to", root, "--reproduced")
     assert code == 0, err
     assert "β-VAE" in out
     assert "beta_vae.json" in out
@@ -191,7 +191,7 @@ def test_what_was_scored_before_an_error_is_kept(board, run_folder, tmp_path, mo
         raise InvalidInput("codes of factor_vae: expected codes, received others.")
 
     monkeypatch.setattr(measure, "score_codes", first_alone)
-    code, _, err = board("score", run_folder("beta_vae"), run_folder("factor_vae"), "--into", tmp_path)
+    code, _, err = board("score", run_folder("beta_vae"), run_folder("factor_vae"), "--to", tmp_path)
     assert code == 2
     assert "factor_vae" in err
     assert [result.method for result in results_tree.read_all(tmp_path)] == ["beta_vae"]
@@ -212,10 +212,10 @@ def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tre
         ([mine], tmp_path / "new", "method: expected another name than that of a reference, received 'pca'"),
         ([known], tree, "seed 0: expected the codes that are on the board for it, received other codes"),
     ):
-        code, _, err = board("score", *folders, "--into", into, "--reproduced")
+        code, _, err = board("score", *folders, "--to", into, "--reproduced")
         assert (code, message in err) == (2, True), err
     with pytest.raises(AssertionError, match="it was scored"):
-        board("score", known, "--into", tree, "--reproduced", "--replace")
+        board("score", known, "--to", tree, "--reproduced", "--replace")
 
 
 @pytest.mark.parametrize(
@@ -226,10 +226,10 @@ def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tre
         (("score", "{tmp}"), "expected a run folder, which has run.json, received a folder without it"),
         (("show", "{tree}", "--task", "toy/smal"), "Did you mean 'toy/small'?"),
         (
-            ("verify", "{tmp}", "--into", "{tmp}/r"),
+            ("verify", "{tmp}", "--to", "{tmp}/r"),
             "expected a run folder, which has run.json, received a folder without",
         ),
-        (("verify", "{tmp}", "--into", "{tmp}/r", "--tier", "smoky"), "Did you mean 'smoke'?"),
+        (("verify", "{tmp}", "--to", "{tmp}/r", "--tier", "smoky"), "Did you mean 'smoke'?"),
         (("tasks", "toi"), "Did you mean 'toy'?"),
         (("compare", "a", "b", "--to", "{tmp}/a.txt"), "--to: expected a file name that ends in .csv"),
         (("build", "{tree}", "--to", "{tree}"), "expected a new or empty folder"),
@@ -388,7 +388,7 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     code, out, err = board("submit", folder)
     assert (code, "ok: " in out) == (0, True)
     assert "warning: toy/small@v1: my_vae will not be ranked: it has 1 of 5 seeds; the task leaves too few" in err
-    code, out, err = board("score", folder, "--into", tmp_path / "r")
+    code, out, err = board("score", folder, "--to", tmp_path / "r")
     assert code == 0, err
     assert "My VAE" in out
     made = [made_result("toy/small", name, 0.25, 0.5) for name in ("beta_vae", "my_vae")]
@@ -400,24 +400,24 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     monkeypatch.setattr(arguments, "PUBLISHED", tmp_path / "other")
     code, out, err = board("score", folder)
     assert (code, "Scored only in tier desk: beta_vae." in " ".join(out.split())) == (0, True)
-    code, out, err = board("score", folder, "--into", tmp_path / "r")
+    code, out, err = board("score", folder, "--to", tmp_path / "r")
     assert "warning: toy/small@v1: mig of seed 0 was claimed as 0.999" in err
     content["about"]["title"] = "Another VAE"
     file.write_text(json.dumps(content), "utf-8")
-    code, _, err = board("score", folder, "--into", tmp_path / "r")
+    code, _, err = board("score", folder, "--to", tmp_path / "r")
     assert code == 2
     assert "about.title: expected 'My VAE', as the results say of my_vae on toy/small@v1, received 'Another VAE'" in err
-    assert board("score", folder, "--into", tmp_path / "r", "--replace")[0] == 0
+    assert board("score", folder, "--to", tmp_path / "r", "--replace")[0] == 0
     assert results_tree.quarantine(tmp_path / "r/v1/toy/small/my_vae.json", "a test").quarantine == "a test"
 
 
 def test_evaluate_and_heatmap_name_the_command_that_writes_what_is_missing(board, run_folder, tmp_path):
     folder = run_folder()
     (folder / "codes.npz").unlink()
-    code, _, err = board("score", folder, "--into", tmp_path / "results")
+    code, _, err = board("score", folder, "--to", tmp_path / "results")
     assert (code, "submitting.md says what a run folder of another program holds" in err) == (2, True), err
     (folder / "config.json").write_text("{}")  # as the trainer writes
-    code, _, err = board("score", folder, "--into", tmp_path / "results")
+    code, _, err = board("score", folder, "--to", tmp_path / "results")
     assert (code, f"received none. Write it: offaxis train encode {folder}" in err) == (2, True), err
     code, _, err = board("score", folder, "--metric", "mig")
     assert (code, f"received none. Write it: offaxis train encode {folder}" in err) == (2, True), err

@@ -36,10 +36,10 @@ pytestmark = [
 ]
 
 WRITES = {
-    "data show": ("toy/small", "--out", "OUT.png"),
-    "data audit": ("toy/small", "--traversals", "2", "--pairs", "10", "--out", "OUT.json"),
+    "data show": ("toy/small", "--to", "OUT.png"),
+    "data audit": ("toy/small", "--traversals", "2", "--pairs", "10", "--to", "OUT.json"),
     "data publish": ("toy/small", "--to", "OUT"),
-    "board score": ("RUN", "--no-verify", "--into", "OUT"),
+    "board score": ("RUN", "--no-verify", "--to", "OUT"),
     "board submit": ("OUT", "--method", "mine", "--task", "toy/small", "--tier", "smoke"),
     "board compare": ("a", "b", "--results", "TREE", "--to", "OUT.csv"),
     "board similarity": ("RUN", "RUN", "--to", "OUT.png"),

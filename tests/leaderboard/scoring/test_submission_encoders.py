@@ -72,7 +72,7 @@ def test_from_encoders_to_verified_rows(handed_in, made_result, tmp_path, monkey
     assert run("submit", handed_in).exit_code == 0
     monkeypatch.setattr(arguments, "PUBLISHED", tmp_path / "board")
     results_tree.write(tmp_path / "board", [made_result(TASK, "beta_vae", 0.25, 0.5)])
-    said = run("verify", handed_in, "--seed", "drawn later", "--into", tmp_path / "results")
+    said = run("verify", handed_in, "--seed", "drawn later", "--to", tmp_path / "results")
     assert said.exit_code == 0, said.stdout
     assert "beta_vae" in said.stdout  # the published row stands in the same table
     assert "fresh rows drawn by drawn later" in said.stdout
