@@ -44,6 +44,15 @@ class Run:
         folder: the run folder.
         config: its config.
         step: the step of the snapshot that encode, decode and activations use.
+
+    Example:
+        >>> import tempfile
+        >>> from baselines import RunConfig, train
+        >>> config = RunConfig(dataset="xysquares/spacing_8", objective="beta_vae", seed=0, steps=1, architecture="fc")
+        >>> folder = train(config, tempfile.mkdtemp()).folder
+        >>> run = Run.open(folder)
+        >>> run.decode(run.encode(run.dataset.images([0, 1])).mean).shape
+        (2, 64, 64, 3)
     """
 
     def __init__(self, folder: Path, config: RunConfig, step: int, dataset: Dataset | None = None) -> None:

@@ -65,6 +65,10 @@ def names() -> tuple[str, ...]:
 
     Returns:
         The names in alphabetical order, without configurations.
+
+    Example:
+        >>> {"dsprites", "xysquares"} <= set(names())
+        True
     """
     return discovery.names("benchmark_data.datasets")
 
@@ -80,6 +84,10 @@ def configs(name: str) -> tuple[str, ...]:
 
     Raises:
         UnknownName: there is no such dataset.
+
+    Example:
+        >>> configs("xysquares")[:2]
+        ('xysquares/spacing_1', 'xysquares/spacing_2')
     """
     from benchmark_data.dataset import Family
 

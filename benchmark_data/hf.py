@@ -299,6 +299,14 @@ def publish(
     Raises:
         InvalidInput: the licence forbids copies, the folder cannot be written, holds another dataset, or is being
             written by another process of this machine, or the disk is full.
+
+    Example:
+        >>> import dataclasses, tempfile, numpy as np
+        >>> own = benchmark_data.from_images("mine", np.zeros((3, 8, 8, 1), np.uint8), {"size": [0, 1, 2]})
+        >>> folder = tempfile.mkdtemp()
+        >>> publish(dataclasses.replace(own, license="CC0-1.0", redistributable=True), folder)
+        >>> datasets.load_dataset(folder, split="train")["label_size"][:]
+        [0, 1, 2]
     """
     folder = Path(folder).absolute()  # workers may run in other folders
     check_publishable(dataset, folder)

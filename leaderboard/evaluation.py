@@ -207,6 +207,13 @@ class Evaluation:
         tier: whose published rows the scores stand beside.
         rows: one for each task and seed. Internal.
         asked: whether metrics were chosen, whose scores are all printed.
+
+    Example:
+        >>> columns = lambda images: images.max(axis=1).argmax(axis=1)  # x of each square, three of six factors
+        >>> evaluate(columns, "xysquares/spacing_8", tier="smoke")
+        my_encoder, tier smoke, 0 steps of training; called with numpy arrays, uint8 (n, H, W, C) in [0, 255]
+                            seeds    mig dci.disentanglement dci.completeness dci.informativeness_test
+        xysquares/spacing_8     1  0.499               0.307            0.500                    0.565
     """
 
     name: str

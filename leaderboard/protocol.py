@@ -367,6 +367,10 @@ def tasks() -> tuple[Task, ...]:
 
     Returns:
         Those of `datasets`, in their order.
+
+    Example:
+        >>> [task.id for task in tasks() if task.dataset.startswith("xysquares")][:2]
+        ['xysquares/spacing_1@v1', 'xysquares/spacing_2@v1']
     """
     return tuple(task(name) for name in datasets())
 

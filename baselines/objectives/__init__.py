@@ -317,6 +317,10 @@ def find(name: str) -> type[Objective]:
 
     Raises:
         UnknownName: there is no such objective; the message gives the near match and the list.
+
+    Example:
+        >>> find("beta_vae")(beta=4.0).beta
+        4.0
     """
     return discovery.find("baselines.objectives", name, kind="objective").OBJECTIVE
 

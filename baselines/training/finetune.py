@@ -63,6 +63,14 @@ def config(
         DamagedFile: there is no such run.
         InvalidInput: the source is not finished, its decoder has fewer layers, or nothing is left to train.
         UnknownName: another side, or there is no such key.
+
+    Example:
+        >>> import tempfile
+        >>> from baselines import train
+        >>> first = RunConfig(dataset="dsprites", objective="beta_vae", seed=0, steps=1, architecture="fc")
+        >>> source = train(first, tempfile.mkdtemp()).folder
+        >>> config(source, "dsprites_noisy", steps=100).reset
+        ('decoder_1', 'log_variance', 'mean')
     """
     weights = read_source(source)
     inner = layers(weights, "decoder")

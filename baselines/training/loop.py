@@ -91,6 +91,13 @@ def train(
         Diverged: the loss is NaN or has exploded. The last good snapshot stays.
         Stopped: Ctrl-C or SIGTERM came; a `KeyboardInterrupt` whose message says how to go on.
         MissingExtra: Keras or its backend is not installed.
+
+    Example:
+        >>> import tempfile
+        >>> config = RunConfig(dataset="xysquares/spacing_8", objective="beta_vae", seed=0, steps=2, architecture="fc")
+        >>> run = train(config, tempfile.mkdtemp())
+        >>> run.encode(run.dataset.images([0, 1])).mean.shape
+        (2, 10)
     """
     (outcome,) = train_together(
         [config],

@@ -93,6 +93,10 @@ def find(name: str, parameters: Mapping[str, Any] | None = None) -> Untrained:
     Raises:
         UnknownName: there is no such baseline or parameter, with the near match.
         InvalidInput: a parameter has the wrong type or is out of range.
+
+    Example:
+        >>> find("pca", {"latents": 4})
+        BASELINE(latents=4, sample=4096)
     """
     cls: type[Untrained] = discovery.find("baselines.untrained", name, kind="untrained baseline").BASELINE
     return validation.build(cls, parameters or {}, kind=f"parameter of {name}")
@@ -121,6 +125,12 @@ def write(
     Raises:
         UnknownName: there is no such baseline or parameter.
         InvalidInput: a parameter or the seed is out of range, or the folder holds something else or cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> folder = write("random_encoder", "xysquares/spacing_8", Path(tempfile.mkdtemp()) / "run", seed=1)
+        >>> sorted(file.name for file in folder.iterdir())
+        ['codes.npz', 'run.json']
     """
     folder, seed = Path(folder), validation.seed(seed)
     dataset = benchmark_data.load(dataset) if isinstance(dataset, str) else dataset

@@ -70,6 +70,11 @@ def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -
 
     Raises:
         InvalidInput: fewer than two columns, no such row, or a dataset without factors.
+
+    Example:
+        >>> from benchmark_data import load
+        >>> traversals(load("xysquares/spacing_8")).mode
+        'RGB'
     """
     check_count("columns of a traversal", columns, 2)
     if not dataset.space.factors:

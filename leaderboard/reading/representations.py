@@ -125,6 +125,13 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
         UnknownName: there is no such layer.
         InvalidInput: as ``arrays``; or layers of different samples, or none.
         MissingExtra: as ``arrays``.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "activations.npz"
+        >>> np.savez(path, conv_1=np.zeros((2, 4, 4, 8)), mean=np.zeros((2, 6)))
+        >>> {layer: array.shape for layer, array in activations(path).items()}
+        {'conv_1': (2, 128), 'mean': (2, 6)}
     """
     path = activations_file(path)
     if layers is None:
@@ -245,6 +252,13 @@ def codes(
             number of rows than the task's and no ``indices``; or a run, a submission's folder or the row list of a task
             on another dataset than the one that is asked for.
         MissingExtra: as ``arrays``.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "codes.npz"
+        >>> np.savez(path, codes=np.float32([[0.1], [0.9]]), indices=[0, 262143])  # rows of the dataset
+        >>> codes(path, dataset="xysquares/spacing_8").factors.tolist()
+        [[0, 0, 0, 0, 0, 0], [7, 7, 7, 7, 7, 7]]
     """
     path = Path(path)
     if path.suffix == ".onnx":

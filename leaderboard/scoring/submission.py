@@ -142,6 +142,13 @@ def init(
         InvalidInput: the folder exists or cannot be written, no tasks, no seeds, a malformed name or one of a
             reference, or what ``candidates.check_part`` refuses.
         UnknownName: an unknown task or tier.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp()) / "mine"
+        >>> form = init(folder, "my_vae", ["xysquares/spacing_8"], tier="desk", seeds=5)
+        >>> sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.*"))
+        ['submission.json', 'xysquares/spacing_8/rows.npy']
     """
     folder = Path(folder)
     protocol.tier(tier)

@@ -46,11 +46,9 @@ ENTRIES = {"score", "compare", "measure", "divide", "as_dataset", "loader", "pub
 NO_EXAMPLE = {
     "baselines": "training takes too long for a docstring; docs/training.md shows it",
     "baselines.presets": "constants",
-    "baselines.run": "it takes a trained run; docs/training.md shows it",
     "baselines.training.claims": "it takes a trained run; docs/training.md shows it",
     "benchmark_data.types": "declarations alone",
     "leaderboard": "it holds rooms alone",
-    "leaderboard.scoring.submission": "it needs a folder of codes; docs/submitting.md shows it",
 }
 """Public files without a running example, and why."""
 
