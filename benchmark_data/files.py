@@ -108,6 +108,18 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
 
 
+def withdraw(path: Path) -> None:
+    """Remove a file, if it is there, before what it tells of is replaced.
+
+    Raises:
+        InvalidInput: it cannot be removed.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
 def _host() -> str:
     """Name this machine, and on Linux the namespace that process ids are counted in: containers may share the name."""
     try:

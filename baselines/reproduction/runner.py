@@ -149,7 +149,7 @@ def run(
     begin = time.perf_counter()
     found = entry.compute(plan.settings, Runs(Path(runs)), tier)
     said = judged(entry, tier, found.table)
-    _withdraw(folder / records.RECORD)
+    files.withdraw(folder / records.RECORD)
     records.write_table(found.table, folder)
     entry.draw(found, folder / records.PICTURE)
     records.few_colours(folder / records.PICTURE)
@@ -207,14 +207,6 @@ def _judged_again(entry: Entry, folder: Path, held: dict[str, Any]) -> dict[str,
     if record != held:
         files.write_json(folder / records.RECORD, record)
     return record
-
-
-def _withdraw(path: Path) -> None:
-    """Remove the record before what it names is replaced."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise files.unwritable(path, error) from error
 
 
 def _train(plan: Plan, runs: Path, **options: Any) -> None:

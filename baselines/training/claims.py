@@ -67,10 +67,7 @@ def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
 def unmake(folder: Path) -> None:
     """Remove what was made of the last snapshot of a run that goes on; `alone` has locked it."""
     for name in MADE:
-        try:
-            (folder / name).unlink(missing_ok=True)
-        except OSError as error:
-            raise files.unwritable(folder / name, error) from error
+        files.withdraw(folder / name)
 
 
 def longer(folder: Path, steps: int) -> RunConfig:

@@ -280,9 +280,13 @@ def run(
         raise InvalidInput(f"runs of the sweep: expected each once, received {most[0][0]} more than once.")
     for dataset in dict.fromkeys(config.dataset for config in configs):
         benchmark_data.load(dataset)
+    refusal = InvalidInput(
+        f"{into}: expected a sweep that no other process is running, received one that another process is running. "
+        "Wait for it, stop it, or choose another folder."
+    )
     with contextlib.ExitStack() as stack:
         stack.enter_context(stopping.as_interrupt())
-        stack.enter_context(_exclusive_lock(into))
+        stack.enter_context(files.exclusive(into / ".lock", what=into, refusal=refusal))
         stack.enter_context(parallel.on_ray(ray, gpus=gpus))
         if progress is None:
             progress = stack.enter_context(console.progress(*columns()))
@@ -303,14 +307,6 @@ def run(
             for _ in parallel.in_parallel(worker.work, [(*task, *options) for task in tasks], None):
                 pass
     return monitor.states()
-
-
-def _exclusive_lock(into: Path) -> contextlib.AbstractContextManager[None]:
-    """Keep another call from training the same runs, as long as the lock is held."""
-    expected, remedy = "a sweep that no other process is running", "Wait for it, stop it, or choose another folder."
-    received = "one that another process is running"
-    refusal = InvalidInput(f"{into}: expected {expected}, received {received}. {remedy}")
-    return files.exclusive(into / ".lock", what=into, refusal=refusal)
 
 
 class _ProgressMonitor:

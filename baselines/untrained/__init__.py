@@ -21,7 +21,7 @@ from baselines.nets import backend
 from baselines.record import digests_of, read_record, write_record
 from baselines.run import task_rows
 from baselines.run_folder import is_free, write_arrays
-from benchmark_data import discovery
+from benchmark_data import discovery, files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Indices
@@ -147,7 +147,7 @@ def write(
     codes = np.ascontiguousarray(baseline.codes(dataset, rows, seed=seed), np.float32)
     # The record first, since a folder without one is taken for something else after a kill; and at no moment are there
     # codes with a record that is not theirs.
-    (folder / "codes.npz").unlink(missing_ok=True)
+    files.withdraw(folder / "codes.npz")
     write_record(
         folder,
         dataset,

@@ -299,9 +299,18 @@ def _alike(encoder: pd.DataFrame) -> Verdict:
 
 def decoder_falls(table: pd.DataFrame) -> Verdict:
     """Judge that decoder layers are more similar in the first panel than in the second, which share one side's runs."""
-    decoder = diagonal(table, "decoder")
-    part = verdicts.compare([decoder.iloc[0]], [decoder.iloc[1]], paired=True)
-    return judged("similarity", [part], numbers(decoder=decoder))
+    return _falls(table, "decoder")
+
+
+def between_falls(table: pd.DataFrame) -> Verdict:
+    """Judge the same of mean, variance and sampled layers."""
+    return _falls(table, *BETWEEN)
+
+
+def _falls(table: pd.DataFrame, *networks: str) -> Verdict:
+    found = {network: diagonal(table, network) for network in networks}
+    parts = [verdicts.compare([means.iloc[0]], [means.iloc[1]], paired=True) for means in found.values()]
+    return judged("similarity", parts, numbers(**found))
 
 
 def metrics_agree(table: pd.DataFrame) -> Verdict:

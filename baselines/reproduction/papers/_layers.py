@@ -56,9 +56,18 @@ def sampled(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
     return Found(pd.DataFrame(rows, columns=["strength", "seed", "step", "with", "similarity"]))
 
 
-def judge_sampled(table: pd.DataFrame) -> Verdict:
+def judge_sampled_input(table: pd.DataFrame) -> Verdict:
     """Judge that sampled and input are less similar after training at the greatest strength than at the least."""
-    end = table[(table["step"] == table["step"].max()) & (table["with"] == "input")]
+    return _apart(table, "input")
+
+
+def judge_sampled_mean(table: pd.DataFrame) -> Verdict:
+    """Judge the same of sampled and mean."""
+    return _apart(table, "mean")
+
+
+def _apart(table: pd.DataFrame, other: str) -> Verdict:
+    end = table[(table["step"] == table["step"].max()) & (table["with"] == other)]
     groups = {strength: part.sort_values("seed")["similarity"] for strength, part in end.groupby("strength")}
     low, *_, high = groups
     numbers = {f"CKA at β = {strength:g}": float(groups[strength].mean()) for strength in (low, high)}

@@ -297,6 +297,7 @@ CASES = {
     _heatmaps.encoders_alike: (heat((0.82, 0.1)), heat((0.9, 0.1), (0.7, 0.1))),
     _heatmaps.encoders_matched: (heat((0.82, 0.1)), heat((0.9, 0.1), (0.7, 0.1))),
     _heatmaps.decoder_falls: (heat((0.5, 0.9), (0.5, 0.4)), heat((0.5, 0.4), (0.5, 0.9))),
+    _heatmaps.between_falls: (heat((0.5, 0.4, 0.9), (0.5, 0.9, 0.4)), heat((0.5, 0.9, 0.4), (0.5, 0.4, 0.9))),
     # From 0.7 to 0.85 an encoder goes half of its way, from 0.1 to 0.4 a decoder a third of it.
     _heatmaps.learned_first: (
         course((0.7, 0.1), (0.85, 0.4), (0.97, 0.5)),
@@ -311,7 +312,8 @@ CASES = {
     _heatmaps.metrics_agree: (heat((0.9, 0.5), (0.8, 0.7)), heat((0.9, 0.5), (0.6, 0.7))),
     _layers.judge_collapse: (heat((0.9, 0.5, 0.1, 0.6)), heat((0.9, 0.5, 0.6, 0.1))),
     _layers.judge_samples: (shared(0.2), shared(0.01)),
-    _layers.judge_sampled: (drift(0.2), drift(0.95)),
+    _layers.judge_sampled_input: (drift(0.2), drift(0.95)),
+    _layers.judge_sampled_mean: (drift(0.2), drift(0.95)),
     _layers.judge_losses: (falling(10, 20), falling(20, 10)),
     _layers.judge_against_input: (against(0.88), against(0.5)),
     _layers.judge_against_input_procrustes: (against(0.88), against(0.5)),
@@ -388,7 +390,7 @@ def test_all_figures_and_tables_are_listed():
         "2205.08399": [
             *(f"fig{n}" for n in (1, *range(3, 8), *range(9, 21))),
             *(f"fig3_{what}" for what in ("architectures", "crossed")),
-            *(f"fig4_{what}" for what in ("between", "collapsed", "smaller")),
+            *(f"fig4_{what}" for what in ("between", "collapsed")),
             *(f"fig7_{what}" for what in ("architectures", "between", "datasets")),
         ],
         "2304.10767": [*(f"fig{n}" for n in range(1, 21)), *(f"table{n}" for n in range(1, 5))],
