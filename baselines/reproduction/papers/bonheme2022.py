@@ -222,6 +222,8 @@ _INPUT = "hardly any variance over seeds, and the same at β = 1 and 8"
 _AGAINST_INPUT: dict[str, Any] = {"compute": _layers.against_input, "draw": of_table(layers_against_input.draw)}
 _INPUT_CLAIM = f"CKA of each encoder layer with the input differs by less than {SAME} between β = 1 and 8."
 _AT = "high in the encoder, lower in the decoder"
+_APART = "The sampled representation is less similar to the {} at β = 8 than at β = 1."
+_DOUBLED = "Doubling the latents changes {} less than β = 8 does."
 
 ENTRIES = (
     Entry(
@@ -278,16 +280,12 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig5",
         paper="sampled drifts apart from input and mean as β grows",
-        claim="The sampled representation is less similar to the input at β = 8 than at β = 1.",
+        claim=_APART.format("input"),
         **_by_strength(SPRITES, (1, 2, 4, 6, 8)),
         compute=_layers.sampled,
         draw=of_table(_scores.draw_lines, panel="with", x="step", y="similarity", group="strength"),
         judge=_layers.judge_sampled_input,
-        second=Second(
-            "The sampled representation is less similar to the mean at β = 8 than at β = 1.",
-            _layers.judge_sampled_mean,
-            control=False,
-        ),
+        second=Second(_APART.format("mean"), _layers.judge_sampled_mean, control=False),
     ),
     Entry(
         id=f"{PAPER}/fig6",
@@ -371,17 +369,13 @@ ENTRIES = (
     heatmap_entry(
         f"{PAPER}/fig15",
         "decoders and the layers between more similar in the first",
-        "Doubling the latents changes decoders less than β = 8 does.",
+        _DOUBLED.format("decoders"),
         [
             Panel("10 and 20 latents", side(SPRITES, "beta_vae", 1), side(SPRITES, "beta_vae", 1, latents=20)),
             REGULARISED[0],
         ],
         _heatmaps.decoder_falls,
-        second=Second(
-            "Doubling the latents changes mean, variance and sampled layers less than β = 8 does.",
-            _heatmaps.between_falls,
-            control=False,
-        ),
+        second=Second(_DOUBLED.format("mean, variance and sampled layers"), _heatmaps.between_falls, control=False),
     ),
     heatmap_entry(
         f"{PAPER}/fig16",
