@@ -4,6 +4,9 @@ The generator is SplitMix64 used as a hash (Steele, Lea and Flood, "Fast splitta
 OOPSLA 2014): draw ``j`` of index ``i`` under seed ``s`` is ``mix(mix(mix(s) + i) + j)``, with each sum and product
 modulo 2**64. numpy's own distributions may change between versions; this does not, so that pixels, digests and
 published index lists stay what they are.
+
+`sample` and `permutation` order indices by draw 0. What a row holds must therefore not be drawn under a seed by which
+rows may be shuffled, such as 0: a split would be by content.
 """
 
 from __future__ import annotations
