@@ -131,17 +131,17 @@ def together(methods, forms, rng, draws):
     return wrong / draws
 
 
-def seeds_of_tasks(tasks, share, rng):
-    """Draw five seeds of a method on each task; ``share`` of a score's variance is the seed's, on all of them."""
-    seed = np.sqrt(share) * rng.standard_normal(5)
-    return [seed + np.sqrt(1 - share) * rng.standard_normal(5) for _ in range(tasks)]
+def seeds_of_tasks(sizes, share, rng):
+    """Draw so many seeds of a method on each task; ``share`` of a score's variance is the seed's, on all of them."""
+    seed = np.sqrt(share) * rng.standard_normal(max(sizes))
+    return [seed[:n] + np.sqrt(1 - share) * rng.standard_normal(n) for n in sizes]
 
 
-def over_tasks(tasks, share, rng, draws):
+def over_tasks(sizes, share, rng, draws):
     """How often equal methods differ over tasks that share some of a seed's spread, and how often intervals hold."""
     wrong = held = 0
     for _ in range(draws):
-        one, other = (seeds_of_tasks(tasks, share, rng) for _ in range(2))
+        one, other = (seeds_of_tasks(sizes, share, rng) for _ in range(2))
         wrong += verdicts.welch(one, other).p <= intervals.ERROR
         low, high = intervals.interval_over_tasks(one)
         held += low <= 0 <= high
@@ -215,9 +215,10 @@ def main() -> None:
             f"  {methods} methods", "  ".join(f"forms share {forms:g}: {share:.3f}" for forms, share in shares.items())
         )
     print(f"Over tasks that share some of a seed's spread: error of two methods, intervals that hold; {draws} draws")
-    for tasks, share in itertools.product((2, 12), (0.0, 0.3, 0.8)):
-        found = over_tasks(tasks, share, rng, draws)
-        print(f"  {tasks} tasks, {share:g} shared: {found[0]:.3f} {found[1]:.3f}")
+    designs = {"2 tasks": [5] * 2, "12 tasks": [5] * 12, "12 tasks, 8 with 10 seeds": [10] * 8 + [5] * 4}
+    for (tasks, sizes), share in itertools.product(designs.items(), (0.0, 0.3, 0.8)):
+        found = over_tasks(sizes, share, rng, draws)
+        print(f"  {tasks}, {share:g} shared: {found[0]:.3f} {found[1]:.3f}")
     rng = np.random.default_rng(0)
     print(f"Two-sided error of equal means and other spreads, 5 seeds, promised 0.05; {draws} draws")
     for (name, rule), shape in itertools.product({"permutation": exact, "Welch": welch}.items(), SHAPES):

@@ -44,10 +44,12 @@ class Overall:
     Attributes:
         tasks: what is averaged over: those of `shared`.
         standings: the methods that are ranked on all of ``tasks``, best first within each category.
+        left_out: titles of those that are, too, but with other seeds on some (`ranking.seeds_agree`).
     """
 
     tasks: tuple[str, ...]
     standings: tuple[Standing, ...]
+    left_out: tuple[str, ...]
 
     @property
     def groups(self) -> dict[str, list[Standing]]:
@@ -92,12 +94,14 @@ def overall(boards: Sequence[Table]) -> Overall | None:
         return None
     (column,) = columns
     found: list[Standing] = []
+    left_out: list[str] = []
     for category in ranking.CATEGORIES:
         ranked = [{row.result.method: row for row in board.groups.get(category, ()) if row.rank} for board in counted]
         everywhere = sorted(set.intersection(*(set(rows) for rows in ranked)))
         methods = [method for method in everywhere if ranking.seeds_agree([rows[method] for rows in ranked])]
         rows_of = (row for board in boards for row in board.groups.get(category, ()) if row.rank)
         titles = {row.result.method: row.result.title for row in rows_of}
+        left_out += [titles[method] for method in everywhere if method not in methods]
         if not methods:
             continue
         scores = {method: [rows[method].values(column.key) for rows in ranked] for method in methods}
@@ -109,4 +113,4 @@ def overall(boards: Sequence[Table]) -> Overall | None:
             found.append(Standing(method, titles[method], category, rank, places[method], means[method]))
     if not found:
         return None
-    return Overall(tuple(board.dataset for board in counted), tuple(found))
+    return Overall(tuple(board.dataset for board in counted), tuple(found), tuple(left_out))

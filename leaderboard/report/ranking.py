@@ -7,6 +7,7 @@ result files.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -234,12 +235,12 @@ def models(runs: Sequence[Scored]) -> list[str]:
 
 
 def seeds_agree(rows: Sequence[Row]) -> bool:
-    """Return whether a method's seeds are those of each other task, or fewer or more, so that tasks can be averaged.
+    """Return whether a task with more seeds begins with those of the others, so that tasks can be averaged.
 
-    As many others would be taken for the same: `leaderboard.store.intervals.squared_error` pairs seeds by their order.
+    Others would be taken for the same: `leaderboard.store.intervals.squared_error` pairs seeds by their order.
     """
-    seeds = {tuple(run.seed for run in row.runs) for row in rows}
-    return len(seeds) == len({len(of_task) for of_task in seeds})
+    seeds = sorted({tuple(run.seed for run in row.runs) for row in rows}, key=len)
+    return all(more[: len(fewer)] == fewer for fewer, more in itertools.pairwise(seeds))
 
 
 def budget(runs: Sequence[Scored], *, full: bool = True) -> str:

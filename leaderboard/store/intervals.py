@@ -190,12 +190,20 @@ class Moments:
 def squared_error(tasks: Sequence[Floats]) -> tuple[float, float]:
     """Return the squared standard error of a mean over tasks, a seed counted once, and its degrees of freedom.
 
-    What spreads is the mean of each seed over tasks, whose scores are in the order of the seeds. Tasks with other
-    numbers of seeds are taken to go together wholly, which is the largest error that their mean can have.
+    What spreads is what each seed adds to the mean. A task's scores are in the order of the seeds, and a task with more
+    of them has those of the others first: seeds of the same tasks are a stratum, within which they spread alike, and
+    the errors of strata add up. Where a stratum has one seed, or none spreads, tasks are taken to go together wholly,
+    which is the largest error that their mean can have.
     """
-    sizes = [len(task) for task in tasks]
-    if len(set(sizes)) == 1:
-        seeds = np.mean(tasks, axis=0)
-        return float(seeds.var(ddof=1)) / sizes[0], float(sizes[0] - 1)
+    ends = sorted({len(task) for task in tasks})
+    counts = np.diff([0, *ends])
+    if counts.min() > 1:
+        added = [
+            sum(task[end - count : end] / len(task) for task in tasks if len(task) >= end) / len(tasks)
+            for count, end in zip(counts, ends, strict=True)
+        ]
+        squared = counts * np.array([np.var(stratum, ddof=1) for stratum in added])
+        if total := squared.sum():
+            return float(total), float(total**2 / (squared**2 / (counts - 1)).sum())
     error = np.mean([task.std(ddof=1) / math.sqrt(len(task)) for task in tasks])
-    return float(error**2), float(min(sizes) - 1)
+    return float(error**2), float(ends[0] - 1)

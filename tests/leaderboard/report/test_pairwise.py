@@ -48,7 +48,13 @@ def test_seeds_that_differ_between_tasks_are_not_averaged(made_result):
     found = [made_result(task, name, *scores[task]) for name, scores in (("a", A), ("b", B)) for task in (NEAR, FAR)]
     moved = tuple(run.model_copy(update={"seed": run.seed + 1}) for run in found[1].runs)
     found[1] = found[1].model_copy(update={"runs": moved})
-    assert [one.task for one in of(ranking.tables(found), "a", "b").differences] == [NEAR, FAR]
+    pair = of(ranking.tables(found), "a", "b")
+    assert [one.task for one in pair.differences] == [NEAR, FAR]
+    assert pair.left_out == ("mean over tasks: a has other seeds on some tasks",)
+    found[1] = found[1].model_copy(update={"runs": moved[:4]})  # fewer, and none of them the others' first
+    assert of(ranking.tables(found), "a", "b").left_out == pair.left_out
+    found[1] = made_result(FAR, "a", *A[FAR][:4])
+    assert of(ranking.tables(found), "a", "b").left_out == ()
 
 
 def test_what_is_marked_or_in_quarantine_is_not_compared(made_result):

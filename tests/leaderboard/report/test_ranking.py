@@ -521,6 +521,18 @@ def test_a_rank_lies_within_the_ranks_that_the_seeds_leave_open():
         ]
 
 
+def test_a_method_with_other_seeds_on_a_task_has_no_rank_over_tasks_and_the_page_says_so(tmp_path):
+    one, two = "xysquares/spacing_1@v1", "xysquares/spacing_8@v1"
+    found = [method(name, *[0.3] * 5, task=task) for name, task in (("a", one), ("a", two), ("b", one))]
+    found.append(result(two, "b", [run(0.9, seed) for seed in range(5, 10)]))
+    board = overall.overall(ranking.tables(found))
+    assert ([standing.method for standing in board.standings], board.left_out) == (["a"], ("b",))
+    shown = build.build(write(tmp_path / "results", *found), tmp_path / "site").read_text("utf-8")
+    assert "No rank, for other seeds on some tasks: b." in " ".join(shown.split())
+    found[-1] = result(two, "b", [run(0.9, seed) for seed in range(10)])
+    assert overall.overall(ranking.tables(found)).left_out == ()
+
+
 def test_there_are_no_standings_on_one_task():
     assert overall.overall(ranking.tables([method("a", *[0.9] * 5)])) is None
 
@@ -580,4 +592,4 @@ def test_who_leads_and_how_sure_that_is(tmp_path):
     assert "Significantly higher than all 2 other methods ranked on all 2 tasks." in said(*found)
     near = said(*of("a", 0.5, 0.5), *of("b", 0.501, 0.498))
     assert "Not significantly different from the other method ranked on all 2 tasks." in near
-    assert "The only method that is ranked on all 2 tasks." in said(*of("a", 0.5, 0.5))
+    assert "The only method with a rank over all 2 tasks." in said(*of("a", 0.5, 0.5))

@@ -363,8 +363,36 @@ def test_methods_that_are_much_alike_count_little_more_than_one():
     assert independent / rounds > 0.12
 
 
-def test_tasks_with_other_numbers_of_seeds_are_taken_to_go_together():
-    """The error of a mean over tasks is then the mean of their errors; the first five seeds alone would have none."""
+def test_more_seeds_on_some_tasks_narrow_the_interval_and_it_still_holds():
+    """Eight tasks of ten seeds beside four of five: today's board."""
+    rng = np.random.default_rng(0)
+
+    def method():
+        seed = np.sqrt(0.3) * rng.standard_normal(10)
+        return [seed[:n] + np.sqrt(0.7) * rng.standard_normal(n) for n in [10] * 8 + [5] * 4]
+
+    rounds = 400
+    wrong = held = narrower = 0
+    for _ in range(rounds):
+        x, y = method(), method()
+        wrong += verdicts.welch(x, y).p <= intervals.ERROR
+        low, high = intervals.interval_over_tasks(x)
+        held += low <= 0 <= high
+        few = intervals.interval_over_tasks([task[:5] for task in x])
+        narrower += high - low < few[1] - few[0]
+    assert 0.02 <= wrong / rounds <= 0.08
+    assert 0.92 <= held / rounds <= 0.98
+    assert narrower / rounds > 0.85
+
+
+def test_tasks_with_the_same_seeds_are_one_stratum():
+    tasks = [[0.1, 0.4, 0.2, 0.7], [0.3, 0.1, 0.6, 0.2]]
+    squared, freedom = intervals.squared_error([np.array(task) for task in tasks])
+    assert (squared, freedom) == pytest.approx((np.mean(tasks, axis=0).var(ddof=1) / 4, 3))
+
+
+def test_tasks_of_which_no_stratum_spreads_are_taken_to_go_together():
+    """The error of a mean over tasks is then the mean of their errors."""
     spread = [[0.1] * 5 + [0.9] * 5, [0.1] * 5]
     low, high = intervals.interval_over_tasks(spread)
     half = np.std(spread[0], ddof=1) / math.sqrt(10) / 2 * scipy.stats.t.ppf(0.975, 4)
