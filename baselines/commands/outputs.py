@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from benchmark_data import console, discovery, files
-from benchmark_data.commands.arguments import names_like
+from benchmark_data.commands.arguments import dataset_option
 from benchmark_data.errors import InvalidInput, needs
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.", show_default=False)]
@@ -18,8 +18,7 @@ Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.
 def encode(
     runs: Runs,
     dataset: Annotated[
-        str,
-        typer.Option(metavar="NAME|FOLDER", help="Encode these images. Default: the run's.", autocompletion=names_like),
+        str, dataset_option(metavar="NAME|FOLDER", help="Encode these images. Default: the run's.")
     ] = "",
     layers: Annotated[bool, typer.Option("--layers", help="Write the activations of every layer instead.")] = False,
     images: Annotated[

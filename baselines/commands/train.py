@@ -16,7 +16,7 @@ import typer
 
 from baselines.commands import outputs
 from benchmark_data import console, files
-from benchmark_data.commands.arguments import names_like
+from benchmark_data.commands.arguments import dataset_option
 from benchmark_data.errors import InvalidInput, UnknownName, needs
 
 if TYPE_CHECKING:
@@ -97,13 +97,7 @@ class How:
 @app.command()
 def run(
     dataset: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Required without --config or --images: such as xysquares/spacing_1.",
-            autocompletion=names_like,
-            show_default=False,
-        ),
+        str, dataset_option(help="Required without --config or --images: such as xysquares/spacing_1.")
     ] = "",
     objective: Annotated[
         str,
@@ -163,15 +157,7 @@ def resume(
 @app.command()
 def transfer(
     source: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run: the source.", show_default=False)],
-    dataset: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="The target; its images need the source's size and channels.",
-            autocompletion=names_like,
-            show_default=False,
-        ),
-    ] = "",
+    dataset: Annotated[str, dataset_option(help="The target; its images need the source's size and channels.")] = "",
     images: Images = None,
     split: Split = "",
     no_heads: Annotated[bool, typer.Option("--no-heads", help="Freeze the heads of mean and variance.")] = False,

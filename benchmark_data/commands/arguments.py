@@ -5,6 +5,7 @@ The commands of every package take it from here.
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated
 
 import typer
@@ -19,6 +20,9 @@ def names_like(start: str) -> list[str]:
     ]
     return [name for name in found if name.startswith(start)]
 
+
+dataset_option = functools.partial(typer.Option, metavar="NAME", autocompletion=names_like, show_default=False)
+"""An option that names a dataset."""
 
 Name = Annotated[
     str,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from benchmark_data import console
-from benchmark_data.commands.arguments import names_like
+from benchmark_data.commands.arguments import dataset_option
 from benchmark_data.console import out, say
 from benchmark_data.errors import InvalidInput
 from leaderboard.commands.arguments import Replace, Tier, by_tier, published, published_with, report
@@ -45,14 +45,7 @@ def score(
     names: Annotated[
         list[str] | None, typer.Option("--metric", metavar="NAME", help="Compute this metric, or all. Repeatable.")
     ] = None,
-    dataset: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="For files of codes: the dataset or folder that was encoded.",
-            autocompletion=names_like,
-        ),
-    ] = "",
+    dataset: Annotated[str, dataset_option(help="For files of codes: the dataset or folder that was encoded.")] = "",
     array: Annotated[str, typer.Option(metavar="NAME", help="For files of codes: the array that holds them.")] = "",
 ) -> None:
     """Compute scores from codes.
