@@ -39,6 +39,11 @@ def test_repeats_differ_and_a_seed_repeats():
     assert not table.equals(sample_size.measure_shared(**arguments, seed=9))
 
 
+def test_rows_are_not_ordered_by_their_numbers():
+    table = sample_size.measure_shared(shares=[0.5], sizes=[50, 2000], similarities=["CKA"], features=2, repeats=1)
+    assert table.similarity.tolist() == pytest.approx([0.5, 0.5], abs=0.25)
+
+
 def test_own_arrays_on_growing_samples():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(40, 3))
