@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -25,8 +26,8 @@ def similarity(
         Path,
         typer.Option(
             metavar="FILE",
-            help="The picture, .png; numbers go to .csv. From four seeds on, cells show hundredths with "
-            "half the width of the 95% interval, which goes to _half.csv.",
+            help="The picture, .png; numbers go to .csv. From four seeds on, cells show hundredths with half the width "
+            "of the 95% interval; in the .csv, widths follow in columns of their own.",
         ),
     ],
     measure: Annotated[
@@ -49,12 +50,11 @@ def similarity(
     pairs = ((representations.activations(x), representations.activations(y)) for x, y in zip(*sides, strict=True))
     with console.err.status("comparing"):
         table, interval = heatmap.compare_runs(pairs, similarity=measure)
-    x, y = (side[0].stem if half == 1 else f"{side[0].parent.name}, mean of {half} runs" for side in sides)
+    ends = [Path(os.path.abspath(path.with_suffix("") if path.is_file() else path)) for path in (runs[0], runs[half])]
+    shared = os.path.commonpath([end.parent for end in ends])
+    x, y = (end.relative_to(shared).as_posix() + f" and {half - 1} more" * (half > 1) for end in ends)
     heatmap.draw(table, to, half=interval, x_name=x, y_name=y)
-    to.with_name(f"{to.stem}_half.csv").unlink(missing_ok=True)  # of an earlier call with more seeds
-    widths = [(interval, to.with_name(f"{to.stem}_half.csv"))] if half >= heatmap.SEEDS else []
-    numbers = [(table, to.with_suffix(".csv")), *widths]
-    for frame, path in numbers:
-        figures.write_csv(frame.rename_axis("layer").reset_index(), path)
-    for path in (to, *(path for _, path in numbers)):
+    numbers = table.join(interval.add_suffix(" half width").dropna(axis=1))
+    figures.write_csv(numbers.rename_axis("layer").reset_index(), to.with_suffix(".csv"))
+    for path in (to, to.with_suffix(".csv")):
         say(path)

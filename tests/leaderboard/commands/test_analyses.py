@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 import warnings
 
@@ -15,6 +16,7 @@ from baselines import program
 from leaderboard import protocol
 from leaderboard.arrays import SameCodes
 from leaderboard.commands import metrics
+from leaderboard.comparisons import heatmap
 
 
 @pytest.fixture
@@ -281,16 +283,53 @@ def test_heatmap_averages_seeds_by_any_similarity(board, tmp_path, runs):
         board("similarity", runs[seed], runs[2 + seed], "--to", tmp_path / "one.png")
         singles.append(pd.read_csv(tmp_path / "one.csv", index_col="layer"))
     pd.testing.assert_frame_equal(tables["cka"], (singles[0] + singles[1]) / 2)
-    assert not [*tmp_path.glob("*_half.csv")], "two seeds have no interval"
     assert board("similarity", *runs[:2], *runs[:2], *runs[2:], *runs[2:], "--to", tmp_path / "four.png")[0] == 0
-    half = pd.read_csv(tmp_path / "four_half.csv", index_col="layer")
+    four = pd.read_csv(tmp_path / "four.csv", index_col="layer")
+    pd.testing.assert_frame_equal(four[tables["cka"].columns], tables["cka"])
     error = (singles[0] - singles[1]).abs() / 2 / 3**0.5
+    half = four.filter(like=" half width").rename(columns=lambda name: name.removesuffix(" half width"))
     pd.testing.assert_frame_equal(half, 3.18245 * error, rtol=1e-4)
-    assert board("similarity", *runs, "--to", tmp_path / "four.png")[0] == 0
-    assert not [*tmp_path.glob("*_half.csv")], "that of four seeds is gone"
+    assert len(four.columns) == 2 * len(tables["cka"].columns), "two seeds have no interval, four have"
     assert (tables["smaller"] <= np.minimum(tables["cka"], tables["procrustes"]) + 1e-12).all(axis=None)
     code, _, err = board("similarity", *runs[:3], "--to", tmp_path / "b.png")
     assert (code, "as many files of one model as of the other, not 3 in all" in err) == (2, True)
+
+
+def test_one_call_leaves_the_files_of_another(board, tmp_path, runs):
+    assert board("similarity", *runs, "--to", tmp_path / "cmp_half.png")[0] == 0
+    before = (tmp_path / "cmp_half.csv").read_bytes()
+    assert board("similarity", *runs[:2] * 2, *runs[2:] * 2, "--to", tmp_path / "cmp.png")[0] == 0
+    assert (tmp_path / "cmp_half.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["run_4.0", "run_4.5"], ("run_4.0", "run_4.5")),
+        (["runs/a/seed_0", "runs/b/seed_0"], ("a/seed_0", "b/seed_0")),
+        (
+            ["far/vae/seed_0", "far/vae/seed_1", "near/vae/seed_0", "near/vae/seed_1"],
+            ("far/vae/seed_0", "near/vae/seed_0"),
+        ),
+        (["seed_0", "seed_1", "../b/seed_0", "../b/seed_1"], ("here/seed_0", "b/seed_0")),
+        (["x.1.npz", "y/x.1.npz"], ("x.1", "y/x.1")),
+    ],
+)
+def test_axes_are_named_so_that_they_differ(board, tmp_path, monkeypatch, runs, names, shown):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for name in names:
+        path = tmp_path / "here" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".npz":
+            shutil.copy(runs[0] / "activations.npz", path)
+        else:
+            shutil.copytree(runs[0], path)
+    drawn = []
+    monkeypatch.setattr(heatmap, "draw", lambda *_, x_name, y_name, **__: drawn.extend([x_name, y_name]))
+    assert board("similarity", *names, "--to", "a.png")[0] == 0
+    more = " and 1 more" if len(names) > 2 else ""
+    assert drawn == [name + more for name in shown]
 
 
 def test_layers_of_other_images_are_not_compared(board, tmp_path, runs):
