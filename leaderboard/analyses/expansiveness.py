@@ -176,8 +176,9 @@ def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names:
 
     Returns:
         A row per factor: ``factor``; ``share``, the greatest share of its entropy that one latent knows (20 bins, as
-        in MIG), in [0, 1]; ``latent``, that latent if it knows no greater share of another factor, else -1; and
-        ``noise``, the mean posterior standard deviation of the latent, 1 as of the prior where there is none.
+        in MIG), in [0, 1]; ``latent``, that latent if it knows anything, and no greater share of another factor,
+        else -1; and ``noise``, the mean posterior standard deviation of the latent, 1 as of the prior where there is
+        none.
 
     Raises:
         InvalidInput: arrays that do not match, a constant factor, or another number of names.
@@ -195,7 +196,7 @@ def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names:
     known = pairwise(mu, columns)
     shares = known.information / known.factors
     best, most_known = shares.argmax(axis=0), shares.argmax(axis=1)
-    own = most_known[best] == np.arange(len(names))
+    own = (most_known[best] == np.arange(len(names))) & (shares.max(axis=0) > 0)
     noise = np.where(own, np.sqrt(var).mean(axis=0)[best], 1.0)
     return pd.DataFrame(
         {"factor": list(names), "share": shares.max(axis=0), "latent": np.where(own, best, -1), "noise": noise}

@@ -72,6 +72,11 @@ def test_a_factor_that_is_not_encoded_has_no_latent_of_its_own():
         expansiveness.own_latents(mean, variance, rows, ["a"])
 
 
+def test_where_no_latent_knows_anything_none_is_the_factor_s_own():
+    table = expansiveness.own_latents(np.zeros((4, 2)), np.full((4, 2), 0.04), [[0], [0], [1], [1]], ["a"])
+    assert table.values.tolist() == [["a", 0.0, -1, 1.0]]
+
+
 def test_where_the_ends_of_a_circle_are_one_value_both_neighbours_are_beside_it():
     """Orientations 0 and 39 of dsprites are one angle: up and down from either lead to 1 and 38."""
     base = benchmark_data.load("dsprites")
