@@ -43,10 +43,11 @@ def measure(
     """Measure the distances between all values of one factor, at every level that is given.
 
     Args:
-        inputs: images along traversals of the factor, shape (traversals, values, ...), uint8 or floats in [0, 1].
+        inputs: images along traversals of the factor, shape (traversals, values, ...), uint8, which is divided by 255,
+            or floats, which are not: they may be weighed, or lie outside [0, 1].
         mean: posterior means of those images, shape (traversals, values, L).
         variance: posterior variances, shape (traversals, values, L). With them, and ``mean``, the KL divergence.
-        reconstructions: what the decoder makes of the means, shape and range as ``inputs``.
+        reconstructions: what the decoder makes of the means, shape and kind as ``inputs``.
 
     Returns:
         A row for each level and ordered pair of values: ``level``, ``first``, ``second`` (class ids), ``distance``, the

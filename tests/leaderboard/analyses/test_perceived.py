@@ -60,6 +60,12 @@ def test_levels_by_hand():
     assert matrix(table, "reconstruction")[0, 1] == 0.25
 
 
+def test_floats_keep_their_range():
+    images = np.array([[[0], [51]]], np.uint8)
+    scaled = [perceived.measure(inputs=each) for each in (images, images / 255, images.astype(float))]
+    assert [matrix(table, "input")[0, 1] for table in scaled] == pytest.approx([0.04, 0.04, 51**2])
+
+
 def test_averaged_over_traversals():
     table = perceived.measure(mean=np.array([[[0.0], [1.0]], [[0.0], [3.0]]]))
     row = table[(table.level == "mean") & (table["first"] == 0) & (table.second == 1)]
