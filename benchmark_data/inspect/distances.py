@@ -231,7 +231,8 @@ def correlation(distances: Matrices) -> Correlation:
 
     Returns:
         Pearson's and Spearman's coefficients over the entries above the diagonal. Both are NaN where a matrix does not
-        vary there: for a factor of two values, and where all images of a traversal are equally far apart.
+        vary there beyond rounding: for a factor of two values, and where all images of a traversal are equally far
+        apart.
 
     Raises:
         MissingExtra: scipy is not installed.
@@ -245,7 +246,7 @@ def correlation(distances: Matrices) -> Correlation:
     """
     above = np.triu_indices(len(distances.perceived), 1)
     x, y = distances.ground_truth[above], distances.perceived[above]
-    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+    if len(x) < 2 or any(np.ptp(z) <= 1e-12 * np.abs(z).max() for z in (x, y)):
         return Correlation(math.nan, math.nan)
     needs("rank correlations", "metrics", "scipy")
     import scipy.stats

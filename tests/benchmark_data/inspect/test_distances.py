@@ -115,6 +115,13 @@ def test_matrices_agree_with_pairs():
     assert perceived[np.triu_indices(32, 1)].mean() == pytest.approx(pairs.mean, rel=0.1)
 
 
+def test_distances_that_are_equal_but_for_rounding_have_no_order():
+    steps = np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0)))
+    same = np.array([[0, 0.3, 0.1 + 0.2], [0.3, 0, 0.3], [0.1 + 0.2, 0.3, 0]])
+    assert np.isnan(distances.correlation(Matrices(steps, same))).all()
+    assert distances.correlation(Matrices(steps, same + 1e-9 * steps)).pearson == pytest.approx(1.0)
+
+
 def test_correlation_by_hand():
     steps = np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0)))
     assert distances.correlation(Matrices(steps, steps**2)) == (
