@@ -21,7 +21,7 @@ import threadpoolctl
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, UnknownName, check_choice
-from benchmark_data.factors import Indices
+from benchmark_data.factors import Indices, integers
 from benchmark_data.variants.pairs import divided
 from leaderboard import figures
 from leaderboard.arrays import ConstantFactors, check_codes, plain
@@ -56,13 +56,19 @@ def held_out(rows: ArrayLike, size: int) -> NDArray[np.bool_]:
     Returns:
         Whether each row is held out, shape (n,).
 
+    Raises:
+        InvalidInput: not integers, or a row that does not exist.
+
     Example:
         >>> held_out(range(1000), 1000).sum()
         np.int64(100)
     """
-    test = np.zeros(size, bool)
-    test[divided(size)[1]] = True
-    return np.asarray(test[np.asarray(rows, np.int64)])
+    chosen = integers("rows", rows)
+    if len(chosen) and not 0 <= chosen.min() <= chosen.max() < size:
+        raise InvalidInput(
+            f"rows: expected rows in [0, {size - 1}], received rows in [{chosen.min()}, {chosen.max()}]."
+        )
+    return np.isin(chosen, divided(size)[1])
 
 
 def measure(
@@ -228,7 +234,7 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     figure, axes = figures.panels(len(shown), 1, width=max(4.0, 0.9 * count + 2), height=2.4, sharex=True)
     for panel, classifier in zip(axes[:, 0], shown, strict=True):
         wide = by_label(table, classifier=classifier)
-        wide.insert(0, "average", wide.mean(axis=1))
+        wide.insert(0, "average", wide.mean(axis=1), allow_duplicates=True)  # a label may have that name
         width = 0.8 / len(wide)
         for i, (source, values) in enumerate(wide.iterrows()):
             colour = "0.8" if source == MAJORITY else figures.COLOURS[i % 7]

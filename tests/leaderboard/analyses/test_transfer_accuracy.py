@@ -88,6 +88,20 @@ def test_a_tenth_of_the_dataset_is_held_out_whichever_rows_are_encoded():
     assert transfer_accuracy.held_out(range(30), 30).sum() == 3
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([0, -1], r"rows in \[0, 999\], received rows in \[-1, 0\]"),
+        ([1000], r"rows in \[0, 999\], received rows in \[1000, 1000\]"),
+        ([0.7], r"integers of shape \(n,\), received float64"),
+    ],
+)
+def test_rows_that_a_dataset_does_not_have(rows, message):
+    with pytest.raises(InvalidInput, match=f"rows: expected {message}"):
+        transfer_accuracy.held_out(rows, 1000)
+    assert transfer_accuracy.held_out([], 1000).tolist() == []
+
+
 def test_the_division_is_that_of_the_transfer_pairs():
     side = pairs.sides(benchmark_data.load("solids_dsprites/to_solids"))["target"]
     rows = benchmark_data.load("solids_dsprites/to_solids").source.extra("row", np.array(side.test))
@@ -187,3 +201,13 @@ def test_drawing_bars(tmp_path, table):
     assert (tmp_path / "a.png").stat().st_size > 1000
     with pytest.raises(InvalidInput, match="table: expected a classifier"):
         transfer_accuracy.draw(table[table.classifier == "constant"], tmp_path / "b.png")
+
+
+def test_a_label_may_be_called_average(monkeypatch, tmp_path):
+    rows = [("a", "gbt", "average", 1.0, 0.2), ("a", "gbt", "x", 1.0, 0.6)]
+    table = pd.DataFrame(rows, columns=["source", "classifier", "label", "train", "test"])
+    drawn = []
+    monkeypatch.setattr(transfer_accuracy.figures, "save", lambda figure, path: drawn.append(figure.axes[0]))
+    transfer_accuracy.draw(table, tmp_path / "a.png")
+    assert [tick.get_text() for tick in drawn[0].get_xticklabels()] == ["average", "average", "x"]
+    assert [bar.get_height() for bar in drawn[0].patches] == pytest.approx([0.4, 0.2, 0.6])
