@@ -57,8 +57,8 @@ def contact_sheet(dataset: Dataset, *, rows: int = 4, columns: int = 8, seed: in
 def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -> Image.Image:
     """Show how each factor changes the image: a row per factor, its values from first to last, named below.
 
-    Without a full grid, the other factors are held fixed where rows that agree in them have half of the values or more
-    that occur. Else each value is shown by some image that has it.
+    Without a full grid, the other factors are held fixed where rows that agree in them have more than half of the
+    values that occur. Else each value is shown by some image that has it.
 
     Args:
         dataset: a dataset with factors.
