@@ -252,7 +252,8 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
 
     A run that is there already, from the same codes and with the same scores, stays as it is, so that evaluating twice
     changes nothing; but for what was found when its encoder was run, which it takes over where it had no verification:
-    that, or the mark that the encoder disagrees. With ``replace`` it is the new one that takes over the verification.
+    that, or the mark that the encoder disagrees. With ``replace`` it is the new one that takes over what was found of
+    the same codes: a verification if their scores have not moved, and marks, which go with a new verification alone.
 
     Args:
         old: what is there.
@@ -277,10 +278,10 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
         if there is None:
             kept[run.tier, run.seed] = run
         elif replace:
-            same = there.codes_digest == run.codes_digest and next(drifted(there, run), None) is None
-            lost = same and there.verification and not run.verification and DISAGREES not in run.marks
-            taken: dict[str, Any] = {"verification": there.verification, "marks": ()} if lost else {}
-            kept[run.tier, run.seed] = run.model_copy(update=taken)
+            same = there.codes_digest == run.codes_digest and not run.verification
+            held = None if DISAGREES in run.marks or any(drifted(there, run)) else there.verification
+            taken: dict[str, Any] = {"verification": held, "marks": tuple(dict.fromkeys(there.marks + run.marks))}
+            kept[run.tier, run.seed] = run.model_copy(update=taken if same else {})
         elif there.codes_digest != run.codes_digest:
             raise InvalidInput(
                 f"{what}: seed {run.seed}: expected the codes that are on the board for it, received other codes. Give "

@@ -137,6 +137,28 @@ def test_replacing_a_run_by_itself_keeps_its_verification(tree, run_folder, veri
     )
 
 
+@pytest.mark.parametrize("by", [0.0, 0.01])
+def test_replacing_a_run_by_itself_keeps_its_marks(tree, verification, moved, by):
+    """Also where its scores have moved. A verification clears them, and other codes have none."""
+    file = results_tree.path(tree, "toy/small@v1", "beta_vae")
+    plain = results_tree.read(file)
+    marks = ("seen", results.DISAGREES)
+    edit(tree, lambda c: c["runs"][0].update(marks=marks))
+
+    def replaced(**fields):
+        runs = [moved(plain.runs[0], by).model_copy(update=fields), *plain.runs[1:]]
+        results_tree.write(tree, [results.result(plain.task, plain.method, runs)], replace=True)
+        found = results_tree.read(file)
+        assert found.runs[1] == plain.runs[1]
+        return found.runs[0].marks
+
+    assert replaced(status="recomputed") == marks
+    assert replaced(marks=("new", results.DISAGREES)) == (*marks, "new")
+    assert replaced(verification=verification) == ()
+    assert replaced(marks=marks) == marks
+    assert replaced(codes_digest="1" * 64) == ()
+
+
 def test_moved_scores_are_named_in_order(tree):
     run = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae")).runs[0]
     before, after = (
