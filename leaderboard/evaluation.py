@@ -280,19 +280,21 @@ class Evaluation:
             The files that were written.
 
         Raises:
-            InvalidInput: ``evaluate`` was asked for other metrics than the tier's, some but not all of the seeds are
-                there, so that two encoders would be one row, or the folder cannot be written.
+            InvalidInput: ``evaluate`` was asked for other metrics than the tier's; some but not all of the seeds are
+                there, so that two encoders would be one row; others that are there have other settings; or the folder
+                cannot be written. Nothing is written then.
         """
         made = [self._result(task) for task in self._tasks]
         for result in made:
             file = results_tree.path(folder, result.task, self.name)
-            there = {run.seed for run in results_tree.read(file).of(self.tier)} if file.exists() else set()
-            new = {run.seed for run in result.runs}
+            old = results_tree.read(file) if file.exists() else result
+            there, new = ({run.seed for run in one.of(self.tier)} for one in (old, result))
             if there & new and there - new:
                 raise InvalidInput(
                     f"{file} has seeds {sorted(there)} of {self.name}, of which only {sorted(there & new)} would be "
                     "replaced. Evaluate all seeds together, give this encoder another name=, or delete the file."
                 )
+            results_tree.merge(old, result, replace=True)  # refuses what does not fit before anything is written
         return results_tree.write(folder, made, replace=True)
 
     def submission(self, folder: str | os.PathLike[str]) -> list[str]:

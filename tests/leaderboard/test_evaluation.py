@@ -510,6 +510,28 @@ def test_a_part_of_the_seeds_does_not_take_the_place_of_others(random, solved, t
     solved.save(tmp_path)
 
 
+def test_what_is_not_saved_of_one_task_is_not_saved_of_another(solved, tmp_path):
+    """On the second task, the seed that is there has other settings."""
+    (row,) = solved.rows
+    name = "xysquares/spacing_1"
+    other = dataclasses.replace(
+        row,
+        candidate=dataclasses.replace(row.candidate, record=row.candidate.record.model_copy(update={"dataset": name})),
+        scored=row.scored.model_copy(update={"dataset": name, "seed": 7, "codes_digest": "1" * 64}),
+    )
+    first, second = dataclasses.replace(solved, rows=(other,)).save(tmp_path) + solved.save(tmp_path)
+    content = json.loads(second.read_text("utf-8"))
+    content["runs"][0] |= {"seed": 8, "codes_digest": "2" * 64, "hyperparameters": {"beta": 9.0}}
+    second.write_text(json.dumps(content), "utf-8")
+    content = json.loads(first.read_text("utf-8"))
+    content["runs"][0]["date"] = "2026-01-02"
+    first.write_text(json.dumps(content), "utf-8")
+    before = first.read_bytes(), second.read_bytes()
+    with pytest.raises(InvalidInput, match=r"squares on xysquares/spacing_8@v1.*hyperparameters of seed 8"):
+        dataclasses.replace(solved, rows=(other, row)).save(tmp_path)
+    assert (first.read_bytes(), second.read_bytes()) == before
+
+
 def test_files_of_a_submission_bear_the_seeds_own_numbers(tmp_path):
     found = leaderboard.evaluate(squares, TASK, seeds=[7], metrics="mig", progress=False)
     found.submission(tmp_path / "mine")
