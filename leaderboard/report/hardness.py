@@ -88,6 +88,7 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
     """Order the datasets of a tier, and compare their giveaway with the scores.
 
     Datasets that a split rule divides are left out: their scores are of other rows than those that were trained on.
+    Where two or more are left, so are those on which nothing was trained here: a submission changes no order.
 
     Args:
         boards: the tables of one tier.
@@ -106,6 +107,8 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
             continue
         audited = known.get(board.dataset)
         found.append((board, rows, audited if audited and audited.version == dataset.version else None))
+    ours = [one for one in found if any(row.trained_here for row in one[1].values())]
+    found = ours if len(ours) > 1 else found
     if len(found) < 2 or not any(audited for _, _, audited in found):
         return None
     column = next((c for c in protocol.COLUMNS.values() if all(c in board.columns for board, _, _ in found)), None)

@@ -113,6 +113,16 @@ def test_divided_datasets_are_left_out(tables, made_result):
     assert len(hardness.hardness(boards, known({1: 1.0})).lines) == 2
 
 
+def test_a_dataset_of_a_submission_alone_changes_no_order(tables, made_result):
+    boards = tables({"beta_vae": {1: [0.4] * 4, 8: [0.1] * 4}})
+    new = ranking.tables([made_result("xysquares/spacing_2", "mine", *[0.9] * 4, status="recomputed")])
+    measured = known({1: 0.0, 2: 0.5, 8: 1.0})
+    found = hardness.hardness([*boards, *new], measured)
+    assert found == hardness.hardness(boards, measured)
+    assert (found.common, [line.dataset[-1] for line in found.lines]) == (("beta_vae",), ["1", "8"])
+    assert len(hardness.hardness([boards[0], *new], measured).lines) == 2, "one alone would have no order"
+
+
 def test_what_is_kept_is_what_the_audit_finds(audited, make_toy, tmp_path):
     toy = make_toy()
     found, kept = audit.audit(toy, traversals=5, pairs=10), audited(toy, traversals=5, pairs=10)
