@@ -41,9 +41,9 @@ def published(datasets: Iterable[str] | None = None) -> list[Result]:
 
 
 def published_with(found: Sequence[Result], trees: Iterable[Path] = ()) -> list[Result]:
-    """Read the published results of the tasks of some results, but for those results themselves.
+    """Read the published results of the tasks of some results, but for those whose runs are all among them.
 
-    Other runs of a method that these have, too, are named ``…_published``. Nothing is read where the published tree is
+    Others of a method that these have, too, are named ``…_published``. Nothing is read where the published tree is
     among the trees that the results are from.
     """
     if PUBLISHED.resolve() in {tree.resolve() for tree in trees}:
@@ -51,8 +51,8 @@ def published_with(found: Sequence[Result], trees: Iterable[Path] = ()) -> list[
     own = {(result.task, result.method): result.runs for result in found}
     tasks, board = {result.task for result in found}, []
     for result in published(result.dataset for result in found):
-        ours = own.get((result.task, result.method))
-        if result.task not in tasks or (ours and all(run in result.runs for run in ours)):
+        ours = own.get((result.task, result.method), ())
+        if result.task not in tasks or all(run in ours for run in result.runs):
             continue
         if ours:
             about = result.about.model_copy(update={"title": f"{result.title} (published)"})

@@ -297,6 +297,23 @@ def test_show_of_an_own_tree_has_the_published_rows_of_its_tasks(board, made_res
     assert "Scored only in tier smoke: elsewhere." in said
 
 
+def test_some_published_seeds_of_ones_own_do_not_hide_the_others(board, made_result, tmp_path, monkeypatch):
+    own, published = tmp_path / "own", tmp_path / "published"
+    whole = made_result("toy/small", "theirs", *[0.1] * 5)
+    results_tree.write(published, [whole])
+    monkeypatch.setattr(arguments, "PUBLISHED", published)
+
+    def seeds():
+        rows = [row for row in json.loads(board("show", own, "--json")[1]) if row["score"] == "mig"]
+        return {row["method"]: row["seeds"] for row in rows}
+
+    results_tree.write(own, [whole.of_runs(whole.runs[:3])])
+    assert seeds() == {"theirs": 3, "theirs_published": 5}
+    more = [run.model_copy(update={"seed": 9, "codes_digest": "9" * 64}) for run in whole.runs[:1]]
+    results_tree.write(own, [whole.of_runs([*whole.runs, *more])])
+    assert seeds() == {"theirs": 6}, "all that is published, and another one"
+
+
 def test_show_as_json(board, tree):
     code, out, _ = board("show", tree, "--json")
     assert code == 0
