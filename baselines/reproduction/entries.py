@@ -88,7 +88,7 @@ def judged(
         note: as for `Verdict`.
     """
     (answer, p), one = verdicts.judge_all(parts), verdicts.decisive(parts)
-    name = measure if isinstance(measure, str) else measure[[part.difference for part in parts].index(one.difference)]
+    name = measure if isinstance(measure, str) else measure[[part._replace(p=one.p) for part in parts].index(one)]
     return Verdict(answer, numbers, p, note, None if p is None else (one.difference, one.low, one.high), name)
 
 

@@ -29,6 +29,7 @@ from baselines.training import sweep, worker
 from benchmark_data import DamagedFile, InvalidInput, Unavailable, UnknownName, console
 from leaderboard import protocol
 from leaderboard.analyses import transfer_accuracy
+from leaderboard.store import verdicts
 
 ROOT = Path(__file__).parents[3]
 FIRST, SCORES = "2205.08399/fig3", "2202.13341/fig9"
@@ -414,6 +415,14 @@ def test_only_a_papers_own_data_contradict_it(tmp_path):
     for dataset, verdict in (("xysquares/spacing_8", "contradicted"), ("room3d", "not replicated on a stand-in")):
         record = runner.run(constant("opposed", desk=Plan(datasets=(dataset,))), "desk", tmp_path / verdict, tmp_path)
         assert record["judged"][0]["verdict"] == verdict
+
+
+def test_of_equal_differences_that_one_is_named_that_decides():
+    clear, vague = (verdicts.Comparison(0.5, 0.5 - ends, 0.5 + ends, p, 5, 1) for ends, p in ((0.1, 0.01), (0.6, 0.2)))
+    for parts, names in (((clear, vague), ["first", "decides"]), ((vague, clear), ["decides", "last"])):
+        assert entries.judged(names, parts, {}).measure == "decides"
+    clear, vague = clear.turned(), vague.turned()  # whose p-value is one after Holm
+    assert entries.judged(["last", "decides"], [vague, clear], {}).measure == "decides"
 
 
 def test_a_control_has_a_row_and_a_verdict_of_its_own(tmp_path):
