@@ -75,7 +75,7 @@ def show(
 
 
 def _empty(root: Path) -> DamagedFile:
-    return DamagedFile(f"{root} holds no result. Add some: offaxis board score RUN... --to RESULTS")
+    return DamagedFile(f"{root} holds no result of this protocol. Add some: offaxis board score RUN... --to RESULTS")
 
 
 @app.command()

@@ -303,11 +303,13 @@ def tables(found: Iterable[Result]) -> list[Table]:
         found: results.
 
     Returns:
-        Tables in the order of task (`task_order`) and tier; none of results without a score that tables show.
+        Tables in the order of task (`task_order`) and tier; none of results without a score that tables show, or of
+        another version of the protocol.
     """
     by_task: dict[str, list[Result]] = {}
     for result in found:
-        by_task.setdefault(result.task, []).append(result)
+        if result.task.endswith(f"@{protocol.VERSION}"):
+            by_task.setdefault(result.task, []).append(result)
     made = []
     for task in sorted(by_task, key=task_order):
         tiers = sorted({tier for result in by_task[task] for tier in result.tiers}, key=tier_order)

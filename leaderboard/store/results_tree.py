@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from benchmark_data.files import exclusive, write_json
+from leaderboard import protocol
 from leaderboard.record import About
 from leaderboard.schema import content, parse, shortly, validated
 from leaderboard.store.results import DISAGREES, DRIFT, Result, Scored, result
@@ -109,7 +110,7 @@ def files(root: str | os.PathLike[str]) -> list[Path]:
 
 
 def by_dataset(root: str | os.PathLike[str]) -> dict[str, list[Path]]:
-    """List the result files of a tree by dataset, as their folders say; ``read`` checks that these tell the truth.
+    """List the result files of this protocol by dataset, as their folders say; ``read`` checks that these are true.
 
     Args:
         root: the results tree.
@@ -121,7 +122,7 @@ def by_dataset(root: str | os.PathLike[str]) -> dict[str, list[Path]]:
         DamagedFile: there is no such folder.
     """
     found: dict[str, list[Path]] = {}
-    for file in files(root):
+    for file in (one for one in files(root) if one.is_relative_to(Path(root, protocol.VERSION))):
         found.setdefault("/".join(file.relative_to(root).parts[1:-1]), []).append(file)
     return {name: found[name] for name in sorted(found)}
 

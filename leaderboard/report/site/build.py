@@ -35,9 +35,9 @@ def files(root: str | os.PathLike[str]) -> Iterator[tuple[str, bytes]]:
         MissingExtra: Jinja is not installed.
     """
     root = Path(root)
-    found = results_tree.read_all(root)
+    found = [one for one in results_tree.read_all(root) if one.task.endswith(f"@{protocol.VERSION}")]
     if not found:
-        raise DamagedFile(f"{root}: expected at least one result, received none. Add some: `offaxis board score`.")
+        raise DamagedFile(f"{root}: expected {protocol.VERSION} results, received none. Make some: offaxis board score")
     boards = ranking.tables(found)
     if not boards:
         raise DamagedFile(

@@ -239,7 +239,7 @@ def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tre
             "expected an earlier copy of",
         ),
         (("check", "{tree}", "--against", "{tmp}"), "with results, received"),
-        (("compare", "a", "b", "--results", "{tmp}"), "holds no result. Add some"),
+        (("compare", "a", "b", "--results", "{tmp}"), "holds no result of this protocol. Add some"),
     ],
 )
 def test_errors_are_one_line_and_exit_with_2(board, tree, tmp_path, arguments, message):
@@ -312,6 +312,17 @@ def test_some_published_seeds_of_ones_own_do_not_hide_the_others(board, made_res
     more = [run.model_copy(update={"seed": 9, "codes_digest": "9" * 64}) for run in whole.runs[:1]]
     results_tree.write(own, [whole.of_runs([*whole.runs, *more])])
     assert seeds() == {"theirs": 6}, "all that is published, and another one"
+
+
+def test_show_of_another_protocol(board, made_result, tmp_path):
+    found = made_result("toy/small", "mine", 0.5)
+    results_tree.write(tmp_path, [results.result("toy/small@v2", "mine", found.runs)])
+    code, _, error = board("show", tmp_path)
+    assert (code, "holds no result of this protocol" in error) == (2, True)
+    results_tree.write(tmp_path, [found])
+    assert board("show", tmp_path)[0] == 0
+    code, _, error = board("show", tmp_path, "--task", "toy/small@v2")
+    assert (code, "expected one of v1, received 'v2'" in " ".join(error.split())) == (2, True)
 
 
 def test_show_as_json(board, tree):

@@ -227,6 +227,15 @@ def test_results_without_a_score_that_tables_show_have_no_table(tmp_path):
         build.build(tmp_path / "r", tmp_path / "s")
 
 
+def test_results_of_another_protocol_are_not_mixed_in(tmp_path):
+    ours, others = (method("m", *[mig] * 5, task=f"xysquares/spacing_8@{v}") for mig, v in ((0.1, "v1"), (0.9, "v2")))
+    assert [board.task for board in ranking.tables([others, ours])] == ["xysquares/spacing_8@v1"]
+    pages = list(build.files(write(tmp_path / "one", ours)))
+    assert list(build.files(write(tmp_path / "both", others, ours))) == pages
+    with pytest.raises(DamagedFile, match="expected v1 results, received none"):
+        build.build(write(tmp_path / "other", others), tmp_path / "site")
+
+
 def test_training_is_told_per_seed():
     (record,) = formats.records(ranking.tables([method("m", 0.1, 0.2)]))
     assert (record["steps"], record["seconds"]) == (1_000, 12.8)
@@ -366,7 +375,7 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
 
 def test_an_empty_tree(tmp_path):
     (tmp_path / "results").mkdir()
-    with pytest.raises(DamagedFile, match="expected at least one result, received none"):
+    with pytest.raises(DamagedFile, match="expected v1 results, received none"):
         build.build(tmp_path / "results", tmp_path / "site")
 
 
