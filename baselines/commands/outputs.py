@@ -12,7 +12,7 @@ from benchmark_data import console, discovery, files
 from benchmark_data.commands.arguments import dataset_option
 from benchmark_data.errors import InvalidInput, needs
 
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.", show_default=False)]
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")]
 
 
 def encode(
@@ -81,9 +81,7 @@ def _activations(runs: list[Path], dataset: str, images: int, step: int | None, 
 
 def export(
     runs: Runs,
-    to: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write a folder to publish instead.", show_default=False)
-    ] = None,
+    to: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a folder to publish instead.")] = None,
 ) -> None:
     """Write encoder.onnx into each run folder, which the board needs to verify scores.
 

@@ -19,7 +19,7 @@ Tier = Annotated[
     str,
     typer.Option(help="desk: rendered stand-ins, small models. reduced: fewer steps. study: the papers' own."),
 ]
-To = Annotated[Path | None, typer.Option(help="Folder for the results. Default: studies/TIER.", show_default=False)]
+To = Annotated[Path | None, typer.Option(help="Folder for the results. Default: studies/TIER.")]
 RunsRoot = Annotated[Path, typer.Option("--runs", help="Where training runs go, shared by all entries.")]
 _RUNS = Path("runs/studies")
 
@@ -50,7 +50,7 @@ def _has(entry: Any, tier: str) -> bool:
 def run(
     ids: Annotated[
         list[str],
-        typer.Argument(metavar="ID...", help="Such as 2205.08399/fig3, or 2205.08399, or all.", show_default=False),
+        typer.Argument(metavar="ID...", help="Such as 2205.08399/fig3, or 2205.08399, or all."),
     ],
     tier: Tier = "desk",
     to: To = None,

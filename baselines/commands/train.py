@@ -37,9 +37,7 @@ Steps = Annotated[int | None, typer.Option(metavar="N", min=1, help="Optimiser s
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of weights, batches and noise. Default: 0.")]
 Images = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FOLDER", help="Train on the PNG or JPEG files in it; --dataset names them.", show_default=False
-    ),
+    typer.Option(metavar="FOLDER", help="Train on the PNG or JPEG files in it; --dataset names them."),
 ]
 Split = Annotated[
     str,
@@ -101,16 +99,14 @@ def run(
     ] = "",
     objective: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Required without --config: such as beta_vae.", show_default=False),
+        typer.Option(metavar="NAME", help="Required without --config: such as beta_vae."),
     ] = "",
     images: Images = None,
     split: Split = "",
     set_: Set = None,
     steps: Steps = None,
     seed: Seed = None,
-    config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Start from this JSON file.", show_default=False)
-    ] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="Start from this JSON file.")] = None,
     to: RunFolder = None,
     no_encode: NoEncode = False,
     device: Device = "auto",
@@ -140,7 +136,7 @@ def run(
 
 @app.command()
 def resume(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.", show_default=False)],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Train on to this many steps in total.")] = None,
     no_encode: NoEncode = False,
     device: Device = "auto",
@@ -156,7 +152,7 @@ def resume(
 
 @app.command()
 def transfer(
-    source: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run: the source.", show_default=False)],
+    source: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run: the source.")],
     dataset: Annotated[str, dataset_option(help="The target; its images need the source's size and channels.")] = "",
     images: Images = None,
     split: Split = "",
@@ -297,10 +293,8 @@ def explained(run: Run) -> None:
 
 @app.command()
 def sweep(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A sweep, such as smoke: see offaxis train list.", show_default=False)
-    ],
-    to: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: runs/NAME.", show_default=False)] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A sweep, such as smoke: see offaxis train list.")],
+    to: Annotated[Path | None, typer.Option(metavar="DIR", help="Default: runs/NAME.")] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -354,7 +348,7 @@ app.command()(outputs.export)
 
 @app.command()
 def draw(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.", show_default=False)],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.")],
     row: Annotated[int, typer.Option(metavar="N", help="The row of the dataset to traverse from.")] = 0,
 ) -> None:
     """Draw runs into their folders: latent traversals (PNG, GIF), reconstructions, losses."""

@@ -21,7 +21,7 @@ def names_like(start: str) -> list[str]:
     return [name for name in found if name.startswith(start)]
 
 
-dataset_option = functools.partial(typer.Option, metavar="NAME", autocompletion=names_like, show_default=False)
+dataset_option = functools.partial(typer.Option, metavar="NAME", autocompletion=names_like)
 """An option that names a dataset."""
 
 Name = Annotated[

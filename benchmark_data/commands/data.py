@@ -31,7 +31,6 @@ Names = Annotated[
         metavar="NAME...",
         help="Datasets or their configs, such as mpi3d/real.",
         autocompletion=names_like,
-        show_default=False,
     ),
 ]
 ManualDir = Annotated[

@@ -34,7 +34,6 @@ def score(
         typer.Option(
             metavar="RESULTS|FILE.csv",
             help="Store scores of tasks in this tree, others in a CSV file.",
-            show_default=False,
         ),
     ] = None,
     method: Annotated[str, typer.Option(metavar="NAME", help="Score run folders under this name.")] = "",
@@ -86,9 +85,7 @@ def verify(
         list[Path], typer.Argument(metavar="DIR...", help="Submissions, run folders and exports, with encoders.")
     ],
     tier: Tier = "desk",
-    to: Annotated[
-        Path | None, typer.Option(metavar="RESULTS", help="Store the scores in this tree.", show_default=False)
-    ] = None,
+    to: Annotated[Path | None, typer.Option(metavar="RESULTS", help="Store the scores in this tree.")] = None,
     replace: Replace = False,
     seed: Annotated[
         str, typer.Option(help="Text that seeds the choice of fresh rows.", show_default="a random one")
@@ -123,9 +120,7 @@ def verify(
 
 def submit(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The submission's folder, to be made or checked.")],
-    method: Annotated[
-        str, typer.Option(metavar="NAME", help="To begin: a lower-case name, such as my_vae.", show_default=False)
-    ] = "",
+    method: Annotated[str, typer.Option(metavar="NAME", help="To begin: a lower-case name, such as my_vae.")] = "",
     tasks: Annotated[
         list[str] | None,
         typer.Option("--task", help="To begin: a task, such as xysquares/spacing_4. Repeatable."),
