@@ -378,7 +378,7 @@ class Evaluation:
         if None in runs:
             raise InvalidInput(
                 "Scores of chosen metrics, or on a dataset of your own, have no place on the board. Evaluate without "
-                f"metrics= for tier {self.tier}, on its tasks."
+                "metrics=, on tasks of the board."
             )
         about = self.rows[0].candidate.about
         return results.result(protocol.task(task).id, self.name, [run for run in runs if run], about=about)

@@ -128,7 +128,7 @@ def run(
     _change(values, given)
     for key in ("dataset", "objective"):
         if key not in values:
-            raise InvalidInput(f"A run needs --{key} NAME.")
+            raise InvalidInput(f"A run needs --{key} NAME{' or --images FOLDER' * (key == 'dataset')}.")
     settled = RunConfig.from_json(_with_settings(values, set_ or [], given))
     folder = to or default_folder(settled)
     _train(settled, folder, How(not no_encode, device, threads), own, images)

@@ -84,6 +84,7 @@ Tier = Annotated[
     typer.Option(
         metavar="TIER",
         help="Of run folders: desk (ranked), smoke, study or held_out. A submission has its own tier.",
+        show_default="desk",
     ),
 ]
 

@@ -28,7 +28,7 @@ def score(
         list[Path],
         typer.Argument(metavar="PATH...", help="Run folders, submissions, codes, ONNX encoders."),
     ],
-    tier: Tier = "desk",
+    tier: Tier = "",
     to: Annotated[
         Path | None,
         typer.Option(
@@ -56,9 +56,10 @@ def score(
     """
     table = to is not None and to.suffix == ".csv"
     if names or dataset or array or table or not all(map(_has_record, paths)):
-        if method or reproduced or replace or new or unverified or tier != "desk":
+        submitted = any((path / "submission.json").is_file() for path in paths)
+        if submitted or method or reproduced or replace or new or unverified or tier:
             raise InvalidInput(
-                "--method, --reproduced, --replace, --new, --no-verify and --tier are for scores of tasks. "
+                "Submissions, --method, --reproduced, --replace, --new, --no-verify and --tier are for tasks' scores. "
                 "Leave out --metric, --dataset, --array, --to FILE.csv and files of codes."
             )
         if to is not None and not table:
@@ -84,7 +85,7 @@ def verify(
     paths: Annotated[
         list[Path], typer.Argument(metavar="DIR...", help="Submissions, run folders and exports, with encoders.")
     ],
-    tier: Tier = "desk",
+    tier: Tier = "",
     to: Annotated[Path | None, typer.Option(metavar="RESULTS", help="Store the scores in this tree.")] = None,
     replace: Replace = False,
     seed: Annotated[
@@ -189,13 +190,16 @@ def _loaded(
     from leaderboard import protocol
     from leaderboard.scoring import candidates, submission
 
-    protocol.tier(tier)
+    protocol.tier(tier or "desk")
     waiting: Waiting = []
     folders = [path for path in paths if not (path / submission.FILE).exists()]
     submissions = [path for path in paths if path not in folders]
     board = published() if submissions else []
     for path in submissions:
         checked = submission.check(path, published=board, encode=encode)
+        if checked.submission and tier not in ("", checked.submission.tier):
+            said = f"{path}: expected --tier {checked.submission.tier}, which {submission.FILE} names, received {tier}."
+            raise InvalidInput(f"{said} Leave it out, or change the file.")
         if checked.submission and not checked.problems:
             waiting.append((checked.submission.tier, checked.candidates))
         else:
@@ -205,7 +209,9 @@ def _loaded(
     if encode:
         for path in folders:
             submission.encode_run(path, progress=encode)
-    return waiting + ([(tier, [candidates.load(path).renamed(method) for path in folders])] if folders else [])
+    return waiting + (
+        [(tier or "desk", [candidates.load(path).renamed(method) for path in folders])] if folders else []
+    )
 
 
 def _scored(

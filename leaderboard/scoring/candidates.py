@@ -133,8 +133,8 @@ def _looked_at(folder: Path, known: RunFile) -> Candidate | list[OffaxisError]:
         if (folder / "images.json").exists():
             raise InvalidInput(
                 f"{folder}: expected a run on a dataset that the board has a task on, received one on your own "
-                f"pictures, {known.dataset!r}. Score it by itself: offaxis board score {shlex.quote(str(folder))} "
-                "--metric mig"
+                f"pictures, {known.dataset!r}. Without a task it has scores that you choose: offaxis board score "
+                f"{shlex.quote(str(folder))} --metric mig"
             )
         task = protocol.task(known.dataset)
     except OffaxisError as error:

@@ -109,7 +109,7 @@ def test_list_names_everything():
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("run --objective ae", "A run needs --dataset NAME."),
+        ("run --objective ae", "A run needs --dataset NAME or --images FOLDER."),
         ("run --dataset xysquares/spacing_1", "A run needs --objective NAME."),
         ("run --dataset xysquares/spacing_9 --objective ae", "config of xysquares: .* Did you mean 'spacing_1'"),
         ("run --dataset xysquares/spacing_1 --objective bta_vae", "objective: .* Did you mean 'beta_vae'"),

@@ -250,7 +250,10 @@ def test_two_folders_of_pictures_are_compared_and_are_no_task_of_the_board(photo
     assert found.names == ("kind",)
     typed("encode", "--layers", *runs, "--dataset", photos)
     representations.check_same_rows(runs)
-    with pytest.raises(InvalidInput, match=r"received one on your own pictures, 'far'. Score it by itself: offaxis bo"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"received one on your own pictures, 'far'. Without a task it has scores that you choose: offaxis bo",
+    ):
         list(candidates.results_of(runs[1:], tier="smoke"))
 
 

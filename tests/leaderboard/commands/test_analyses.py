@@ -354,7 +354,7 @@ def test_layers_of_other_images_are_not_compared(board, tmp_path, runs):
         *(
             (
                 ["score", "a.npz", *option],
-                "--method, --reproduced, --replace, --new, --no-verify and --tier are",
+                "Submissions, --method, --reproduced, --replace, --new, --no-verify and --tier are",
             )
             for option in (["--tier", "study"], ["--method", "mine"], ["--reproduced"], ["--new"])
         ),

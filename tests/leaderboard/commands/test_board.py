@@ -416,7 +416,12 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     code, out, err = board("submit", folder)
     assert (code, "ok: " in out) == (0, True)
     assert "warning: toy/small@v1: my_vae will not be ranked: it has 1 of 5 seeds; the task leaves too few" in err
-    code, out, err = board("score", folder, "--to", tmp_path / "r")
+    code, _, err = board("score", folder, "--tier", "desk")
+    assert (code, "expected --tier smoke, which submission.json names, received desk" in err) == (2, True)
+    for asked in (("--metric", "mig"), ("--to", tmp_path / "scores.csv")):
+        code, _, err = board("score", folder, *asked)
+        assert (code, "Submissions, --method" in err) == (2, True)
+    code, out, err = board("score", folder, "--to", tmp_path / "r", "--tier", "smoke")
     assert code == 0, err
     assert "My VAE" in out
     made = [made_result("toy/small", name, 0.25, 0.5) for name in ("beta_vae", "my_vae")]
