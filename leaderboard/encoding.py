@@ -39,7 +39,7 @@ class Encoder:
 
     Args:
         encode: called with a batch of images, returns codes (n, L), or (n, K, d) for K units of d numbers. An object
-            that is not callable but has a method ``encode`` is called by that.
+            that is not callable, or a PyTorch module without ``forward``, is called by its method ``encode``.
         input: what ``encode`` is called with. Default: ``"float32_chw"`` as a tensor on the module's device if a
             PyTorch module was found, ``"float32_hwc"`` if a Keras layer was, ``"uint8_hwc"`` otherwise.
         batch_size: images per call.
@@ -56,7 +56,8 @@ class Encoder:
     """
 
     def __init__(self, encode: Any, *, input: Input | None = None, batch_size: int = 256) -> None:
-        if not callable(encode) and not isinstance(encode, str):
+        unwritten = getattr(getattr(encode, "forward", None), "__name__", "") == "_forward_unimplemented"
+        if (not callable(encode) or unwritten) and not isinstance(encode, str):
             encode = getattr(encode, "encode", encode)
         if not callable(encode):
             raise InvalidInput(

@@ -77,6 +77,18 @@ def test_an_object_with_a_method_encode_is_called_by_it():
     np.testing.assert_array_equal(Encoder(Model())(IMAGES), Encoder(means)(IMAGES))
 
 
+def test_a_torch_module_without_forward_is_called_by_its_method_encode():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+    class Model(torch.nn.Module):
+        def encode(self, images):
+            assert images.shape[1:] == (3, 8, 6)
+            assert not self.training
+            return images.mean(dim=(2, 3))
+
+    assert Encoder(Model())(IMAGES).shape == (5, 3)
+
+
 @pytest.mark.parametrize(
     ("encode", "message"),
     [
