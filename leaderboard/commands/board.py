@@ -138,7 +138,7 @@ app.command()(similarity.similarity)
 @app.command()
 def build(
     root: Results = PUBLISHED,
-    to: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write.")] = Path("site"),
+    to: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write.")] = Path("board"),
 ) -> None:
     """Build the board from the results: HTML pages, and tables as CSV. It needs no server."""
     from leaderboard.report.site import build as site

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +46,18 @@ def judge_samples(table: pd.DataFrame) -> Verdict:
 def sampled(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
     """Compare the sampled representation with mean and input, for each strength, seed and snapshot."""
     rows = []
+    for strength, seed, step, layers in _snapshots(settings, runs):
+        for other in ("mean", "input"):
+            rows.append((strength, seed, step, other, cka.compare(layers[other], layers["sampled"])))
+    return Found(pd.DataFrame(rows, columns=["strength", "seed", "step", "with", "similarity"]))
+
+
+def _snapshots(settings: Mapping[str, Any], runs: Runs) -> Iterator[tuple[float, int, int, dict[str, Any]]]:
+    """Go through strengths, their seeds and snapshots, and read the layers' activations."""
     for strength, configs in settings["strengths"]:
         for config in configs:
             for step in runs.open(config).steps:
-                layers = _heatmaps.activations(runs, config, step, settings["samples"])
-                for other in ("mean", "input"):
-                    similarity = cka.compare(layers[other], layers["sampled"])
-                    rows.append((strength, config.seed, step, other, similarity))
-    return Found(pd.DataFrame(rows, columns=["strength", "seed", "step", "with", "similarity"]))
+                yield strength, config.seed, step, _heatmaps.activations(runs, config, step, settings["samples"])
 
 
 def judge_sampled_input(table: pd.DataFrame) -> Verdict:
@@ -77,17 +81,14 @@ def _apart(table: pd.DataFrame, other: str) -> Verdict:
 def against_input(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
     """Compare encoder layers with the input, for each strength, seed and snapshot."""
     tables = []
-    for strength, configs in settings["strengths"]:
-        for config in configs:
-            for step in runs.open(config).steps:
-                layers = _heatmaps.activations(runs, config, step, settings["samples"])
-                chosen = {
-                    name: values
-                    for name, values in layers.items()
-                    if name.startswith("encoder_") and not _is(values, layers["input"])
-                }
-                table = layers_against_input.measure(chosen, layers["input"], similarities=settings["similarities"])
-                tables.append(table.assign(group=f"β = {strength:g}", seed=config.seed, step=step))
+    for strength, seed, step, layers in _snapshots(settings, runs):
+        chosen = {
+            name: values
+            for name, values in layers.items()
+            if name.startswith("encoder_") and not _is(values, layers["input"])
+        }
+        table = layers_against_input.measure(chosen, layers["input"], similarities=settings["similarities"])
+        tables.append(table.assign(group=f"β = {strength:g}", seed=seed, step=step))
     return Found(pd.concat(tables, ignore_index=True))
 
 
