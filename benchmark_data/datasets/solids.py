@@ -331,8 +331,9 @@ DATASET = Dataset(
 {pairs.CITATION}""",
     license="MIT",
     defects=(
-        "Rotations are drawn under seed 0, as is the order of rows in the splits holdout and random and in pairs: the "
-        "rotations of their test rows are not those of their training rows. Take split(dataset, 'holdout', seed=1).",
+        "Rotations are drawn under seed 0, and so is the order of rows in the splits holdout and random and in pairs: "
+        "solids of their test rows are turned otherwise than those of their training rows. With another seed, as in "
+        "split(dataset, 'holdout', seed=1), the split is at random.",
     ),
     homepage="https://implicit-pdf.github.io",
     effects={

@@ -324,21 +324,22 @@ def test_places_across_tasks_agree_with_the_interval_of_the_difference():
     assert seen == {True, False}
 
 
+def of_tasks(rng, share, sizes):
+    """Draw so many seeds of a method on each task; ``share`` of a score's variance is the seed's, on all of them."""
+    seed = np.sqrt(share) * rng.standard_normal(max(sizes))
+    return [seed[:n] + np.sqrt(1 - share) * rng.standard_normal(n) for n in sizes]
+
+
 def test_runs_of_one_seed_are_not_independent_over_tasks():
     """Four tasks, a third of whose spread is the seed's: taken as 20 runs, equal methods differ in one of seven boards.
 
     A seed that counts once keeps the error that is promised, and the interval of a mean holds it as often.
     """
     rng = np.random.default_rng(3)
-
-    def method():
-        seed = np.sqrt(0.35) * rng.standard_normal(5)
-        return [seed + np.sqrt(0.65) * rng.standard_normal(5) for _ in range(4)]
-
     rounds = 400
     once = independent = held = 0
     for _ in range(rounds):
-        x, y = method(), method()
+        x, y = (of_tasks(rng, 0.35, [5] * 4) for _ in range(2))
         once += verdicts.welch(x, y).p <= intervals.ERROR
         low, high = intervals.interval_over_tasks(x)
         held += low <= 0 <= high
@@ -369,15 +370,10 @@ def test_methods_that_are_much_alike_count_little_more_than_one():
 def test_more_seeds_on_some_tasks_narrow_the_interval_and_it_still_holds():
     """Eight tasks of ten seeds beside four of five: today's board."""
     rng = np.random.default_rng(0)
-
-    def method():
-        seed = np.sqrt(0.3) * rng.standard_normal(10)
-        return [seed[:n] + np.sqrt(0.7) * rng.standard_normal(n) for n in [10] * 8 + [5] * 4]
-
     rounds = 400
     wrong = held = narrower = 0
     for _ in range(rounds):
-        x, y = method(), method()
+        x, y = (of_tasks(rng, 0.3, [10] * 8 + [5] * 4) for _ in range(2))
         wrong += verdicts.welch(x, y).p <= intervals.ERROR
         low, high = intervals.interval_over_tasks(x)
         held += low <= 0 <= high
