@@ -37,7 +37,7 @@ def test_a_weight_of_two_is_a_row_that_stands_twice():
 def test_layers_that_are_orthogonal_have_an_interval():
     x, y = np.array([[1.0], [-1], [1], [-1]] * 25), np.array([[1.0], [1], [-1], [-1]] * 25)
     value, low, high = cka_interval.compare(x, y)
-    assert value == low == 0.0 < high < 0.1
+    assert 0 <= low <= value < 1e-12 < high < 0.1  # rounding differs between processors
 
 
 def test_the_ceiling_is_the_mean_of_all_pairs():
