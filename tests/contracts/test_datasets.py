@@ -22,7 +22,7 @@ import pytest
 
 import benchmark_data
 from benchmark_data import Dataset, Factor, FactorSpace, InvalidInput, Unavailable, draws
-from benchmark_data.datasets import color_dsprites, scream_dsprites
+from benchmark_data.datasets import color_dsprites, scream_dsprites, solids
 from benchmark_data.expected_effects import Effect
 from benchmark_data.sources import Derived, Rendered
 from benchmark_data.types import Source
@@ -57,7 +57,7 @@ def some_rows(dataset: Dataset, count: int = 24) -> np.ndarray:
     return np.concatenate([draws.permutation(8, len(dataset))[:count], [len(dataset) - 1, 0]])
 
 
-@pytest.mark.parametrize("module", [color_dsprites, scream_dsprites])
+@pytest.mark.parametrize("module", [color_dsprites, scream_dsprites, solids])
 def test_what_a_row_holds_has_nothing_to_do_with_its_place_in_a_shuffle(module):
     """Else a split is by colour, not at random: rows are shuffled by draw 0 of a small seed."""
     held = draws.uniform(module.SEED, range(2000), 5)
