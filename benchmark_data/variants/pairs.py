@@ -203,6 +203,11 @@ def both_ways(**sides: Dataset) -> Family:
     )
 
 
+def _numbers(side: Dataset) -> list[int]:
+    """Split a version; those of both sides, added and less 1.0.0, are the pair's, which a change of either changes."""
+    return [int(part) for part in side.version.split(".")]
+
+
 def _pair(name: str, source_name: str, source: Dataset, target_name: str, target: Dataset) -> Dataset:
     paired = Paired(source, target)
     middle, end = len(source), len(source) + len(target)
@@ -213,7 +218,7 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
         name=name,
         config=f"to_{target_name}",
         parameters={"target": target_name},
-        version="1.0.0",
+        version=".".join(str(sum(parts)) for parts in zip((-1, 0, 0), *map(_numbers, (source, target)), strict=True)),
         space=space,
         source=paired,
         image_shape=source.image_shape,
