@@ -48,11 +48,11 @@ class Run:
     Example:
         >>> import tempfile
         >>> from baselines import RunConfig, train
-        >>> config = RunConfig(dataset="xysquares/spacing_8", objective="beta_vae", seed=0, steps=1, architecture="fc")
+        >>> config = RunConfig(dataset="dsprites", objective="beta_vae", seed=0, steps=1, architecture="fc")
         >>> folder = train(config, tempfile.mkdtemp()).folder
         >>> run = Run.open(folder)
         >>> run.decode(run.encode(run.dataset.images([0, 1])).mean).shape
-        (2, 64, 64, 3)
+        (2, 64, 64, 1)
     """
 
     def __init__(self, folder: Path, config: RunConfig, step: int, dataset: Dataset | None = None) -> None:

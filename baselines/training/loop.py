@@ -94,7 +94,7 @@ def train(
 
     Example:
         >>> import tempfile
-        >>> config = RunConfig(dataset="xysquares/spacing_8", objective="beta_vae", seed=0, steps=2, architecture="fc")
+        >>> config = RunConfig(dataset="dsprites", objective="beta_vae", seed=0, steps=2, architecture="fc")
         >>> run = train(config, tempfile.mkdtemp())
         >>> run.encode(run.dataset.images([0, 1])).mean.shape
         (2, 10)

@@ -128,7 +128,7 @@ def write(
 
     Example:
         >>> import tempfile
-        >>> folder = write("random_encoder", "xysquares/spacing_8", Path(tempfile.mkdtemp()) / "run", seed=1)
+        >>> folder = write("random_encoder", "dsprites", Path(tempfile.mkdtemp()) / "run", seed=1)
         >>> sorted(file.name for file in folder.iterdir())
         ['codes.npz', 'run.json']
     """
