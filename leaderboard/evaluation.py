@@ -68,8 +68,8 @@ def evaluate(
     Args:
         encode: a function from images to codes, (n, L), or (n, K, d) for K units of d numbers; a PyTorch module, Keras
             model, JAX function or object with a method ``encode``; the path of an ONNX file, which runs in the sandbox;
-            or the path of a run folder, whose own seed, steps and supervision count. A list holds one encoder for each
-            training seed.
+            or the path of a run folder, whose own seed, steps and supervision count; on another dataset than its own it
+            is ``pretrained``. A list holds one encoder for each training seed.
         tasks: names of datasets, such as ``"xysquares/spacing_8"``; or folders, as `benchmark_data.from_folder` takes
             them, or datasets of your own, whose scores can be printed and neither saved nor compared.
         name: what the encoder is called in tables: lower-case letters, digits and underscores.
@@ -401,7 +401,8 @@ class Evaluation:
                 f"compare: {self.name!r} would name two columns. Call evaluate with another name, such as my_{method}."
             )
         line = {**what, self.name: math.nan, method: math.nan, **rest}
-        theirs, untrained = (self._published(task, of, tree) for of in (method, "random_encoder"))
+        theirs = self._published(task, method, tree)
+        untrained = self._published(task, "random_encoder", tree) or self._published(task, "random_encoder", PUBLISHED)
         if not theirs:
             note = f"{method} has no published row on this task in tier {self.tier}, or a quarantined one"
             yield line | {"note": note}

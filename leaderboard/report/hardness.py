@@ -130,7 +130,9 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
             order=audited.order if audited else (),
             rows=rows,
             mean=means.get(board.dataset),
-            interval=column.within(intervals.interval_over_tasks(scores[board.dataset])),
+            interval=column.within(intervals.interval_over_tasks(scores[board.dataset]))
+            if ranking.seeds_agree([rows[name] for name in common])
+            else None,
         )
         for board, rows, audited in found
     ]

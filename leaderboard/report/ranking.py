@@ -370,10 +370,10 @@ def _row(result: Result, tier: str) -> Row:
     runs = result.of(tier)
     if result.quarantine:
         note = f"in quarantine: {result.quarantine}"
-    elif runs[0].supervision == "reference":
-        note = "a reference"
     elif marks := sorted({mark for run in runs for mark in run.marks}):
         note = f"marked: {', '.join(marks)}"
+    elif runs[0].supervision == "reference":
+        note = "a reference"
     elif not trusted(result, tier):
         note = "recomputed from codes, not verified"
     elif len(runs) < protocol.SEEDS:

@@ -120,14 +120,16 @@ def test_a_quarantined_row_is_not_compared(random, tree, tmp_path):
     assert line["note"].endswith("or a quarantined one")
 
 
-def test_methods_at_chance_are_not_told_apart(random, tree, tmp_path):
+def test_methods_at_chance_are_not_told_apart(random, tree, tmp_path, monkeypatch):
     published = shutil.copytree(tree, tmp_path / "published")
     (file,) = results_tree.files(published)
     text = file.read_text("utf-8").replace('"method": "sums"', '"method": "random_encoder"')
     file.with_name("random_encoder.json").write_text(text.replace('"unsupervised"', '"reference"'), "utf-8")
-    lines = dataclasses.replace(random, name="mine").compare("sums", published=published)
-    assert set(lines["verdict"]) == {"neither above untrained"}
-    assert lines["note"].str.contains("neither is 0.01 above an untrained encoder").all()
+    monkeypatch.setattr(evaluation, "PUBLISHED", published)
+    for its in (published, tree):  # a tree of one's own has no untrained encoder
+        lines = dataclasses.replace(random, name="mine").compare("sums", published=its)
+        assert set(lines["verdict"]) == {"neither above untrained"}
+        assert lines["note"].str.contains("neither is 0.01 above an untrained encoder").all()
 
 
 @pytest.mark.parametrize("name", ["sums", "p", "steps_other"])
@@ -446,7 +448,7 @@ def test_a_run_folder_on_another_task_has_that_tasks_data(solved, tmp_path, monk
     from leaderboard import record
 
     one = solved.rows[0].candidate
-    record.write(tmp_path, json.loads(one.record.model_dump_json()))
+    record.write(tmp_path, json.loads(one.record.model_dump_json()) | {"claimed": {"mig": 0.5}})
     np.savez(tmp_path / "codes.npz", indices=one.task.indices, codes=one.codes)
     (tmp_path / "encoder.onnx").write_bytes(b"a graph")
     monkeypatch.setattr(source.encoders.OnnxEncoder, "__init__", lambda self, path: None)
@@ -466,7 +468,12 @@ def test_a_run_folder_on_another_task_has_that_tasks_data(solved, tmp_path, monk
         version,
         digest,
     )
-    assert row.scored.hyperparameters == one.record.hyperparameters | {"pca": 2}
+    # It saw other images than the task's: of those no split held rows out, and no claim is of this task.
+    seen = {"pca": 2, "split": f"all of {one.record.dataset}"}
+    assert row.scored.hyperparameters == one.record.hyperparameters | seen
+    assert (row.scored.supervision, row.scored.claimed) == ("pretrained", {})
+    with pytest.raises(InvalidInput, match=f"tier held_out.*received 'all of {one.record.dataset}'"):
+        candidates.check_part(protocol.task("dsprites/composition"), "held_out", row.scored.hyperparameters, "run")
     found.save(tmp_path / "results")
     missing = found.submission(tmp_path / "handed_in")
     assert "principal components, and an encoder in another process cannot be exported" in missing[1]

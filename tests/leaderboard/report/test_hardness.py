@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from benchmark_data.inspect import audit
@@ -53,6 +54,18 @@ def test_the_harder_a_dataset_the_lower_it_stands(tables):
     assert first.mean == pytest.approx((0.415 + 0.2075) / 2)
     assert first.interval[0] < first.mean < first.interval[1] < first.mean + 0.02
     assert (first.giveaway.value, second.giveaway, last.giveaway.value) == (1.0, None, 0.0)
+
+
+def test_an_interval_pairs_no_seeds_that_differ(made_result):
+    """Of ten seeds and of the last five of them, the first five would be taken for the others."""
+    many, few = (made_result("xysquares/spacing_1", name, *np.linspace(0.1, 0.3, 10)) for name in ("ae", "beta_vae"))
+    others = [made_result("xysquares/spacing_8", name, *[0.1] * 5) for name in ("ae", "beta_vae")]
+    for kept, has in ((slice(5), True), (slice(5, None), False)):
+        part = results.result(few.task, few.method, few.runs[kept])
+        tables = ranking.tables([many, part, *others])
+        line, other = hardness.hardness(tables, known({1: 1.0, 8: 0.0})).lines
+        assert line.mean > other.mean
+        assert (line.interval is not None) is has
 
 
 def test_without_a_common_method_the_giveaway_orders(tables):

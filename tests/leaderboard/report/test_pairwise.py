@@ -8,7 +8,7 @@ import scipy.stats
 
 from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard.report import pairwise, ranking
-from leaderboard.store import verdicts
+from leaderboard.store import results, verdicts
 
 NEAR, FAR = "xysquares/spacing_1", "xysquares/spacing_8"
 A = {NEAR: (0.50, 0.52, 0.54, 0.56, 0.58), FAR: (0.10, 0.12, 0.14, 0.16, 0.18)}
@@ -65,6 +65,15 @@ def test_what_is_marked_or_in_quarantine_is_not_compared(made_result):
     found[1] = made_result(FAR, "a", *A[FAR], quarantine="saw the labels")
     with pytest.raises(InvalidInput, match="in one tier, unmarked and not in quarantine, received none"):
         of(ranking.tables(found), "a", "b")
+
+
+def test_a_marked_reference_is_left_out_as_marked(made_result):
+    found = [made_result(task, name, *A[task]) for name in ("pca", "b") for task in (NEAR, FAR)]
+    runs = tuple(run.model_copy(update={"marks": ("encoder_disagrees",)}) for run in found[0].runs)
+    found[0] = results.result(found[0].task, "pca", runs)
+    pair = of(ranking.tables(found), "pca", "b")
+    assert [one.task for one in pair.differences] == [FAR]
+    assert any("encoder_disagrees" in text for text in pair.left_out), pair.left_out
 
 
 def test_few_seeds_come_to_no_verdict(boards):
