@@ -28,7 +28,7 @@ _TINY = float(np.finfo(np.float32).tiny)
 """The least epsilon: with less, a weight that no image moves would become 0 / 0."""
 
 _RANGES: tuple[tuple[str, str, Callable[[float], bool]], ...] = (
-    ("learning_rate", "a number in [0, 1000)", lambda value: 0 <= value < 1e3),
+    ("learning_rate", "a number in (0, 1000)", lambda value: 0 < value < 1e3),
     ("beta_1", "a float32 number in [0, 1)", lambda value: 0 <= value < 1 - 2**-25),
     ("beta_2", "a float32 number in [0, 1)", lambda value: 0 <= value < 1 - 2**-25),
     ("epsilon", f"a number in [{_TINY:.8g}, 1)", lambda value: _TINY <= value < 1),

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from typing import TYPE_CHECKING
 
 from benchmark_data import discovery
@@ -127,8 +128,8 @@ def load(name: str, **parameters: object) -> Dataset:
     if rule and not parameters:
         return _divided(load(base).id, rule)
     full, (name, _, config) = name, name.partition("/")
-    if not name:  # a folder's path, say
-        raise UnknownName("dataset", full, names())
+    if not name or (os.path.isdir(full) and name not in names()):
+        raise UnknownName("dataset", full, names(), f"A folder is read by benchmark_data.from_folder({full!r}).")
     declared: Dataset | Family = discovery.find("benchmark_data.datasets", name, kind="dataset").DATASET
     known = declared.configs if isinstance(declared, Family) else {}
     if config and config not in known and not rule:

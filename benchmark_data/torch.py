@@ -257,5 +257,7 @@ def loader(
             "loader: expected neither shuffle nor a sampler, since it draws the batches, received one. Shuffle by "
             "shuffle_seed=0; a sampler: torch.utils.data.DataLoader(data, 64, sampler=..., collate_fn=collate)."
         )
+    if isinstance(data, str | Dataset):
+        raise InvalidInput(f"loader: expected Images or Pairs, such as Images('dsprites'), received {data!r}.")
     batches = Batches(data, batch_size, shuffle_seed=shuffle_seed, shard=shard, drop_last=drop_last)
     return _Loader(data, batch_sampler=batches, **{"collate_fn": collate, **options})

@@ -59,9 +59,10 @@ class Encoder:
         unwritten = getattr(getattr(encode, "forward", None), "__name__", "") == "_forward_unimplemented"
         if (not callable(encode) or unwritten) and not isinstance(encode, str):
             encode = getattr(encode, "encode", encode)
-        if not callable(encode):
+        if not callable(encode) or isinstance(encode, type):
+            received = f"the class {encode.__name__}" if callable(encode) else f"one of type {type(encode).__name__}"
             raise InvalidInput(
-                f"encode: expected a function from images to codes, received one of type {type(encode).__name__}. "
+                f"encode: expected a function from images to codes, or an object that is called, received {received}. "
                 "leaderboard.evaluate also takes the paths of files and run folders."
             )
         if input is not None and input not in get_args(Input):

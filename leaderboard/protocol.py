@@ -18,6 +18,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import os
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -273,12 +274,13 @@ def of(dataset: object) -> Task:
         if not dataset.space.names:
             raise InvalidInput(f"{dataset.id} has no labels, by which codes could be scored.")
         return task(dataset.id) if dataset.name in benchmark_data.names() else _drawn_from(dataset, own=dataset)
-    if not isinstance(dataset, str):
+    if not isinstance(dataset, str | os.PathLike):
         found = type(dataset).__name__
         raise InvalidInput(f"task: expected a dataset or its name, such as 'xysquares/spacing_8', received a {found}.")
-    if dataset.partition("@")[0].partition("/")[0] in benchmark_data.names():
-        return task(dataset)
-    return of(benchmark_data.named_or_folder(dataset))
+    name = os.fspath(dataset)
+    if name.partition("@")[0].partition("/")[0] in benchmark_data.names():
+        return task(name)
+    return of(benchmark_data.named_or_folder(name))
 
 
 @functools.cache

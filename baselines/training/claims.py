@@ -74,8 +74,8 @@ def longer(folder: Path, steps: int) -> RunConfig:
     """Return the config of a run that is to take more steps, those that are done included. Nothing is written."""
     held = read_config(folder)
     if steps < held.steps:
-        expected = f"at least {held.steps}, which {folder} has already"
-        raise InvalidInput(f"steps: expected {expected}, received {steps}. Give all, those that are done included.")
+        expected = f"at least {held.steps}, the steps that {folder} is to take in all"
+        raise InvalidInput(f"steps: expected {expected}, received {steps}. For fewer, train a new run.")
     return held if steps == held.steps else held.with_steps(steps)
 
 

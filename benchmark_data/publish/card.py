@@ -175,13 +175,9 @@ def _defects(records: Sequence[Record]) -> list[str]:
     """List what is known to be wrong with the data."""
     lines = []
     for defects, names in _grouped((r["config"], r["defects"]) for r in records if r["defects"]):
-        lines += [f"{_where(names, records)}{' '.join(defects)}", ""]
+        where = "" if len(names) == len(records) else f"In {', '.join(names)}: "
+        lines += [f"{where}{' '.join(defects)}", ""]
     return lines or ["None are known.", ""]
-
-
-def _where(names: Sequence[str], records: Sequence[Record]) -> str:
-    """Name the configs that a sentence is about, unless it is about all."""
-    return "" if len(names) == len(records) else f"In {', '.join(names)}: "
 
 
 def _digests(records: Sequence[Record]) -> list[str]:
@@ -201,7 +197,8 @@ def _citations(records: Sequence[Record]) -> list[str]:
     lines = []
     for citation, _ in _grouped((r["config"], r["citation"]) for r in records if r["citation"]):
         lines += ["```bibtex", citation, "```", ""]
-    return [*lines, *(f"- <https://arxiv.org/abs/{number}>" for number in _papers(records))]
+    numbers = re.findall(r"eprint\s*=\s*[{\"](\d{4}\.\d{4,5})", "\n".join(r["citation"] for r in records))
+    return [*lines, *(f"- <https://arxiv.org/abs/{number}>" for number in dict.fromkeys(numbers))]
 
 
 def front_matter(records: Sequence[Record]) -> dict[str, Any]:
@@ -234,12 +231,6 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
         "tags": TAGS,
         "configs": configs,
     }
-
-
-def _papers(records: Sequence[Record]) -> list[str]:
-    """List the arXiv numbers in BibTeX, each once, in order."""
-    citations = "\n".join(r["citation"] for r in records)
-    return list(dict.fromkeys(re.findall(r"eprint\s*=\s*[{\"](\d{4}\.\d{4,5})", citations)))
 
 
 def natural(name: str) -> list[tuple[int, str]]:

@@ -203,22 +203,19 @@ def both_ways(**sides: Dataset) -> Family:
     )
 
 
-def _numbers(side: Dataset) -> list[int]:
-    """Split a version; those of both sides, added and less 1.0.0, are the pair's, which a change of either changes."""
-    return [int(part) for part in side.version.split(".")]
-
-
 def _pair(name: str, source_name: str, source: Dataset, target_name: str, target: Dataset) -> Dataset:
     paired = Paired(source, target)
     middle, end = len(source), len(source) + len(target)
     source_test, target_test = middle - _tested(len(source)), end - _tested(len(target))
     alike = source.license == target.license
+    versions = (map(int, side.version.split(".")) for side in (source, target))
+    major, minor, patch = map(sum, zip(*versions, strict=True))  # a change of either side changes the pair
     space = _PairLabels(paired, (source_name, target_name))
     return Dataset(
         name=name,
         config=f"to_{target_name}",
         parameters={"target": target_name},
-        version=".".join(str(sum(parts)) for parts in zip((-1, 0, 0), *map(_numbers, (source, target)), strict=True)),
+        version=f"{major - 1}.{minor}.{patch}",
         space=space,
         source=paired,
         image_shape=source.image_shape,

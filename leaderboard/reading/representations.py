@@ -473,8 +473,5 @@ def _present(path: Path, wanted: Sequence[str] | None, there: Sequence[str]) -> 
 
 
 def _damaged(path: Path, expected: str, error: Exception) -> DamagedFile:
-    return DamagedFile(f"{path}: expected {expected}, received {type(error).__name__}: {_first_line(error)}.")
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), "")[:200]
+    first = next(iter(str(error).splitlines()), "")[:200]
+    return DamagedFile(f"{path}: expected {expected}, received {type(error).__name__}: {first}.")

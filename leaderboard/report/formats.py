@@ -11,7 +11,6 @@ from leaderboard import protocol
 from leaderboard.report.ranking import CATEGORIES, DIGITS, Row, Table, tables
 from leaderboard.store import intervals, rank_intervals
 from leaderboard.store.results import Result
-from leaderboard.store.statistics import Summary
 
 if TYPE_CHECKING:
     import rich.console
@@ -157,6 +156,7 @@ def records(boards: Iterable[Table]) -> Iterator[dict[str, object]]:
         for row in board.rows:
             run = row.runs[0]
             for key, cell in row.cells.items():
+                shown = {"mean": cell.mean, "iqm": cell.iqm, "low": cell.low, "high": cell.high}
                 yield {
                     "task": board.task,
                     "tier": board.tier,
@@ -169,7 +169,7 @@ def records(boards: Iterable[Table]) -> Iterator[dict[str, object]]:
                     "title": row.result.title,
                     "seeds": row.seeds,
                     "score": key,
-                    **{name: None if value is None else round(value, 6) for name, value in _statistics(cell).items()},
+                    **{name: None if value is None else round(value, 6) for name, value in shown.items()},
                     "note": row.note,
                     "steps": max(r.budget.steps for r in row.runs),
                     "images": max(r.budget.images for r in row.runs),
@@ -201,10 +201,6 @@ def comma_separated(boards: Iterable[Table]) -> str:
         return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
 
     return files.comma_separated(FIELDS, ([written(name, one[name]) for name in FIELDS] for one in records(boards)))
-
-
-def _statistics(cell: Summary) -> dict[str, float | None]:
-    return {"mean": cell.mean, "iqm": cell.iqm, "low": cell.low, "high": cell.high}
 
 
 def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:

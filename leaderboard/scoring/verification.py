@@ -157,7 +157,8 @@ def agree(
     drawn_test = len(task.train) + _drawn(task, "test block", seed, len(task.test), test.size)
     handed_in, fresh = [], []
     for block in range(BLOCKS):
-        new = _block(block, size, held, train.size)
+        # Places of its train rows, and of its test rows, which come after all train rows.
+        new = np.concatenate([np.arange(size) + block * size, train.size + np.arange(held) + block * held])
         known = np.concatenate([drawn, drawn_test])[new]
         handed_in.append(_scores(theirs[known], task.labels()[known], task, tier, size, held))
         fresh.append(_scores(ours[new], labels[new], task, tier, size, held))
@@ -315,11 +316,6 @@ def _unused(number: int, rows: Indices, task: protocol.Task, count: int) -> Indi
     """Shuffle rows, leave out the task's, and return the first of them: all, or at least so many."""
     shuffled = rows[draws.sample(number, len(rows), count + len(task.indices))]
     return shuffled[~np.isin(shuffled, task.indices)]
-
-
-def _block(block: int, size: int, held: int, trains: int) -> Indices:
-    """Return the places of a block: of its train rows, and of its test rows, which come after all train rows."""
-    return np.concatenate([np.arange(size) + block * size, trains + np.arange(held) + block * held])
 
 
 def _scores(

@@ -287,8 +287,17 @@ def test_parameters_stand_beside_neither_config_nor_split(name, said):
 
 
 def test_a_path_in_place_of_a_name_is_named_whole():
-    with pytest.raises(UnknownName, match=r"dataset: .* received '/abs/folder'"):
+    with pytest.raises(UnknownName, match=r"dataset: .* received '/abs/folder'. A folder is read by .*from_folder"):
         benchmark_data.load("/abs/folder")
+
+
+def test_a_folder_in_place_of_a_name_is_told_how_to_be_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine" / "pics").mkdir(parents=True)
+    (tmp_path / "dsprites").mkdir()  # a name stays one
+    assert benchmark_data.load("dsprites").id == "dsprites"
+    with pytest.raises(UnknownName, match=r"A folder is read by benchmark_data.from_folder\('mine/pics'\)"):
+        benchmark_data.load("mine/pics")
 
 
 def test_a_selection_may_keep_no_factor():

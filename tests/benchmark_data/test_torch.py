@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import benchmark_data
 from benchmark_data import reading
 from benchmark_data.errors import InvalidInput, UnknownName
 
@@ -132,6 +133,12 @@ def test_a_loader_draws_its_own_batches(option, torch, provider):
     with pytest.raises(InvalidInput, match=r"loader: expected neither .* shuffle_seed=0; .*DataLoader\(.*=collate\)"):
         provider.loader(data, 4, **{option: value})
     assert len(list(provider.loader(data, 4, shuffle=False, sampler=None))) == 3
+
+
+@pytest.mark.parametrize("data", ["xysquares", benchmark_data.load("xysquares")])
+def test_a_loader_takes_no_name_and_no_dataset(data, provider):
+    with pytest.raises(InvalidInput, match=r"loader: expected Images or Pairs, such as Images\('dsprites'\), received"):
+        provider.loader(data, 4)
 
 
 def test_pairs(torch, provider):

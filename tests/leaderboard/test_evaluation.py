@@ -211,10 +211,9 @@ def test_a_folder_of_images_is_a_task(tmp_path):
     for value in range(30):
         Image.new("L", (4, 4), value % 3).save(tmp_path / f"{value}.png")
     (tmp_path / "labels.csv").write_text("file_name,shade\n" + "".join(f"{v}.png,{v % 3}\n" for v in range(30)))
-    found = leaderboard.evaluate(
-        lambda batch: batch[:, 0, 0].astype(float), str(tmp_path), metrics="mig", progress=False
-    )
-    assert found.frame()["task"].tolist() == [tmp_path.name]
+    for folder in (tmp_path, str(tmp_path)):
+        found = leaderboard.evaluate(lambda batch: batch[:, 0, 0].astype(float), folder, metrics="mig", progress=False)
+        assert found.frame()["task"].tolist() == [tmp_path.name]
     with pytest.raises(UnknownName, match=r"dataset or existing folder: expected one of .*, received 'nowhere'"):
         leaderboard.evaluate(squares, "nowhere")
 
@@ -377,6 +376,7 @@ def test_units_of_several_numbers_are_scored():
         ({"seeds": [0, 0], "encode": [squares, squares]}, "one seed of its own for each"),
         ({"encode": "nowhere"}, "neither an ONNX file nor a run folder at nowhere"),
         ({"encode": "nowhere.bin"}, "neither an ONNX file nor a run folder"),
+        ({"encode": types.SimpleNamespace}, "a function from images to codes, .* received the class SimpleNamespace"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):

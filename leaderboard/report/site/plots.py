@@ -172,7 +172,8 @@ def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: st
             one = _line(title, among.index(method), method in references, _points(cells[method], up))
             series.append(one)
             legend.setdefault(method, one)
-        panels.append(Panel(column.title, column.summary, _y_ticks(up, top), tuple(series)))
+        ticks = tuple(Tick(up(top * k / 4), f"{top * k / 4:.3g}") for k in range(5))
+        panels.append(Panel(column.title, column.summary, ticks, tuple(series)))
     caption = ranking.caption(plot.tier, [row for board in boards for row in board.rows]) + note + below
     if absent:
         caption += f" Above the scale and not drawn: {', '.join(sorted(absent))}."
@@ -212,10 +213,6 @@ def _points(cells: Mapping[float, Summary], up: Callable[[float], float]) -> tup
 def _vertical(plot: Plot, top: float) -> Callable[[float], float]:
     """Return the place of a value on an axis from 0 to ``top``; beyond them that of the end."""
     return lambda value: round(plot.bottom - (min(max(value, 0.0), top) / top) * (plot.bottom - plot.top), 1)
-
-
-def _y_ticks(up: Callable[[float], float], top: float) -> tuple[Tick, ...]:
-    return tuple(Tick(up(top * k / 4), f"{top * k / 4:.3g}") for k in range(5))
 
 
 def ceiling(value: float) -> float:

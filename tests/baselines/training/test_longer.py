@@ -97,7 +97,10 @@ def test_a_longer_run_that_cannot_go_on_keeps_what_was_made_of_the_shorter_one(t
 
 def test_fewer_steps_and_a_longer_run_in_the_same_folder_are_refused(tiny, trained, tmp_path):
     folder = shutil.copytree(trained.folder, tmp_path / "run")
-    with pytest.raises(InvalidInput, match=r"steps: expected at least 6, which .* has already, received 5. Give all"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"steps: expected at least 6, the steps that .* in all, received 5. For fewer, train a new run",
+    ):
         resume(folder, "--steps", 5)
     with pytest.raises(InvalidInput, match=rf"To make it longer: offaxis train resume {folder} --steps 9"):
         train(tiny(steps=9), folder)

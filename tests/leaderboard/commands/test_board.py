@@ -224,6 +224,7 @@ def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tre
         (("show", "{tmp}/absent"), "expected a results folder, received no such folder"),
         (("show", __file__), "expected a results folder, received a file"),
         (("score", "{tmp}"), "expected a run folder, which has run.json, received a folder without it"),
+        (("score", "nowhere", "--tier", "smoke"), "nowhere: expected a run folder, submission or file of codes"),
         (("show", "{tree}", "--task", "toy/smal"), "Did you mean 'toy/small'?"),
         (
             ("verify", "{tmp}", "--to", "{tmp}/r"),
