@@ -69,7 +69,8 @@ def test_a_run_folder_knows_its_dataset(toys, run_folder):
     assert found.names == ("f0", "f1", "f2")
     assert np.array_equal(found.indices, protocol.task("toy/spacing_1").indices)
     with pytest.raises(
-        InvalidInput, match=r"expected codes of toy/small, received codes of toy/spacing_1.*Encode the rows"
+        InvalidInput,
+        match=r"codes of toy/small, received codes of toy/spacing_1.*train encode RUN --dataset toy/small",
     ):
         representations.codes(folder, dataset="toy/small")
     (folder / "codes.npz").unlink()
