@@ -54,7 +54,7 @@ def score(
     files, get mig and dci or the metrics named: the last third of the rows is
     held out, unless the file has codes_test and factors_test.
     """
-    if lost := [path for path in paths if not path.exists()]:
+    if lost := [path for path in paths if not (path.suffix or path.exists())]:
         raise InvalidInput(
             f"{lost[0]}: expected a run folder, submission or file of codes, received none of this name."
         )
