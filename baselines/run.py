@@ -337,7 +337,7 @@ class Run:
         if array.dtype != np.uint8 or array.ndim != 4 or array.shape[1:] != self.image_shape or not len(array):
             raise InvalidInput(
                 f"images: expected uint8 of shape (n, {', '.join(map(str, self.image_shape))}), received {array.dtype} "
-                f"of shape {array.shape}. Pixels are 0 to 255 and channels last; of one image, pass images[None]."
+                f"of shape {array.shape}. Pixels are 0 to 255 and channels last; for one image, pass images[None]."
             )
         return array
 

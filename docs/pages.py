@@ -180,20 +180,19 @@ def text_on_longer_training() -> list[str]:
     paper = record_of("michlo2023_pilot.csv")
     longer = record_of("longer.csv")
 
-    def of(spacing: str, column: str, form: str, objective: str = "") -> str:
+    def values(spacing: str, column: str, objective: str) -> list[float]:
         lines = [line for line in paper if line["dataset"].endswith(spacing) and objective in line["objective"]]
-        return demo.between([float(line[column]) for line in lines], form)
+        return [float(line[column]) for line in lines]
+
+    def of(spacing: str, column: str, form: str, objective: str = "") -> str:
+        return demo.between(values(spacing, column, objective), form)
 
     def seeds(objective: str) -> str:
         n = len({line["seed"] for line in paper if line["objective"] == objective})
         return f"{n} seed{'s' * (n > 1)}"
 
     near, far = (of(spacing, "mig", ".3f", "ada_gvae") for spacing in "18")
-    migs = {
-        end: [float(line["mig"]) for line in paper if line["objective"] == "ada_gvae" and line["dataset"][-1] == end]
-        for end in "18"
-    }
-    p = verdicts.compare([migs["1"]], [migs["8"]]).p
+    p = verdicts.compare([values("1", "mig", "ada_gvae")], [values("8", "mig", "ada_gvae")]).p
     test = "" if p is None else f"; p = {p:.3f}"
     others = " and ".join(of(spacing, "mig", ".3f", "beta_vae") for spacing in "18")
     strengths = len(

@@ -62,7 +62,7 @@ class Encoder:
         if not callable(encode) or isinstance(encode, type):
             received = f"the class {encode.__name__}" if callable(encode) else f"one of type {type(encode).__name__}"
             raise InvalidInput(
-                f"encode: expected a function from images to codes, or an object that is called, received {received}. "
+                f"encode: expected a function from images to codes, or a model (an instance), received {received}. "
                 "leaderboard.evaluate also takes the paths of files and run folders."
             )
         if input is not None and input not in get_args(Input):

@@ -61,9 +61,10 @@ class Source:
             known = self.run.record
             data = {"dataset": task.dataset, "dataset_version": version, "dataset_digest": digest}
             own: dict[str, Any] = {"method": name, "hyperparameters": {**known.hyperparameters, **projected}}
-            if known.dataset != task.dataset:  # it saw other images, of which no split held these rows out
+            if self.run.task.id != task.id:  # it saw other images, of which no split held these rows out
                 own["hyperparameters"]["split"] = f"{known.hyperparameters.get('split', 'all')} of {known.dataset}"
-                own |= {"claimed": {}} | ({} if known.supervision == "reference" else {"supervision": "pretrained"})
+                own["claimed"] = {}
+                own["supervision"] = "reference" if known.supervision == "reference" else "pretrained"
             said = known.model_dump(by_alias=True) | data | own
             return stated(lambda: type(known).model_validate(said), type(known))
         device = self.call.device if self.call else ""

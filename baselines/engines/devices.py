@@ -108,7 +108,7 @@ def choose(device: str) -> None:
         InvalidInput: ``"gpu"``, and the backend has none; or ``"cpu"``, and it has begun on a GPU.
     """
     if device not in get_args(Device):
-        raise UnknownName("--device", device, get_args(Device), "Of CUDA devices: gpu." if "cuda" in device else "")
+        raise UnknownName("--device", device, get_args(Device), "For CUDA, say gpu." if "cuda" in device else "")
     if device == "cpu":
         os.environ["KERAS_TORCH_DEVICE"] = "cpu"  # Keras reads it when it is loaded
         with contextlib.suppress(RuntimeError):  # TensorFlow's, where it has begun

@@ -74,7 +74,7 @@ def longer(folder: Path, steps: int) -> RunConfig:
     """Return the config of a run that is to take more steps, those that are done included. Nothing is written."""
     held = read_config(folder)
     if steps < held.steps:
-        expected = f"at least {held.steps}, the steps that {folder} is to take in all"
+        expected = f"at least {held.steps}, the number that {folder} is set to"
         raise InvalidInput(f"steps: expected {expected}, received {steps}. For fewer, train a new run.")
     return held if steps == held.steps else held.with_steps(steps)
 

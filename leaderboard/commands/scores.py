@@ -54,10 +54,9 @@ def score(
     files, get mig and dci or the metrics named: the last third of the rows is
     held out, unless the file has codes_test and factors_test.
     """
+    # A folder's name that is mistyped; files, which have a suffix, are looked for where they are read.
     if lost := [path for path in paths if not (path.suffix or path.exists())]:
-        raise InvalidInput(
-            f"{lost[0]}: expected a run folder, submission or file of codes, received none of this name."
-        )
+        raise InvalidInput(f"{lost[0]}: expected a run folder, submission or file of codes, received no such path.")
     table = to is not None and to.suffix == ".csv"
     if names or dataset or array or table or not all(map(_has_record, paths)):
         submitted = any((path / "submission.json").is_file() for path in paths)

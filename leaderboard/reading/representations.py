@@ -275,8 +275,8 @@ def codes(
         wanted = said if dataset is None else _loaded(dataset).id
         if wanted != said:
             raise InvalidInput(
-                f"codes of {path}: expected codes of {wanted}, received codes of {said}. Encode those into a file, "
-                f"and give that: offaxis train encode RUN --dataset {wanted} --to codes.npz"
+                f"codes of {path}: expected codes of {wanted}, received codes of {said}. Write them: "
+                f"offaxis train encode RUN --dataset {wanted} --to codes.npz"
             )
         dataset = said if path.is_dir() else dataset
     path = inside(path, "codes.npz", "encode")

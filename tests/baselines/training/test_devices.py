@@ -239,7 +239,7 @@ def test_training_from_python_warns_too(plugged, tiny, tmp_path):
 
 
 def test_a_sweep_refuses_a_device_that_is_not_there(tiny, tmp_path, in_this_process):
-    with pytest.raises(UnknownName, match=r"received 'cuda:0'. Of CUDA devices: gpu"):
+    with pytest.raises(UnknownName, match=r"received 'cuda:0'. For CUDA, say gpu"):
         devices.choose("cuda:0")
     with pytest.raises(UnknownName, match="--device: expected one of auto, cpu, gpu, received 'tpu'"):
         sweep.run([tiny()], tmp_path, device="tpu")

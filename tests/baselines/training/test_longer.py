@@ -99,7 +99,7 @@ def test_fewer_steps_and_a_longer_run_in_the_same_folder_are_refused(tiny, train
     folder = shutil.copytree(trained.folder, tmp_path / "run")
     with pytest.raises(
         InvalidInput,
-        match=r"steps: expected at least 6, the steps that .* in all, received 5. For fewer, train a new run",
+        match=r"steps: expected at least 6, the number that .* is set to, received 5. For fewer, train a new run",
     ):
         resume(folder, "--steps", 5)
     with pytest.raises(InvalidInput, match=rf"To make it longer: offaxis train resume {folder} --steps 9"):
