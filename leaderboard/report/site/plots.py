@@ -172,8 +172,8 @@ def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: st
             one = _line(title, among.index(method), method in references, _points(cells[method], up))
             series.append(one)
             legend.setdefault(method, one)
-        ticks = tuple(Tick(up(top * k / 4), f"{top * k / 4:.3g}") for k in range(5))
-        panels.append(Panel(column.title, column.summary, ticks, tuple(series)))
+        y_ticks = tuple(Tick(up(top * k / 4), f"{top * k / 4:.3g}") for k in range(5))
+        panels.append(Panel(column.title, column.summary, y_ticks, tuple(series)))
     caption = ranking.caption(plot.tier, [row for board in boards for row in board.rows]) + note + below
     if absent:
         caption += f" Above the scale and not drawn: {', '.join(sorted(absent))}."

@@ -18,7 +18,7 @@ from benchmark_data.errors import DamagedFile
 from benchmark_data.sources import Derived
 from leaderboard import properties, protocol
 from leaderboard.commands import board
-from leaderboard.report import media
+from leaderboard.report import media, ranking
 from leaderboard.report.site import build, gallery, pages, plots
 from leaderboard.scoring import candidates
 from leaderboard.store import giveaways, results, results_tree
@@ -459,6 +459,10 @@ def test_the_ladder_is_drawn_where_one_number_tells_tasks_apart(site, toys, tmp_
     beyond = re.search(r"Above the scale and not drawn: ([^.]*)\.", text)
     assert text.count("<polyline") + (len(beyond[1].split(", ")) if beyond else 0) == 4 * 4
     assert text.count('class="error"') >= 2, "of the method with five seeds"
+    [plot] = plots.scores_vs_parameter(ranking.tables(results_tree.read_all(tmp_path / "results")))
+    assert [tick.label for tick in plot.x_ticks] == ["1", "8"]
+    for series in (one for panel in plot.panels for one in panel.series):
+        assert [point.x for point in series.points] == [tick.at for tick in plot.x_ticks]
 
 
 def overview(tmp_path):
