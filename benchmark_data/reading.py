@@ -194,6 +194,14 @@ class Batch(Sequence[Any]):
         return _at(self.whole, index)
 
 
+class Bare(list[Any]):
+    """Items of one field that were read at once: a list, as PyTorch's own collate stacks no other sequence."""
+
+    def __init__(self, whole: Any) -> None:
+        super().__init__(whole)
+        self.whole = whole
+
+
 def _at(whole: Any, index: int) -> Any:
     return tuple(_at(part, index) for part in whole) if isinstance(whole, tuple) else whole[index]
 
@@ -273,10 +281,11 @@ class Images:
             raise IndexError(f"item {number} of {len(self)}")
         return _at(self._batch(np.array([number % len(self)])), 0)
 
-    def __getitems__(self, indices: ArrayLike) -> Batch:
+    def __getitems__(self, indices: ArrayLike) -> Batch | Bare:
         """Return several items, read at once: what PyTorch's ``DataLoader`` calls."""
         numbers = self._checked(indices)
-        return Batch(self._batch(numbers), len(numbers))
+        whole = self._batch(numbers)
+        return Batch(whole, len(numbers)) if isinstance(whole, tuple) else Bare(whole)
 
     def batches(
         self, batch_size: int, *, seed: int | None = None, epoch: int = 0, shard: tuple[int, int] = (0, 1)

@@ -128,7 +128,8 @@ def collate(items: Any) -> Any:
     Returns:
         The batch; of other datasets' items, what PyTorch's own ``default_collate`` makes.
     """
-    return items.whole if isinstance(items, reading.Batch) else torch.utils.data.default_collate(items)
+    whole = isinstance(items, reading.Batch | reading.Bare)
+    return items.whole if whole else torch.utils.data.default_collate(items)
 
 
 class Batches(torch.utils.data.Sampler):  # type: ignore[misc]

@@ -193,7 +193,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     labels: dict[str, NDArray[Any]] = {}
     for factor in read.columns.drop(column):
         values = read[factor]
-        labels[str(factor)] = values.to_numpy() if values.dtype.kind in "biuf" else values.to_numpy(str)
+        labels[str(factor)] = values.to_numpy() if values.dtype.kind in "biuf" else np.char.strip(values.to_numpy(str))
     unnamed = sorted(set(picture_files.listed(folder)) - set(paths))
     if unnamed:
         warnings.warn(

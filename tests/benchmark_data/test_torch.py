@@ -88,6 +88,9 @@ def test_every_way_of_loading_gives_the_same(torch, provider, tiny_family):
         provider.loader(data, 3),
         data.batches(3),
     ]
+    bare = provider.Images(dataset, split="train", fields="image")
+    for pixels in (load(bare, batch_size=3), provider.loader(bare, 3)):
+        assert np.array_equal(np.concatenate(list(pixels)), expected[0])
     for loader in loaders:
         assert all(np.array_equal(a, b) for a, b in zip(read(loader), expected, strict=True)), loader
 

@@ -325,9 +325,10 @@ def test_folders_that_will_not_do(folder):
         from_folder(folder, "dsprites")
 
 
-def test_blanks_behind_commas_and_texts_that_look_like_no_value(folder):
-    (folder / "labels.csv").write_text("file_name, x, y, z\n0.png, 1, NA, None\n1.png, 2, cat, None\n", "utf-8")
-    with pytest.warns(OffaxisWarning, match="2 of the pictures"):
+def test_blanks_around_texts_and_texts_that_look_like_no_value(folder):
+    lines = ("file_name, x, y, z", "0.png, 1, NA, None", "1.png, 2, cat, None ", "2.png, 2,cat ,None")
+    (folder / "labels.csv").write_text("\n".join(lines), "utf-8")
+    with pytest.warns(OffaxisWarning, match="1 of the pictures"):
         data = from_folder(folder)
     assert data.space.names == ("x", "y", "z")
     assert [factor.labels for factor in data.space.factors] == [("1", "2"), ("NA", "cat"), ("None",)]
