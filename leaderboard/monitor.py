@@ -86,7 +86,7 @@ class Monitor:
             InvalidInput: the encoder does not return codes, or a metric cannot be computed from them.
         """
         given = Encoder(encode, input=self._input, batch_size=self._batch_size)(self._images)
-        codes = narrowed(units.reduced(given))
+        codes = narrowed(units.reduced(given, train=self._train))
         warn_if_same(codes)
         held_out = codes[self._train :], self._factors[self._train :]
         scores: dict[str, float] = {}

@@ -6,9 +6,9 @@ component of each unit, and so do we. The rule decides scores, so that it is nev
 
 Version ``first_component@v1``. For each unit by itself, in float64: the mean and covariance of the train rows, the
 eigenvector of the greatest eigenvalue, its sign such that its largest entry by magnitude (the first of equal ones) is
-positive, and for all rows the product of that vector with the row less the mean. The train rows are the first two
-thirds, as those of every task are that there is now, divided ones included; a task with another share would take a new
-version of the rule. So held-out rows decide nothing. Units of one number are passed on as they are, byte for byte.
+positive, and for all rows the product of that vector with the row less the mean. The train rows are the task's; of
+codes that belong to no task they are the first two thirds, which is the share of most tasks. So held-out rows decide
+nothing. Units of one number are passed on as they are, byte for byte.
 """
 
 from __future__ import annotations
@@ -38,14 +38,17 @@ def rule(codes: NDArray[Any]) -> str:
     return VERSION if np.ndim(codes) == 3 and np.shape(codes)[2] > 1 else ""
 
 
-def reduced(codes: NDArray[Any], what: str = "codes", *, fit: NDArray[Any] | None = None) -> NDArray[Any]:
+def reduced(
+    codes: NDArray[Any], what: str = "codes", *, train: int | None = None, fit: NDArray[Any] | None = None
+) -> NDArray[Any]:
     """Reduce units of several numbers to one number each.
 
     Args:
         codes: real numbers, shape (n, L, d): samples, units, numbers of a unit. Anything that has not three axes is
             passed on as it is, for ``leaderboard.arrays.check_codes`` to judge.
         what: what the array is called in an error message.
-        fit: other codes of the same units, whose train rows the rule is fitted on instead; all of them if None.
+        train: how many rows, the first, are train rows, which the rule is fitted on. Default: two thirds.
+        fit: other codes of the same units, whose train rows it is fitted on instead.
 
     Returns:
         Shape (n, L): for d = 1 the same numbers of the same dtype; else float32 for codes in float32 or float16 and
@@ -74,8 +77,8 @@ def reduced(codes: NDArray[Any], what: str = "codes", *, fit: NDArray[Any] | Non
         return codes[:, :, 0]
     checked = check_codes(codes.reshape(n, units * size), what).reshape(n, units, size)
     fitted = checked if fit is None else fit
-    train = fitted[: len(fitted) * 2 // 3].astype(np.float64)
-    return np.stack([_first_component(checked[:, unit], train[:, unit]) for unit in range(units)], axis=1).astype(
+    fitted = fitted[: len(fitted) * 2 // 3 if train is None else train].astype(np.float64)
+    return np.stack([_first_component(checked[:, unit], fitted[:, unit]) for unit in range(units)], axis=1).astype(
         checked.dtype
     )
 

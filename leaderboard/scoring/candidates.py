@@ -196,7 +196,7 @@ def _read(file: str | os.PathLike[str], task: protocol.Task) -> tuple[NDArray[np
         )
     if not 1 <= given.shape[1] <= LATENTS:
         raise InvalidInput(f"{file}: codes: expected 1 to {LATENTS} latents, received {given.shape[1]}.")
-    codes = narrowed(units.reduced(given, f"{file}: codes"), f"{file}: codes")
+    codes = narrowed(units.reduced(given, f"{file}: codes", train=len(task.train)), f"{file}: codes")
     warn_if_same(codes, str(file))
     return codes, given
 

@@ -150,7 +150,8 @@ def agree(
             f"{encoder}: expected codes of shape {codes.shape[1:]}, as on the task's rows, received shape "
             f"{found.shape[1:]}. Export an encoder whose output has one shape, whatever the images."
         )
-    theirs, ours = units.reduced(codes), units.reduced(found, fit=codes if units.rule(codes) else None)
+    of_train = functools.partial(units.reduced, train=len(task.train))
+    theirs, ours = of_train(codes), of_train(found, fit=codes if units.rule(codes) else None)
     labels = protocol.labels(dataset, rows, task.scored)
     size, held = train.shape[1], test.shape[1]
     drawn = _drawn(task, "train block", seed, len(task.train), train.size)

@@ -30,6 +30,17 @@ def test_scores_are_those_of_the_metrics_on_the_tasks_first_rows():
     }
 
 
+def test_held_out_rows_decide_nothing_of_units():
+    def spoiled(images):
+        codes = images[:, 20:40, 20:30, 0].astype(np.float32)
+        codes[images_of_train:] *= np.linspace(-9, 9, 10)
+        return codes
+
+    images_of_train = 300
+    monitor = Monitor("dsprites", metrics=["mig"], samples=(images_of_train, 1000), batch_size=1300)
+    assert monitor(spoiled) == monitor(lambda images: images[:, 20:40, 20:30, 0].astype(np.float32))
+
+
 def test_units_of_several_numbers_are_reduced():
     scores = Monitor("dsprites", metrics=["mig"], samples=(300, 150))(lambda images: images[:, 20:40, 20:30, 0])
     assert set(scores) == {"mig"}
