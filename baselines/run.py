@@ -107,17 +107,22 @@ class Run:
         """The dataset that the run was trained on.
 
         Raises:
-            InvalidInput: it is no published one, and was not given, or another was.
+            InvalidInput: it is no published one, and was not given, or the run began with other pixels.
         """
-        if self.own_images is not None:
-            return self.own_images
+        return self._published if self.own_images is None else self.own_images
+
+    @functools.cached_property
+    def _published(self) -> Dataset:
         try:
-            return benchmark_data.load(self.config.dataset)
+            found = benchmark_data.load(self.config.dataset)
         except UnknownName as error:
             raise InvalidInput(
                 f"dataset of {self.folder}: expected the images called {self.config.dataset!r}, received none. Give "
                 "them to Run.open as dataset=, or train with offaxis train run --images FOLDER."
             ) from error
+        if found.prepared:
+            same_pixels(self.folder, digests_of(found))
+        return found
 
     @functools.cached_property
     def image_shape(self) -> tuple[int, int, int]:

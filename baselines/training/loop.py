@@ -171,18 +171,15 @@ def train_together(
             if not is_trained(folder, config):
                 stack.enter_context(alone(folder))
                 claim(folder, config)
-        if own is not None:  # other images may bear the same name, also those of a finished run
-            digests = digests_of(own)
-            for folder in paths:
-                same_pixels(folder, digests)
+        digests = digests_of(dataset)  # other images may bear the same name, also those of a finished run
+        for folder in paths:
+            same_pixels(folder, digests)
         left = [i for i, config in enumerate(configs) if not is_trained(paths[i], config)]
         if not left:
             return [Run.open(folder, dataset=own) for folder in paths]
         devices.warn(configs[0].precision)
         _warn_of_means(configs[0])
         progress = progress or stack.enter_context(console.progress(*columns()))
-        if own is None:
-            digests = digests_of(dataset)
         writer = stack.enter_context(Writer())
         for i in left:
             watching = observers[i] if observers else ()

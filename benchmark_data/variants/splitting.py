@@ -337,7 +337,7 @@ def of(dataset: Dataset, name: str) -> Dataset:
         The dataset, divided where the name says so.
 
     Raises:
-        InvalidInput: it is another dataset's name.
+        InvalidInput: it is no dataset, or another one's name.
 
     Example:
         >>> import benchmark_data
@@ -345,6 +345,9 @@ def of(dataset: Dataset, name: str) -> Dataset:
         >>> of(mine, "mine/holdout").splits
         {'train': range(0, 18), 'test': range(18, 20)}
     """
+    if not isinstance(dataset, Dataset):
+        received = f"received {dataset!r}. Name a published one in the config."
+        raise InvalidInput(f"dataset: expected one, as benchmark_data.from_folder gives it, {received}")
     base, rule = named(name)
     if name == dataset.id:
         return dataset

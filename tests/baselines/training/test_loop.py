@@ -328,6 +328,11 @@ def test_a_dataset_that_has_changed_since(tiny, trained, tmp_path):
     (folder / "run.json").write_text("[]")
     with pytest.raises(DamagedFile, match=r"run.json: expected a run's record"):
         train(tiny(), folder)
+    finished = shutil.copytree(trained.folder, tmp_path / "finished")
+    (finished / "run.json").write_text(json.dumps(record))
+    for read in (lambda: train(tiny(), finished), lambda: Run.open(finished).dataset):
+        with pytest.raises(InvalidInput, match=r"expected the pixels and factors that the run began with, received ot"):
+            read()
 
 
 def test_an_unknown_dataset(tiny, tmp_path):
