@@ -328,7 +328,7 @@ ENTRIES = (
         f"{PAPER}/fig9",
         "same trend",
         "Figure 3 (a) has the same trend with CKA and with Procrustes.",
-        twice(FIRST_LAST[0]),
+        twice(FIRST_LAST[1]),
         _heatmaps.metrics_agree,
     ),
     heatmap_entry(

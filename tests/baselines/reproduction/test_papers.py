@@ -504,6 +504,13 @@ def test_each_part_of_the_averages_counts(wrong):
     assert _accuracy.judge_averages(right).answer == "supported"
 
 
+def test_figures_of_two_similarities_show_the_panels_that_they_name():
+    at = bonheme2022.TIMES[bonheme2022.CARS][0]
+    for number, shares in ((9, (at, 1.0)), (10, (1.0, 1.0))):
+        panels = ENTRIES[f"2205.08399/fig{number}"].plan("desk").settings["panels"]
+        assert [(panel.x.share, panel.y.share) for panel in panels] == [shares] * 2
+
+
 def test_controls_of_similar_encoders_are_shown_and_not_judged():
     """Before training, and of other seeds: high or low, the verdict is that of the panels themselves."""
     panels = bonheme2022.ACROSS
