@@ -148,7 +148,7 @@ def evaluate(
                 if pca is not None:
                     given = _components(given, pca, len(task.train))
                 where = f"{name} on {task.dataset}, seed {seed}"
-                codes = narrowed(units.reduced(given, where), where)
+                codes = narrowed(units.reduced(given, where, train=len(task.train)), where)
                 warn_if_same(codes, where)
                 rows.append(_scored(Candidate(where, known, said, codes, given), task, tier, metrics, source))
             for twice in candidates.trained_twice([row.candidate for row in rows[-len(sources) :]]):
@@ -257,6 +257,8 @@ class Evaluation:
                 "method: expected a name, received an evaluation. Save it, other.save('results'), and compare with "
                 f"compare({method.name!r}, published='results')."
             )
+        if not isinstance(method, str):
+            raise InvalidInput(f"method: expected one name, received {method!r}. Compare with each by itself.")
         if method not in known:
             raise UnknownName("method with published results", method, known)
         found = pd.DataFrame([line for task in self._tasks for line in self._against(task, method, tree)])

@@ -26,7 +26,7 @@ from types import MappingProxyType
 import numpy as np
 
 import benchmark_data
-from benchmark_data import draws
+from benchmark_data import draws, parallel
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
@@ -273,7 +273,14 @@ def of(dataset: object) -> Task:
     if isinstance(dataset, Dataset):
         if not dataset.space.names:
             raise InvalidInput(f"{dataset.id} has no labels, by which codes could be scored.")
-        return task(dataset.id) if dataset.name in benchmark_data.names() else _drawn_from(dataset, own=dataset)
+        if dataset.name not in benchmark_data.names():
+            return _drawn_from(dataset, own=dataset)
+        if not parallel.has_name(dataset):
+            raise InvalidInput(
+                f"task: expected {dataset.id} as benchmark_data.load gives it, received another dataset of that name. "
+                "Give yours a name of its own: dataclasses.replace(dataset, name='mine', config='')."
+            )
+        return task(dataset.id)
     if not isinstance(dataset, str | os.PathLike):
         found = type(dataset).__name__
         raise InvalidInput(f"task: expected a dataset or its name, such as 'xysquares/spacing_8', received a {found}.")

@@ -326,7 +326,7 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
     return joined(dataset, name), chosen or "train"
 
 
-def of(dataset: Dataset, name: str) -> Dataset:
+def of(dataset: object, name: str) -> Dataset:
     """Return the dataset that a full name means: ``dataset`` itself, or ``dataset`` divided by the rule in the name.
 
     Args:

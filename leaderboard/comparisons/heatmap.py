@@ -56,6 +56,8 @@ def compare_layers(x: Layers, y: Layers, *, similarity: Similarity = "cka", memo
     """
     import pandas as pd
 
+    if not isinstance(x, Mapping) or not isinstance(y, Mapping):
+        raise InvalidInput("activations: expected layers by name, such as {'mean': array}, received something else.")
     if not x or not y:
         raise InvalidInput(f"activations: expected at least one layer on each side, received {len(x)} and {len(y)}.")
     if similarity not in get_args(Similarity):

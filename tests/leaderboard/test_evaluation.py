@@ -203,8 +203,22 @@ def test_a_dataset_of_your_own_is_scored_on_rows_drawn_as_a_tasks(tmp_path):
         found.save(tmp_path)
     with pytest.raises(InvalidInput, match="mine, a dataset of your own, has no place on the board"):
         found.submission(tmp_path)
+    with pytest.raises(InvalidInput, match=r"method: expected one name, received \['ae', 'beta_vae'\]"):
+        found.compare(["ae", "beta_vae"])
     for samples in (None, (40, 20)):
         assert leaderboard.Monitor(own, metrics=["mig"], samples=samples)(lambda batch: batch[:, 0, :2, 0])["mig"] > 0.9
+
+
+def test_a_changed_dataset_under_a_published_name_is_refused():
+    base = benchmark_data.load("xysquares/spacing_8")
+    black = dataclasses.replace(base, source=benchmark_data.Derived(base, lambda images, rows, labels: images * 0))
+    for read in (
+        lambda: leaderboard.evaluate(lambda images: images[:, 0, :3, 0], black),
+        lambda: leaderboard.Monitor(black),
+    ):
+        with pytest.raises(InvalidInput, match=r"spacing_8 as benchmark_data\.load gives it, received another dataset"):
+            read()
+    assert protocol.of(dataclasses.replace(black, name="mine", config="")).id == "mine@v1"
 
 
 def test_a_folder_of_images_is_a_task(tmp_path):

@@ -68,6 +68,8 @@ def test_a_run_on_images_in_memory_is_made_longer(run, tmp_path):
         train(config(steps=6), folder, dataset=MINE)
     with pytest.raises(InvalidInput, match=r"dataset of .*: expected the images called 'mine', received none"):
         lengthen(folder, 6)
+    with pytest.raises(InvalidInput, match=r"dataset: expected one, as .* gives it, received 'mine'"):
+        lengthen(folder, 6, "mine")
     with pytest.raises(InvalidInput, match=r"dataset of .*: expected the pixels and factors that the run began with"):
         lengthen(folder, 6, from_images("mine", PIXELS[::-1]))
     assert (folder / "codes.npz").exists()

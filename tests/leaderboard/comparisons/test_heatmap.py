@@ -42,6 +42,8 @@ def test_every_cell_is_the_comparison_of_its_pair(similarity, compare):
 def test_layers_that_cannot_be_compared():
     with pytest.raises(InvalidInput, match="expected at least one layer on each side, received 4 and 0"):
         heatmap.compare_layers(layers(0), {})
+    with pytest.raises(InvalidInput, match="activations: expected layers by name"):
+        heatmap.compare_layers([np.eye(4)], [np.eye(4)])
     with pytest.raises(InvalidInput, match=r"similarity: expected one of cka, .*smaller, received 'svcca'"):
         heatmap.compare_layers(layers(0), layers(1), similarity="svcca")
 
