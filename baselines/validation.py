@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import math
 import operator
 import typing
@@ -139,3 +140,29 @@ def seed(value: Any) -> int:
     if found >= 2**63:
         raise InvalidInput(f"seed: expected less than 2**63, received {found}.")
     return found
+
+
+def setting(option: str, text: str) -> tuple[str, Any]:
+    """Read a key and a value as they are given on the command line.
+
+    Args:
+        option: the option, for the message.
+        text: such as ``beta=4`` or ``architecture=fc``.
+
+    Returns:
+        The key, and the value as JSON has it, or else the text itself.
+
+    Raises:
+        InvalidInput: there is no key or no equals sign.
+
+    Example:
+        >>> setting("--set", "beta=4"), setting("--set", "architecture=fc")
+        (('beta', 4), ('architecture', 'fc'))
+    """
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise InvalidInput(f"{option}: expected KEY=VALUE, received {text!r}.")
+    try:
+        return key, json.loads(value)
+    except (ValueError, RecursionError):
+        return key, value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import os
 import shlex
@@ -364,17 +363,6 @@ def draw(
 app.command("list")(outputs.list_)
 
 
-def _setting(text: str) -> tuple[str, Any]:
-    """Split KEY=VALUE; the value is JSON where it can be, and a text otherwise."""
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise InvalidInput(f"--set takes KEY=VALUE, not {text!r}.")
-    try:
-        return key, json.loads(value)
-    except (ValueError, RecursionError):
-        return key, value
-
-
 def _change(values: dict[str, Any], changes: dict[str, Any]) -> None:
     """Change keys of a config; another objective or architecture begins with the defaults of its own parameters."""
     for name, group in (("objective", "hyperparameters"), ("architecture", "architecture_parameters")):
@@ -393,7 +381,7 @@ def _with_settings(values: dict[str, Any], settings: list[str], given: Collectio
     from baselines.config import RunConfig
     from baselines.nets import architectures
 
-    pairs = dict(_setting(text) for text in settings)
+    pairs = dict(validation.setting("--set", text) for text in settings)
     for key in pairs.keys() & given:
         raise InvalidInput(f"--{key} and --set {key}={pairs[key]}: give one of them.")
     own = {f.name for f in dataclasses.fields(RunConfig)}

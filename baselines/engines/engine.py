@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.model import Model, check_shapes
-from baselines.nets.backend import ops
+from baselines.nets.backend import ops, to_numpy
 from baselines.objectives import Adam
 from baselines.run_folder import State
 
@@ -64,10 +64,6 @@ class OneModel(Engine):
         self._first, self._second = ([zeros_like(w) for w in self._weights] for _ in range(2))
 
     @abc.abstractmethod
-    def _array(self, variable: Any) -> NDArray[Any]:
-        """Copy a variable to a numpy array."""
-
-    @abc.abstractmethod
     def _assign(self, variable: Any, array: NDArray[Any]) -> None:
         """Set a variable."""
 
@@ -76,7 +72,7 @@ class OneModel(Engine):
 
     def copy(self, model: int = 0) -> Copy:
         """Copy the state, to numpy arrays at once: the next step changes the variables."""
-        state = State(*({name: self._array(v) for name, v in part.items()} for part in self._parts()))
+        state = State(*({name: to_numpy(v) for name, v in part.items()} for part in self._parts()))
         return Copy(flaw([all(np.isfinite(a).all() for a in part.values()) for part in state]), lambda: state)
 
     def load(self, state: State, source: str, model: int = 0) -> None:

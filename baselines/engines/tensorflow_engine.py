@@ -66,9 +66,6 @@ class TensorFlowEngine(OneModel):
             history: dict[str, Any] = self._step(tensors)
         return history
 
-    def _array(self, variable: Any) -> NDArray[Any]:
-        return variable.numpy().copy()
-
     def _assign(self, variable: Any, array: NDArray[Any]) -> None:
         variable.assign(array)
 

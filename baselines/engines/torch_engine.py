@@ -92,9 +92,6 @@ class TorchEngine(OneModel):
             weight_decay=0.0,
         )
 
-    def _array(self, variable: Any) -> NDArray[Any]:
-        return variable.detach().cpu().numpy().copy()
-
     def _assign(self, variable: Any, array: NDArray[Any]) -> None:
         with torch.no_grad():
             variable.copy_(torch.from_numpy(np.array(array)))

@@ -18,6 +18,7 @@ import contextlib
 import csv
 import io
 import json
+import math
 import os
 import threading
 import time
@@ -92,9 +93,7 @@ def select(configs: Sequence[RunConfig], only: Iterable[str]) -> tuple[RunConfig
     """
     wanted: dict[str, list[Any]] = collections.defaultdict(list)
     for condition in only:
-        key, equals, value = condition.partition("=")
-        if not equals or not key:
-            raise InvalidInput(f"--only: expected KEY=VALUE, received {condition!r}.")
+        key, value = validation.setting("--only", condition)
         wanted[key].append(value)
     settings = [_settings(config) for config in configs]
     for key in wanted:
@@ -116,16 +115,11 @@ def _settings(config: RunConfig) -> dict[str, Any]:
     return {**values.pop("hyperparameters"), **values.pop("architecture_parameters"), **values}
 
 
-def _matches(settings: dict[str, Any], key: str, text: str) -> bool:
+def _matches(settings: dict[str, Any], key: str, value: Any) -> bool:
+    """Say whether a run has a setting: a dataset may be named without its config."""
     if key == "dataset":
-        return text in (settings[key], settings[key].partition("/")[0])
-    if key not in settings:
-        return False
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = text
-    given = settings[key]
+        return value in (settings[key], settings[key].partition("/")[0])
+    given = settings.get(key, math.nan)  # which equals nothing
     return bool((list(given) if isinstance(given, tuple) else given) == value)
 
 

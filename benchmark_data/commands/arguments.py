@@ -24,16 +24,6 @@ def names_like(start: str) -> list[str]:
 dataset_option = functools.partial(typer.Option, metavar="NAME", autocompletion=names_like)
 """An option that names a dataset."""
 
-Name = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        help="A dataset, or one of its configs, such as xysquares/spacing_4.",
-        autocompletion=names_like,
-    ),
-]
-
-
 NameOrFolder = Annotated[
     str,
     typer.Argument(

@@ -10,15 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import benchmark_data
-from benchmark_data import console
+from benchmark_data import console, draws
 from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
 from leaderboard import protocol
 from leaderboard.arrays import warn_if_continuous, warn_if_same
 from leaderboard.reading import representations, units
-from leaderboard.scoring import measure, small_samples
+from leaderboard.scoring import measure
 
 if TYPE_CHECKING:
     import pandas as pd
+
+LEAST = 20
+"""The smallest part of a sample that is scored."""
+
+TOLERANCE = 0.02
+"""By how much a score may differ between half of a sample and the whole."""
 
 DEVIATIONS = 6
 """A factor's mean differs by so many between rows to learn from and held-out rows only where rows are sorted."""
@@ -110,7 +116,7 @@ def _scored(name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None
     scores = dict(measure.called(name, module.score, *sample, **options))
     if name == "downstream":  # which is a curve over sample sizes by itself
         return scores, []
-    return scores, _doubts(name, *sample, whole=scores, **options)
+    return scores, _doubts(name, module, sample, options, scores)
 
 
 def _report(scored: list[dict[str, Any]], to: Path | None) -> None:
@@ -133,15 +139,27 @@ def _report(scored: list[dict[str, Any]], to: Path | None) -> None:
         console.say(to)
 
 
-def _doubts(metric: str, codes: Any, factors: Any, **options: Any) -> list[str]:
-    """Return whether a metric's first score still moves with the number of samples."""
+def _doubts(
+    name: str, module: Any, sample: tuple[Any, Any], options: dict[str, Any], whole: dict[str, Any]
+) -> list[str]:
+    """Compare a metric's first score on the whole sample with that on random parts of it; held-out rows stay whole."""
+    n = len(sample[0])
+    order = draws.permutation(0, n)
+    curve = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OffaxisWarning)  # the score of the whole has warned of it
-        try:
-            doubt = small_samples.doubt(metric, codes, factors, **options)
-        except InvalidInput as error:
-            return [f"{metric}: parts of the sample cannot be scored: {error}"]
-    return [doubt] if doubt else []
+        for size in (size for size in (n // 8, n // 4, n // 2) if size >= LEAST):
+            part = (array[order[:size]] for array in sample)
+            try:
+                scores = measure.called(name, module.score, *part, **options)
+            except InvalidInput as error:
+                return [f"{name}: parts of the sample cannot be scored: {error}"]
+            curve.append((size, next(iter(scores.values()))))
+    curve.append((n, next(iter(whole.values()))))
+    if len(curve) > 1 and not abs(curve[-1][1] - curve[-2][1]) > TOLERANCE:
+        return []
+    text = ", ".join(f"{value:.3f} with {size:,}" for size, value in curve)
+    return [f"{name}: {text} samples; a score that can be compared with others needs more."]
 
 
 def _of_the_sample(path: Path, found: Any, held_out: tuple[Any, Any] | None) -> list[str]:

@@ -55,8 +55,8 @@ def _of_file(file: Path) -> tuple[Result | None, list[OffaxisError]]:
     """Look at a result file: what it holds, if it can be read, and what is wrong."""
     try:
         result = results_tree.read(file)
-    except OffaxisError:
-        return None, results_tree.wrong(file)
+    except OffaxisError as error:
+        return None, results_tree.problems(file, error)
     try:
         return result, list(_against_protocol(file, result))
     except OffaxisError as error:

@@ -136,11 +136,6 @@ class Scored(RunRecord):
     units: Line = ""
     verification: Verification | None = None
 
-    @property
-    def trust(self) -> Trust:
-        """``verified``, or else ``recomputed``."""
-        return "verified" if self.verification else "recomputed"
-
     @pydantic.model_serializer(mode="wrap")
     def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what was not there before and says nothing, so that files that were written keep their bytes."""
@@ -300,7 +295,7 @@ class Result(Model):
 
     def trust(self, tier: str) -> Trust:
         """Return ``verified`` where every run of a tier is, or else ``recomputed``."""
-        return "verified" if all(run.trust == "verified" for run in self.of(tier)) else "recomputed"
+        return "verified" if all(run.verification for run in self.of(tier)) else "recomputed"
 
 
 def result(

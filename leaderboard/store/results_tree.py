@@ -68,24 +68,20 @@ def read(file: str | os.PathLike[str]) -> Result:
     return found
 
 
-def wrong(file: str | os.PathLike[str]) -> list[OffaxisError]:
-    """List everything that is wrong with a result file.
+def problems(file: Path, first: OffaxisError) -> list[OffaxisError]:
+    """List everything that is wrong with a result file that ``read`` refuses.
 
     Args:
         file: its JSON file.
+        first: what ``read`` raised.
 
     Returns:
-        All that breaks the schema, field by field, or else what ``read`` raises; nothing if it can be read.
+        All that breaks the schema, field by field, or else what ``read`` raised.
     """
-    try:
-        read(file)
-    except OffaxisError as first:
-        try:
-            found = parse(Result, content(Path(file)), str(file))
-        except OffaxisError:
-            return [first]
+    with contextlib.suppress(OffaxisError):
+        found = parse(Result, content(file), str(file))
         return found if isinstance(found, list) else [first]
-    return []
+    return [first]
 
 
 def files(root: str | os.PathLike[str]) -> list[Path]:

@@ -117,7 +117,7 @@ def test_list_names_everything():
         ("run --dataset xysquares --objective ae --seed 3 --set seed=4", "--seed and --set seed=4: give one of them"),
         (
             "run --dataset xysquares/spacing_1 --objective beta_vae --set beta",
-            "--set takes KEY=VALUE, not 'beta'",
+            "--set: expected KEY=VALUE, received 'beta'.",
         ),
         (
             "run --dataset xysquares/spacing_1 --objective beta_vae --set beta=x",

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -70,7 +71,6 @@ class Plot:
     Attributes:
         title: what is drawn.
         axis: what stands below the horizontal axis.
-        tier: of the scores.
         caption: what must be known to read it.
         x_ticks: places on the horizontal axis.
         panels: one for each score.
@@ -80,21 +80,16 @@ class Plot:
 
     title: str
     axis: str
-    tier: str
     caption: str
     x_ticks: tuple[Tick, ...]
     panels: tuple[Panel, ...]
     legend: tuple[Series, ...]
-    width: int = 250
-    height: int = 206
-    left: int = 40
-    top: int = 10
-    bottom: int = 162
-
-    @property
-    def right(self) -> int:
-        """Where the horizontal axis ends."""
-        return self.width - 4
+    width: ClassVar[int] = 250
+    height: ClassVar[int] = 206
+    left: ClassVar[int] = 40
+    right: ClassVar[int] = 246
+    top: ClassVar[int] = 10
+    bottom: ClassVar[int] = 162
 
 
 def scores_vs_parameter(boards: Sequence[Table]) -> list[Plot]:
@@ -107,92 +102,69 @@ def scores_vs_parameter(boards: Sequence[Table]) -> list[Plot]:
         A plot for each tier and each number with two values or more. The dataset that was changed stands at
         ``epsilon`` 0, where there are two changed ones.
     """
-    return [
-        _against_number(name, parameter, tier, steps)
-        for name, parameter, tier, steps in families.numeric_sweeps(boards)
-    ]
+    return [_against_number(*sweep) for sweep in families.numeric_sweeps(boards)]
 
 
 def _against_number(name: str, parameter: str, tier: str, steps: Sequence[tuple[float, Table]]) -> Plot:
-    values = [value for value, _ in steps]
-    plot = Plot(f"{name}: score against {parameter}", parameter, tier, "", (), (), ())
-    span = values[-1] - values[0]
-    places = [plot.left + INSET + (v - values[0]) / span * (plot.right - plot.left - 2 * INSET) for v in values]
-    note = f" At 0: {steps[0][1].dataset}, unchanged." if parameter == "epsilon" and values[0] == 0 else ""
-    ticks = [Tick(round(place, 1), f"{value:g}") for place, value in zip(places, values, strict=True)]
-    return _scores(plot, ticks, [board for _, board in steps], note)
-
-
-def _scores(plot: Plot, ticks: Sequence[Tick], boards: Sequence[Table], note: str) -> Plot:
-    """Fill a plot with the scores of the methods that have any on two or more of the tables."""
+    """Draw the scores of the methods that have any on two or more of the tables."""
+    (first, base), *_, (last, _) = steps
+    start, span = Plot.left + INSET, Plot.right - Plot.left - 2 * INSET
+    places = [round(start + (value - first) / (last - first) * span, 1) for value, _ in steps]
+    caption = ranking.caption(tier, [row for _, board in steps for row in board.rows])
+    if parameter == "epsilon" and first == 0:
+        caption += f" At 0: {base.dataset}, unchanged."
     rows: dict[str, dict[float, Row]] = {}
-    for tick, board in zip(ticks, boards, strict=True):
+    for place, (_, board) in zip(places, steps, strict=True):
         for row in board.rows:
             if not row.warning:
-                rows.setdefault(row.result.method, {})[tick.at] = row
-    several = {method: of for method, of in rows.items() if len(of) > 1}
-    trained = [m for m in sorted(several) if next(iter(several[m].values())).category != "reference"]
+                rows.setdefault(row.result.method, {})[place] = row
+    titles = {method: next(iter(of.values())).result.title for method, of in rows.items()}
+    several = [method for method in sorted(rows) if len(rows[method]) > 1]
+    references = [m for m in several if next(iter(rows[m].values())).category == "reference"]
+    trained = [m for m in several if m not in references]
     if len(trained) > DRAWN:
-        first = boards[0].columns[0].key
-        highest = {
-            m: np.mean([row.cells[first].mean for row in several[m].values() if first in row.cells]) for m in trained
-        }
-        trained = sorted(sorted(trained, key=lambda m: (-highest[m], m))[:DRAWN])
-        several = {
-            m: of for m, of in several.items() if m in trained or next(iter(of.values())).category == "reference"
-        }
-        note += f" The {DRAWN} methods with the highest means."
-    references = [m for m in sorted(several) if m not in trained]
+        key = base.columns[0].key
+        means = {m: np.mean([row.cells[key].mean for row in rows[m].values() if key in row.cells]) for m in trained}
+        trained = sorted(sorted(trained, key=lambda m: -means[m])[:DRAWN])
+        caption += f" The {DRAWN} methods with the highest means."
     panels: list[Panel] = []
     legend: dict[str, Series] = {}
     absent: set[str] = set()
-    below = ""
+    below = False
     for column in protocol.COLUMNS.values():
-        cells = {
-            method: {place: row.cells[column.key] for place, row in of.items() if column.key in row.cells}
-            for method, of in several.items()
-        }
-        if not any(cells.values()):
+        of_all = {m: {x: row.cells.get(column.key) for x, row in rows[m].items()} for m in (*references, *trained)}
+        cells = {m: {x: cell for x, cell in of.items() if cell} for m, of in of_all.items() if any(of.values())}
+        if not cells:
             continue
-        best = max((cell.mean for m in trained for cell in cells[m].values()), default=1.0)
-        beyond = {m for m in references if all(cell.mean > 2 * best for cell in cells[m].values())}
-        shown = [cell for m in [*trained, *references] if m not in beyond for cell in cells[m].values()]
+        best = max((cell.mean for m in trained for cell in cells.get(m, {}).values()), default=1.0)
+        beyond = [m for m in references if m in cells and all(cell.mean > 2 * best for cell in cells[m].values())]
+        absent.update(titles[m] for m in beyond)
+        drawn = {m: of for m, of in cells.items() if m not in beyond}
+        shown = [cell for of in drawn.values() for cell in of.values()]
         top = ceiling(max((cell.mean if cell.high is None else cell.high for cell in shown), default=1.0))
-        up = _vertical(plot, top)
-        below = below or _below(cell.mean for cell in shown)
+        below = below or any(cell.mean < 0 for cell in shown)
         series = []
-        for method in [*references, *trained]:
-            if not cells[method]:
-                continue
-            title = next(iter(rows[method].values())).result.title
-            if method in beyond:
-                absent.add(title)
-                continue
+        for method, of in drawn.items():
             among = trained if method in trained else references
-            one = _line(title, among.index(method), method in references, _points(cells[method], up))
-            series.append(one)
-            legend.setdefault(method, one)
-        y_ticks = tuple(Tick(up(top * k / 4), f"{top * k / 4:.3g}") for k in range(5))
-        panels.append(Panel(column.title, column.summary, y_ticks, tuple(series)))
-    caption = ranking.caption(plot.tier, [row for board in boards for row in board.rows]) + note + below
-    if absent:
-        caption += f" Above the scale and not drawn: {', '.join(sorted(absent))}."
-    return dataclasses.replace(
-        plot,
+            points = tuple(Point(x, *_heights(cell, top)) for x, cell in sorted(of.items()))
+            series.append(_line(titles[method], among.index(method), method in references, points))
+            legend.setdefault(method, series[-1])
+        ticks = tuple(Tick(_height(top * k / 4, top), f"{top * k / 4:.3g}") for k in range(5))
+        panels.append(Panel(column.title, column.summary, ticks, tuple(series)))
+    caption += " What is below 0 is drawn at 0." if below else ""
+    caption += f" Above the scale and not drawn: {', '.join(sorted(absent))}." if absent else ""
+    return Plot(
+        title=f"{name}: score against {parameter}",
+        axis=parameter,
         caption=caption,
-        x_ticks=tuple(ticks),
+        x_ticks=tuple(Tick(place, f"{value:g}") for place, (value, _) in zip(places, steps, strict=True)),
         panels=tuple(panels),
-        legend=tuple(legend[method] for method in [*trained, *references] if method in legend),
+        legend=tuple(legend[method] for method in (*trained, *references) if method in legend),
     )
 
 
 DRAWN = 12
 """The most methods that a plot shows: those with the best means. More could not be distinguished."""
-
-
-def _below(values: Iterable[float]) -> str:
-    """Say where values below 0 stand, if there are any."""
-    return " What is below 0 is drawn at 0." if any(value < 0 for value in values) else ""
 
 
 def _line(title: str, place: int, reference: bool, points: tuple[Point, ...]) -> Series:
@@ -201,18 +173,14 @@ def _line(title: str, place: int, reference: bool, points: tuple[Point, ...]) ->
     return Series(title, colour, shape, hollow, reference, points)
 
 
-def _points(cells: Mapping[float, Summary], up: Callable[[float], float]) -> tuple[Point, ...]:
-    return tuple(
-        Point(
-            x, up(cell.mean), None if cell.low is None else up(cell.low), None if cell.high is None else up(cell.high)
-        )
-        for x, cell in sorted(cells.items())
-    )
+def _heights(cell: Summary, top: float) -> tuple[float, float | None, float | None]:
+    low, high = (None if end is None else _height(end, top) for end in (cell.low, cell.high))
+    return _height(cell.mean, top), low, high
 
 
-def _vertical(plot: Plot, top: float) -> Callable[[float], float]:
+def _height(value: float, top: float) -> float:
     """Return the place of a value on an axis from 0 to ``top``; beyond them that of the end."""
-    return lambda value: round(plot.bottom - (min(max(value, 0.0), top) / top) * (plot.bottom - plot.top), 1)
+    return round(Plot.bottom - (min(max(value, 0.0), top) / top) * (Plot.bottom - Plot.top), 1)
 
 
 def ceiling(value: float) -> float:
