@@ -160,7 +160,7 @@ def environment() -> jinja2.Environment:
         slug=ranking.slug,
         number=formats.number,
         CATEGORIES=ranking.CATEGORIES,
-        NOTE=formats.NOTE.replace("in parentheses", "in small print"),
+        NOTE=formats.NOTE.replace("Parentheses hold", "The small print holds"),
         span=formats.span,
         signed=formats.signed,
         breakable=lambda name: markupsafe.Markup(re.sub(r"([/_])", r"\1<wbr>", str(markupsafe.escape(name)))),

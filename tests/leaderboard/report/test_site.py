@@ -520,7 +520,9 @@ def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_n
     text = (site / "index.html").read_text("utf-8")
     assert text.count('<li class="card"><img') == 5
     assert "0.06 ± 0.03" in (site / "reported.html").read_text("utf-8")
-    assert "0.06 ± 0.03" in (site / "tasks" / "toy.spacing_2.html").read_text("utf-8")
+    text = (site / "tasks" / "toy.spacing_2.html").read_text("utf-8")
+    assert "0.06 ± 0.03" in text
+    assert "The small print holds the ranks that tests cannot exclude" in text
 
 
 def test_an_axis_ends_at_a_round_number():
