@@ -73,7 +73,8 @@ class UnknownName(OffaxisError, LookupError):
 
     def __init__(self, kind: str, name: object, names: Iterable[str], remedy: str = "") -> None:
         names = sorted(names)
-        near = [found for found in nearest(str(name), names, count=2, cutoff=0.5) if found != name][:1]
+        parts = (found for found in names if str(name).startswith(f"{found}."))  # dci of dci.disentanglement
+        near = [*parts, *(found for found in nearest(str(name), names, count=2, cutoff=0.5) if found != name)]
         listed = names if len(names) <= self.LISTED else nearest(str(name), names, count=8, cutoff=0)
         more = f" and {len(names) - len(listed)} more" if len(listed) < len(names) else ""
         hint = remedy or (f"Did you mean {near[0]!r}?" if near else "")

@@ -115,7 +115,9 @@ class BatchedMetric:
     """
 
     def __init__(self, metric: str) -> None:
-        ((self._name, self._metric),) = measure.named([metric]).items()
+        if not isinstance(metric, str) or metric == "all":
+            raise InvalidInput(f"metric: expected the name of one, such as 'mig', received {metric!r}.")
+        ((self._name, self._metric),) = measure.named(metric).items()
         self.reset()
 
     def reset(self) -> None:

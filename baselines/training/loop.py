@@ -56,7 +56,7 @@ def train(
     folder: str | os.PathLike[str] | None = None,
     *,
     dataset: Dataset | None = None,
-    observers: Sequence[Observer] = (),
+    observers: Observer | Sequence[Observer] = (),
     progress: rich.progress.Progress | None = None,
     checkpoint_seconds: float = 60.0,
     device_bytes: int | None = None,
@@ -74,7 +74,7 @@ def train(
         folder: where to; made if it is not there. `default_folder` of the config if None.
         dataset: the dataset, where ``benchmark_data.load`` does not know it: the user's images, as
             ``benchmark_data.from_images`` gives them. Its full name is the config's, up to a split by a rule.
-        observers: functions that are called with each line of the history: its step, and scalars by name.
+        observers: a function, or several, called with each line of the history: its step, and scalars by name.
         progress: a display to show the run in; by default one of its own, on standard error.
         checkpoint_seconds: write a snapshot at least every so many seconds. Those that the config does not ask to keep
             are removed when a later one is there.
@@ -103,7 +103,7 @@ def train(
         [config],
         None if folder is None else [folder],
         dataset=dataset,
-        observers=[observers],
+        observers=[[observers] if callable(observers) else observers],
         progress=progress,
         checkpoint_seconds=checkpoint_seconds,
         device_bytes=device_bytes,

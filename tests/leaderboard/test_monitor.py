@@ -99,6 +99,17 @@ def test_batches_need_as_many_rows_of_factors_as_of_codes(rows, factors):
         BatchedMetric("mig").update(codes, factors)
 
 
+@pytest.mark.parametrize("metric", ["all", ["mig"]])
+def test_a_batched_metric_is_one(metric):
+    with pytest.raises(InvalidInput, match="metric: expected the name of one"):
+        BatchedMetric(metric)
+
+
+def test_a_score_is_no_metric():
+    with pytest.raises(UnknownName, match=r"received 'dci\.disentanglement'\. Did you mean 'dci'\?"):
+        BatchedMetric("dci.disentanglement")
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(UnknownName, match="metric"):
         Monitor("dsprites", metrics=["migg"])

@@ -57,7 +57,7 @@ def test_a_snapshot_that_cannot_be_written_stops_the_run(tiny, tmp_path, monkeyp
     told = []
     monkeypatch.setattr(Snapshots, "write", full)
     with pytest.raises(OSError, match="no space left"):
-        train(tiny(steps=500), tmp_path / "run", observers=[lambda step, scalars: told.append(step)])
+        train(tiny(steps=500), tmp_path / "run", observers=lambda step, scalars: told.append(step))
     assert 500 not in told
 
 
