@@ -19,9 +19,9 @@ from benchmark_data.factors import FactorSpace, FactorTable, Indices
 class Augmented(Objective):
     """Two augmented views of each image; no factor is used, and there is no decoder.
 
-    Each channel of a view is multiplied by a factor from [1 - ``darkened``, 1], and a square at a random place, with
-    sides of ``erased`` of the image's, is set to black. There are no crops, flips or rotations: they change positions
-    and angles, which are factors.
+    Each channel of a view is multiplied by a factor from [1 - ``darkened``, 1], and a square about a random point, with
+    sides of ``erased`` of the image's and cut off at its border, is set to black. There are no crops, flips or
+    rotations: they change positions and angles, which are factors.
 
     Attributes:
         darkened: the most by which a channel is darkened, at most 1.

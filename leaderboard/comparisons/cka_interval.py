@@ -1,16 +1,18 @@
-"""CKA with an interval over the samples, and the ceiling that the noise of training sets.
+"""CKA with an interval over the samples, and the ceiling that the differences among seeds set.
 
 A similarity of two models is high or low only against two things: how much it varies with the samples that were taken,
 and how alike two trainings of one model are. The interval is that of a bootstrap over rows, as rsatoolbox has it for
 representational similarities (Schütt et al., "Statistical inference on representational geometries", 2023): rows are
 drawn again with replacement, which is a weight for each row, and weighted columns are centred anew. Its width is 1.96
 standard deviations of the drawn values either way; they are not used as they are, since rows that are drawn twice raise
-CKA itself. The ceiling is the mean CKA of the pairs of seeds of one model: no other model is to be more like them.
+CKA itself. Its middle is the debiased estimate: CKA of few rows and many columns is too high, which no drawing of rows
+shows. The ceiling is the highest mean CKA with several seeds of one model that any representation can have.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -28,16 +30,16 @@ if TYPE_CHECKING:
 
 
 def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: int = 200, seed: int = 0) -> Estimate:
-    """Compute linear CKA and its 95% interval over the samples.
+    """Estimate the linear CKA of all samples that there might be, with its 95% interval, from some of them.
 
     Args:
-        x: real numbers, shape (n, p): the activations of one layer, one row per sample.
+        x: real numbers, shape (n, p), at least four rows: the activations of one layer, one row per sample.
         y: real numbers, shape (n, q): another layer's, on the same samples in the same order.
         resamples: how often rows are drawn again, at least 2; each takes n (p + q)² operations.
         seed: of the draws.
 
     Returns:
-        CKA and its interval, in [0, 1]. Where a layer is constant all three are 0.
+        Debiased CKA, 0 where it is below, and its interval, in [0, 1]. Where a layer is constant all three are 0.
 
     Raises:
         InvalidInput: as ``leaderboard.comparisons.cka.compare``; fewer than 2 resamples, or a seed below 0.
@@ -46,11 +48,11 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: 
         >>> x = np.random.default_rng(0).normal(size=(500, 3))
         >>> y = x + np.random.default_rng(1).normal(size=(500, 3))
         >>> [round(each, 2) for each in compare(x, y)]
-        [0.49, 0.45, 0.52]
+        [0.48, 0.45, 0.52]
     """
     check_count("resamples", resamples, 2)
     check_seed(seed)
-    value = cka.compare(x, y)
+    value = max(cka.compare(x, y, debiased=True), 0.0)
     x, y = check_pair(x, y)
     if not x.any() or not y.any():
         return Estimate(0.0, 0.0, 0.0)
@@ -68,13 +70,17 @@ def _weighted(x: NDArray[np.float64], y: NDArray[np.float64], weights: NDArray[n
 
 
 def ceiling(seeds: Sequence[ArrayLike]) -> float:
-    """Compute how alike trainings of one model are: the mean CKA of all pairs.
+    """Compute the highest mean CKA with several seeds of one model that any representation can have.
+
+    CKA is the cosine of centred Gram matrices, so that the mean of the seeds', each of unit norm, reaches it: with a
+    mean CKA of c among the pairs of m seeds it is √((1 + (m - 1) c) / m). A representation that has what the seeds
+    share, without their noise, is more like them than they are like each other.
 
     Args:
         seeds: activations of one layer, shape (n, p), on the same samples, for each of two or more seeds.
 
     Returns:
-        The mean similarity, in [0, 1].
+        The ceiling, in (0, 1].
 
     Raises:
         InvalidInput: fewer than two seeds, or as ``leaderboard.comparisons.cka.compare``.
@@ -86,4 +92,5 @@ def ceiling(seeds: Sequence[ArrayLike]) -> float:
     """
     if len(seeds) < 2:
         raise InvalidInput(f"seeds: expected two or more, received {len(seeds)}.")
-    return float(np.mean([cka.compare(*pair) for pair in itertools.combinations(seeds, 2)]))
+    among = float(np.mean([cka.compare(*pair) for pair in itertools.combinations(seeds, 2)]))
+    return math.sqrt((1 + (len(seeds) - 1) * among) / len(seeds))

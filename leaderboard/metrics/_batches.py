@@ -1,8 +1,10 @@
 """Batches in which one factor keeps its value, drawn from a given sample: what FactorVAE's and BetaVAE's scores need.
 
 The reference renders new images for every batch. Here a batch is drawn with replacement from the rows of the sample
-that have the wanted value, so that codes are all that is needed, from any dataset, complete grid or not. On independent
-factors both draw from the same distribution, as far as the sample holds enough rows of each value.
+that have the wanted value, so that codes are all that is needed, from any dataset, complete grid or not. A row is
+paired with another one, where another has its value: paired with itself, it would differ in nothing, most often where
+a value has few rows, and tell which factor was fixed whatever the codes. On independent factors both draw from the same
+distribution, as far as the sample holds enough rows of each value.
 """
 
 from __future__ import annotations
@@ -86,7 +88,7 @@ def with_paired_value(
         u = draws.uniform(seed, np.arange(start, min(start + _CHUNK, count)), 2 * batch + 1)
         fixed = _below(u[:, 0], factors.shape[1])
         first = _below(u[:, 1 : batch + 1], len(factors))
-        yield fixed, first, group.draw(fixed[:, None], first, u[:, batch + 1 :])
+        yield fixed, first, group.partner(fixed[:, None], first, u[:, batch + 1 :])
 
 
 class _Groups:
@@ -98,10 +100,17 @@ class _Groups:
         counts = [np.bincount(column) for column in ids]
         self.size = np.stack([c[column] for c, column in zip(counts, ids, strict=True)])
         self.start = np.stack([(np.cumsum(c) - c)[column] for c, column in zip(counts, ids, strict=True)])
+        self.place = np.argsort(self.order, axis=1) - self.start  # of each row among those that share its value
 
     def draw(self, factor: NDArray[np.int64], row: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.int64]:
         """Draw, for every uniform number, a row that has the value of ``factor`` that ``row`` has."""
         return self.order[factor, self.start[factor, row] + _below(u, self.size[factor, row])]
+
+    def partner(self, factor: NDArray[np.int64], row: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Draw as `draw` does, but another row than ``row``, where another has its value."""
+        size = self.size[factor, row]
+        further = 1 + _below(u, np.maximum(size - 1, 1))
+        return self.order[factor, self.start[factor, row] + (self.place[factor, row] + further) % size]
 
 
 def _below(u: NDArray[np.float64], limit: int | NDArray[np.int64]) -> NDArray[np.int64]:

@@ -6,9 +6,9 @@ as implemented by Locatello et al. (2019): the mean absolute difference over 64 
 one machine per factor against the rest, with liblinear; newer defaults of scikit-learn score differently. Pairs are
 drawn from the given samples, where the reference renders new ones (see ``leaderboard.metrics._batches``).
 
-Range [0, 1]; ideal 1; chance 1 / F. A rotation of the latents may keep the score at 1: it is the weakest of the
-metrics. Permuting or flipping latents changes nothing; their scale matters, since the classifier's penalty does not
-scale with it.
+Range [0, 1]; ideal 1; chance 1 / F, if each value of a factor has many rows. A rotation of the latents may keep the
+score at 1: it is the weakest of the metrics. Permuting or flipping latents changes nothing; their scale matters, since
+the classifier's penalty does not scale with it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PROPERTIES = Properties(
     asks="can a linear classifier tell which factor two samples share?",
     source="Higgins et al. 2017",
-    chance="1 / F",
+    chance="1 / F, with many rows of each value",
     scale_dependent=("beta_vae", "train_accuracy"),
     factor_order_matters="which factor a batch fixes is drawn by its place",
     tolerance=0.02,

@@ -21,6 +21,12 @@ def test_the_interval_holds_the_true_similarity_in_nearly_all_samples():
     assert all(each.high - each.low < 0.2 for each in found)
 
 
+def test_the_interval_of_unrelated_layers_holds_0_however_many_columns():
+    found = [cka_interval.compare(*np.random.default_rng(seed).normal(size=(2, 200, 50))) for seed in range(9)]
+    assert sum(each.low == 0 for each in found) >= 7  # of 9; fewer once in 100 where the chance is 0.95
+    assert all(each.high < 0.1 for each in found)
+
+
 def test_equal_weights_give_cka_itself():
     x, y = (z - z.mean(axis=0) for z in sample(50, 0))
     assert cka_interval._weighted(x, y, np.full(50, 1 / 50)) == pytest.approx(cka.compare(x, y), abs=1e-12)
@@ -40,10 +46,14 @@ def test_layers_that_are_orthogonal_have_an_interval():
     assert 0 <= low <= value < 1e-12 < high < 0.1  # rounding differs between processors
 
 
-def test_the_ceiling_is_the_mean_of_all_pairs():
-    seeds = [sample(100, 0)[0], *sample(100, 0)]
-    pair = cka.compare(seeds[0], seeds[2])
-    assert cka_interval.ceiling(seeds) == pytest.approx((1 + pair + pair) / 3)
+def test_the_ceiling_is_reached_by_the_mean_of_the_gram_matrices():
+    seeds = [sample(100, 0)[0], *sample(100, 1)]
+    centred = [z - z.mean(axis=0) for z in seeds]
+    best = np.concatenate([z / np.sqrt(np.linalg.norm(z @ z.T)) for z in centred], axis=1)
+    assert cka_interval.ceiling(seeds) == pytest.approx(np.mean([cka.compare(best, z) for z in seeds]))
+    assert cka_interval.ceiling([seeds[0]] * 3) == pytest.approx(1)
+    for other in seeds:
+        assert np.mean([cka.compare(other, z) for z in seeds]) <= cka_interval.ceiling(seeds)
     with pytest.raises(InvalidInput, match="seeds: expected two or more, received 1"):
         cka_interval.ceiling(seeds[:1])
     with pytest.raises(InvalidInput, match="resamples: expected at least 2, received 1"):

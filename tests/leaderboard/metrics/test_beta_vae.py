@@ -23,6 +23,13 @@ def test_aligned_codes_are_told_apart_and_noise_is_not():
     assert run(noise, factors)["beta_vae"] == pytest.approx(1 / 3, abs=0.12)
 
 
+def test_noise_says_nothing_of_a_factor_of_many_values_with_few_rows_each():
+    """A row that was paired with itself would differ in nothing, most often where the factor of 183 values is fixed."""
+    rng = np.random.default_rng(0)
+    factors = np.stack([rng.integers(0, size, 2_000) for size in (4, 24, 183)], axis=1)
+    assert run(rng.normal(size=(2_000, 10)), factors)["beta_vae"] == pytest.approx(1 / 3, abs=0.1)
+
+
 def test_a_rotation_may_keep_the_score():
     """The weakness that the FactorVAE score was made to mend."""
     factors = grid()
