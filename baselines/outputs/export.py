@@ -24,7 +24,7 @@ from baselines.outputs import onnx_graphs
 from baselines.run import Run
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.reading import encoders
+from leaderboard.reading import encoders, graphs
 
 ENCODER = "encoder.onnx"
 """Name of the encoder's file, in a run folder and in an export."""
@@ -47,8 +47,8 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
         The path.
 
     Raises:
-        InvalidInput: the run is not finished, a layer is not known to ``baselines.outputs.onnx_graphs``, the graph
-            gives other codes than the run, or the file cannot be written.
+        InvalidInput: the run is not finished, its encoder is larger than the board takes, a layer is not known to
+            ``baselines.outputs.onnx_graphs``, the graph gives other codes than the run, or the file cannot be written.
         MissingExtra: onnx or onnxruntime is not installed.
     """
     needs("an ONNX encoder", "onnx", "onnx", "onnxruntime")
@@ -57,6 +57,11 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
     content = onnx_graphs.encoder(
         run.model.encoder.inputs[0], run.model.code(run.model.encoder.outputs[0]), run.image_shape
     )
+    if len(content) > graphs.LARGEST:
+        raise InvalidInput(
+            f"encoder of {run.folder}: expected at most {graphs.LARGEST:,} bytes, received {len(content):,}. Train a "
+            "smaller network, as with --set width=256, or submit its codes alone, which are not ranked."
+        )
     rows = np.linspace(0, len(run.dataset) - 1, 64).astype(np.int64)
     wanted = run.encode(run.dataset.images(rows)).mean
     with files.written_atomically(path) as temporary:

@@ -88,7 +88,8 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
     """Order the datasets of a tier, and compare their giveaway with the scores.
 
     Datasets that a split rule divides are left out: their scores are of other rows than those that were trained on.
-    Where two or more are left, so are those on which nothing was trained here: a submission changes no order.
+    Where two or more are left, so are those on which nothing was trained here, and methods that were not count in no
+    mean: a submission changes no order.
 
     Args:
         boards: the tables of one tier.
@@ -120,6 +121,7 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
         name
         for name, _ in ordered
         if all(name in rows and len(rows[name].values(column.key)) >= intervals.SEEDS for _, rows, _ in found)
+        and (len(ours) < 2 or all(rows[name].trained_here for _, rows, _ in found))
     ]
     scores = {board.dataset: [rows[name].values(column.key) for name in common] for board, rows, _ in found}
     means = {name: sum(sum(of) / len(of) for of in task) / len(common) for name, task in scores.items() if common}

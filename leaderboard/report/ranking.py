@@ -6,11 +6,13 @@ result files.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
+import benchmark_data
 from benchmark_data.errors import UnknownName
 from leaderboard import protocol
 from leaderboard.properties import Column
@@ -153,7 +155,7 @@ class Table:
         for row in self.rows:
             if row.note and row.category != "reference" and not quick:
                 why.setdefault(row.note, []).append(row.result.title)
-        said = [f"Not ranked ({note}): {_named(titles)}. {_remedy(note)}" for note, titles in why.items()]
+        said = [f"Not ranked ({note}): {_named(titles)}. {self._remedy(note)}" for note, titles in why.items()]
         if self.dataset == "xysquares/spacing_1" and any(row.result.method == "pca" for row in self.rows):
             said.append(PCA)
         others = [f"Scored only in tier {tier}: {_named(titles)}." for tier, titles in self.elsewhere.items()]
@@ -162,6 +164,20 @@ class Table:
         elif others:
             said.append(f"{' '.join(others)} To be ranked here, a method needs runs of tier {self.tier}.")
         return said
+
+    def _remedy(self, note: str) -> str:
+        """Say what to do about a row that has no rank."""
+        if note.startswith("in quarantine"):
+            return "Those who keep the board can lift it."
+        if note.startswith(("marked", "recomputed")):
+            with contextlib.suppress(UnknownName):  # of an old result
+                if len(benchmark_data.load(self.dataset)) <= protocol.TRAIN + protocol.TEST:
+                    return "No rows are left beside the task's to verify an encoder on: only trainings here are ranked."
+            clears = "" if note.startswith("recomputed") else ", which clears it"
+            return f"Put its encoder in ONNX next to the codes, and run `offaxis board verify`{clears}."
+        if note.startswith("no "):
+            return "Score its runs again in this tier."
+        return f"A rank takes {protocol.SEEDS} seeds."
 
 
 PCA = (
@@ -174,19 +190,6 @@ def _named(titles: Sequence[str], most: int = 8) -> str:
     """Name some methods, and count those beyond ``most``."""
     more = f" and {len(titles) - most} more" if len(titles) > most else ""
     return "; ".join(titles[:most]) + more
-
-
-def _remedy(note: str) -> str:
-    """Say what to do about a row that has no rank."""
-    if note.startswith("in quarantine"):
-        return "Those who keep the board can lift it."
-    if note.startswith("marked"):
-        return "Put its encoder in ONNX next to the codes: `offaxis board verify` runs it on fresh rows and clears it."
-    if note.startswith("recomputed"):
-        return "Put its encoder in ONNX next to the codes, and run `offaxis board verify`."
-    if note.startswith("no "):
-        return "Score its runs again in this tier."
-    return f"A rank takes {protocol.SEEDS} seeds."
 
 
 def caption(tier: str, rows: Sequence[Row]) -> str:

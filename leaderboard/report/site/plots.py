@@ -6,6 +6,7 @@ Everything here is places in a small coordinate system, worked out from the resu
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Sequence
 from typing import ClassVar
@@ -44,14 +45,14 @@ class Point:
 
 @dataclasses.dataclass(frozen=True)
 class Series:
-    """One line in a plot. Beyond `COLOURS` of them the looks come again, hollow."""
+    """A method in a plot: a line for each run of neighbouring places. Beyond `COLOURS` the looks come again, hollow."""
 
     title: str
     colour: str
     shape: int
     hollow: bool
     reference: bool
-    points: tuple[Point, ...]
+    runs: tuple[tuple[Point, ...], ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +130,7 @@ def _against_number(name: str, parameter: str, tier: str, steps: Sequence[tuple[
         caption += f" The {DRAWN} methods with the highest means."
     panels: list[Panel] = []
     legend: dict[str, Series] = {}
-    absent: set[str] = set()
+    absent: dict[str, list[str]] = {}
     below = False
     for column in protocol.COLUMNS.values():
         of_all = {m: {x: row.cells.get(column.key) for x, row in rows[m].items()} for m in (*references, *trained)}
@@ -138,7 +139,8 @@ def _against_number(name: str, parameter: str, tier: str, steps: Sequence[tuple[
             continue
         best = max((cell.mean for m in trained for cell in cells.get(m, {}).values()), default=1.0)
         beyond = [m for m in references if m in cells and all(cell.mean > 2 * best for cell in cells[m].values())]
-        absent.update(titles[m] for m in beyond)
+        for method in beyond:
+            absent.setdefault(titles[method], []).append(column.title)
         drawn = {m: of for m, of in cells.items() if m not in beyond}
         shown = [cell for of in drawn.values() for cell in of.values()]
         top = ceiling(max((cell.mean if cell.high is None else cell.high for cell in shown), default=1.0))
@@ -146,13 +148,15 @@ def _against_number(name: str, parameter: str, tier: str, steps: Sequence[tuple[
         series = []
         for method, of in drawn.items():
             among = trained if method in trained else references
-            points = tuple(Point(x, *_heights(cell, top)) for x, cell in sorted(of.items()))
-            series.append(_line(titles[method], among.index(method), method in references, points))
+            runs = [list(run) for there, run in itertools.groupby(places, of.__contains__) if there]
+            lines = tuple(tuple(Point(x, *_heights(of[x], top)) for x in run) for run in runs)
+            series.append(_line(titles[method], among.index(method), method in references, lines))
             legend.setdefault(method, series[-1])
         ticks = tuple(Tick(_height(top * k / 4, top), f"{top * k / 4:.3g}") for k in range(5))
         panels.append(Panel(column.title, column.summary, ticks, tuple(series)))
     caption += " What is below 0 is drawn at 0." if below else ""
-    caption += f" Above the scale and not drawn: {', '.join(sorted(absent))}." if absent else ""
+    said = [f"{title} ({', '.join(scores)})" for title, scores in sorted(absent.items())]
+    caption += f" Above the scale and not drawn: {'; '.join(said)}." if said else ""
     return Plot(
         title=f"{name}: score against {parameter}",
         axis=parameter,
@@ -167,10 +171,10 @@ DRAWN = 12
 """The most methods that a plot shows: those with the best means. More could not be distinguished."""
 
 
-def _line(title: str, place: int, reference: bool, points: tuple[Point, ...]) -> Series:
+def _line(title: str, place: int, reference: bool, lines: tuple[tuple[Point, ...], ...]) -> Series:
     colour = "--reference" if reference else f"--c{place % COLOURS}"
     shape, hollow = place % (DASHES if reference else COLOURS), place // COLOURS % 2 == 1
-    return Series(title, colour, shape, hollow, reference, points)
+    return Series(title, colour, shape, hollow, reference, lines)
 
 
 def _heights(cell: Summary, top: float) -> tuple[float, float | None, float | None]:

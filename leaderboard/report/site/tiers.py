@@ -89,6 +89,15 @@ class TierPage:
         return [row.title for rows in self.groups.values() for row in rows if key not in row.means]
 
     @property
+    def unplaced(self) -> list[str]:
+        """Titles of the methods that have a mean and no place, for lack of a rank on some task."""
+        if self.overall is None:
+            return []
+        trained = [row for category, rows in self.groups.items() if category != "reference" for row in rows]
+        known = {*self.incomplete, *self.overall.left_out}
+        return [row.title for row in trained if row.standing is None and row.title not in known]
+
+    @property
     def struck(self) -> bool:
         """Whether any score is shown that nothing is compared with."""
         return any(note for rows in self.groups.values() for row in rows for note in row.notes)

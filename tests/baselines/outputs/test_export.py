@@ -125,6 +125,12 @@ def test_a_graph_that_encodes_in_another_way_than_the_run_is_not_written(trained
     assert not (tmp_path / "encoder.onnx").exists()
 
 
+def test_an_encoder_that_the_board_does_not_take_is_told_by_its_run(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(graphs, "LARGEST", 1_000)
+    with pytest.raises(InvalidInput, match=r"encoder of .*: expected at most 1,000 bytes, received .*smaller network"):
+        export.write_encoder(trained, tmp_path / "encoder.onnx")
+
+
 def test_a_run_that_is_not_finished(trained, tmp_path):
     with pytest.raises(InvalidInput, match="expected a finished run of 6 steps, received step 4"):
         export.export(Run.open(trained.folder, step=4), tmp_path / "out")

@@ -136,6 +136,17 @@ def test_a_dataset_of_a_submission_alone_changes_no_order(tables, made_result):
     assert len(hardness.hardness([boards[0], *new], measured).lines) == 2, "one alone would have no order"
 
 
+def test_scores_that_were_handed_in_move_no_dataset(tables, made_result):
+    ours = [made_result(f"xysquares/spacing_{s}", "beta_vae", *[mig] * 4) for s, mig in ((1, 0.4), (8, 0.1))]
+    theirs = [
+        made_result(f"xysquares/spacing_{s}", "mine", *[mig] * 4, status="recomputed")
+        for s, mig in ((1, 0.1), (8, 0.9))
+    ]
+    alone, beside = (hardness.hardness(ranking.tables(of), known({1: 1.0, 8: 0.0})) for of in (ours, ours + theirs))
+    assert beside.common == ("beta_vae",)
+    assert [(line.dataset, line.mean) for line in beside.lines] == [(line.dataset, line.mean) for line in alone.lines]
+
+
 def test_what_is_kept_is_what_the_audit_finds(audited, make_toy, tmp_path):
     toy = make_toy()
     found, kept = audit.audit(toy, traversals=5, pairs=10), audited(toy, traversals=5, pairs=10)
@@ -155,6 +166,17 @@ def test_the_page_is_complete_without_a_script(tables, made_result, tmp_path):
     places = [text.index(f">xysquares/<wbr>spacing_<wbr>{spacing}</a>") for spacing in (1, 2, 8)]
     assert places == sorted(places)
     assert "too few datasets" in text
+
+
+def test_the_page_is_made_where_seeds_differ(tables, made_result, tmp_path):
+    tables({})
+    for spacing in (1, 8):
+        whole, other = (made_result(f"xysquares/spacing_{spacing}", name, *[0.3] * 5) for name in ("ae", "beta_vae"))
+        part = results.result(whole.task, "ae", whole.runs[spacing == 8 :])
+        results_tree.write(tmp_path / "r", [part, other])
+    giveaways.write(tmp_path / "r", known({1: 1.0, 8: 0.0}).values())
+    text = (build.build(tmp_path / "r", tmp_path / "site").parent / "datasets.smoke.html").read_text("utf-8")
+    assert "Mean MIG" in text
 
 
 def test_the_published_giveaways_are_of_the_datasets_as_they_are():

@@ -386,14 +386,20 @@ def test_a_table_says_who_is_not_in_it_and_what_to_do():
     found = [method("m", *[0.1] * 5), flagged, held, result(task, "other", [run(0.2, tier="desk")])]
     desk, study = ranking.tables(found)
     assert study.notes == [
-        "Not ranked (marked: encoder_disagrees): perfect. Put its encoder in ONNX next to the codes: `offaxis board "
-        "verify` runs it on fresh rows and clears it.",
+        "Not ranked (marked: encoder_disagrees): perfect. Put its encoder in ONNX next to the codes, and run "
+        "`offaxis board verify`, which clears it.",
         "Not ranked (in quarantine: saw the labels): held. Those who keep the board can lift it.",
         "Scored only in tier desk: other. To be ranked here, a method needs runs of tier study.",
     ]
     assert desk.notes[-1].startswith("Scored only in tier study: m; perfect; held.")
     for note in study.notes:
         assert formats.escaped(note) in formats.markdown(study)
+
+
+def test_where_no_fresh_rows_are_left_no_encoder_is_asked_for():
+    codes = method("codes", *[0.2] * 5, task="dsprites_spaced/spacing_16@v1", status="recomputed")
+    (table,) = ranking.tables([codes])
+    assert "No rows are left beside the task's to verify an encoder on" in table.notes[0]
 
 
 def test_a_table_of_a_quick_look_speaks_of_no_seeds_and_encoders():

@@ -326,7 +326,7 @@ def test_a_link_restores_the_view(two_scores, browser):
     )
     seen = shown(browser)
     assert seen[0] == ["beta_vae", "factor_vae"], "lowest first"
-    assert seen[1] == ["method", "mean", "rank", "toy.spacing_1"]
+    assert seen[1] == ["method", "toy.spacing_1"], "mean and rank are over the other datasets, too"
     fragment = browser.run("location.hash")
     browser.open(two_scores / "submit.html")
     browser.follow(f"location.href = {json.dumps(page.as_uri() + fragment)}")
@@ -462,7 +462,20 @@ def test_the_ladder_is_drawn_where_one_number_tells_tasks_apart(site, toys, tmp_
     [plot] = plots.scores_vs_parameter(ranking.tables(results_tree.read_all(tmp_path / "results")))
     assert [tick.label for tick in plot.x_ticks] == ["1", "8"]
     for series in (one for panel in plot.panels for one in panel.series):
-        assert [point.x for point in series.points] == [tick.at for tick in plot.x_ticks]
+        assert [[point.x for point in run] for run in series.runs] == [[tick.at for tick in plot.x_ticks]]
+
+
+def test_a_line_joins_neighbouring_numbers_alone(made_result):
+    there = {"whole": (1, 2, 8), "gap": (1, 8), "pca": (1, 2, 8)}
+    found = [
+        made_result(f"xysquares/spacing_{spacing}", method, 0.9 if method == "pca" else 0.2)
+        for method, spacings in there.items()
+        for spacing in spacings
+    ]
+    [plot] = plots.scores_vs_parameter(ranking.tables(found))
+    [panel] = plot.panels
+    assert {one.title: [len(run) for run in one.runs] for one in panel.series} == {"gap": [1, 1], "whole": [3]}
+    assert plot.caption.endswith("Above the scale and not drawn: pca (MIG).")
 
 
 def overview(tmp_path):
@@ -527,6 +540,14 @@ def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_n
 
 def test_an_axis_ends_at_a_round_number():
     assert [plots.ceiling(v) for v in (0.03, 0.11, 0.5, 0.97, 1.0)] == pytest.approx([0.032, 0.12, 0.6, 1.0, 1.0])
+
+
+def test_the_overview_says_who_has_a_mean_and_no_rank(made_result, toys, tmp_path):
+    scored = {"a": [0.1] * 5, "b": [0.2] * 5, "one_seed": [0.9]}
+    for task in ("toy/spacing_1", "toy/spacing_8"):
+        results_tree.write(tmp_path / "r", [made_result(task, name, *migs) for name, migs in scored.items()])
+    text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
+    assert "No rank across tasks, for lack of one on some task: one_seed." in text
 
 
 def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):

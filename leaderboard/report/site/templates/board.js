@@ -81,7 +81,7 @@ function controller(controls) {
   };
   const trim = () => {
     const family = value("family");
-    const out = heads.map((head) => hidden.has(head.dataset.col) || (family && head.dataset.family && head.dataset.family !== family));
+    const out = heads.map((head) => hidden.has(head.dataset.col) || (family && (head.dataset.family ? head.dataset.family !== family : ["mean", "rank"].includes(head.dataset.col))));
     style.textContent = out
       .map((off, n) => (off ? `#${CSS.escape(table.id)} tr:not(.group) > :nth-child(${n + 1}) { display: none }` : ""))
       .join("\n");
