@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -135,16 +136,17 @@ def evaluate(
                     measure.LeftOut,
                     stacklevel=2,
                 )
+    for task in chosen[1:]:  # so that an encoder that does not take its images says so before others are scored
+        for call in filter(None, (source.call for source in sources)):
+            with _told(name, task):
+                call(task.load().images(task.indices[: call.batch_size]))
     rows = []
     with rich.progress.Progress(console=console.err, transient=True, disable=not progress) as bars:
         for task, of_task in zip(chosen, records, strict=True):
             bar = bars.add_task(task.dataset, total=len(sources) * len(task.indices))
             for (seed, source), known in zip(seeded, of_task, strict=True):
-                try:
+                with _told(name, task):
                     given = source.encode(task, functools.partial(bars.advance, bar))
-                except Exception as error:
-                    error.add_note(f"While {name} encoded {task.dataset}, images {task.load().image_shape}.")
-                    raise
                 if pca is not None:
                     given = _components(given, pca, len(task.train))
                 where = f"{name} on {task.dataset}, seed {seed}"
@@ -154,6 +156,16 @@ def evaluate(
             for twice in candidates.trained_twice([row.candidate for row in rows[-len(sources) :]]):
                 raise twice
     return Evaluation(name, tier, tuple(rows), asked=metrics is not None)
+
+
+@contextlib.contextmanager
+def _told(name: str, task: protocol.Task) -> Iterator[None]:
+    """Say of an error which images were encoded."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"While {name} encoded {task.dataset}, images {task.load().image_shape}.")
+        raise
 
 
 @dataclasses.dataclass(frozen=True)

@@ -439,6 +439,19 @@ def test_an_error_in_an_encoder_names_the_task():
     assert found.value.__notes__[-1] == (f"While my_encoder encoded {TASK}, images (64, 64, 3).")
 
 
+def test_images_that_an_encoder_does_not_take_are_found_before_others_are_scored():
+    seen = []
+
+    def colours(images):
+        seen.append(len(images))
+        return images[:, 0, 0, [0, 1, 2]]
+
+    with pytest.raises(IndexError) as found:
+        leaderboard.evaluate(colours, ["xysquares/spacing_8", "dsprites"], batch_size=32, progress=False)
+    assert found.value.__notes__[-1] == "While my_encoder encoded dsprites, images (64, 64, 1)."
+    assert seen == [32]
+
+
 def test_a_run_folder_is_scored_by_its_codes(solved, tmp_path):
     from leaderboard import record
 
