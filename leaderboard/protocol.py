@@ -26,7 +26,7 @@ from types import MappingProxyType
 import numpy as np
 
 import benchmark_data
-from benchmark_data import draws, parallel
+from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
@@ -275,7 +275,9 @@ def of(dataset: object) -> Task:
             raise InvalidInput(f"{dataset.id} has no labels, by which codes could be scored.")
         if dataset.name not in benchmark_data.names():
             return _drawn_from(dataset, own=dataset)
-        if not parallel.has_name(dataset):
+        known = benchmark_data.load(dataset.id)
+        same = known.version == dataset.version and (not known.prepared or known.digest() == dataset.digest())
+        if known is not dataset and not same:
             raise InvalidInput(
                 f"task: expected {dataset.id} as benchmark_data.load gives it, received another dataset of that name. "
                 "Give yours a name of its own: dataclasses.replace(dataset, name='mine', config='')."

@@ -112,7 +112,7 @@ def _held_out(path: Path, dataset: str, array: str) -> tuple[Any, Any] | None:
 
 def _scored(name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None) -> tuple[dict[str, Any], list[str]]:
     """Score codes by one metric: the scores, and what is to be doubted."""
-    sample, options = measure.divided(module, found.codes, found.factors, held_out)
+    sample, options = measure.divided(module, found.codes, found.factors, held_out, train=_learnt(found))
     scores = dict(measure.called(name, module.score, *sample, **options))
     if name == "downstream":  # which is a curve over sample sizes by itself
         return scores, []
@@ -183,6 +183,11 @@ def _of_the_task(found: Any) -> bool:
     return known and np.array_equal(found.indices, protocol.task(found.dataset).indices)
 
 
+def _learnt(found: Any) -> int:
+    """Return how many rows are to learn from: a task's train rows, or else two thirds."""
+    return len(protocol.task(found.dataset).train) if _of_the_task(found) else measure.to_learn_from(len(found.codes))
+
+
 def _repeated(rows: Any) -> list[str]:
     """Return how many held-out rows, of the last third, are among those to learn from, too."""
     if rows is None:
@@ -194,7 +199,7 @@ def _repeated(rows: Any) -> list[str]:
 
 def _left_out(found: Any, held_out: tuple[Any, Any] | None) -> list[str]:
     """Return which factors have one value in the rows to learn from, of which metrics can say nothing."""
-    learnt = found.factors if held_out else found.factors[: measure.to_learn_from(len(found.factors))]
+    learnt = found.factors if held_out else found.factors[: _learnt(found)]
     constant = [name for name, ids in zip(found.names, learnt.T, strict=True) if (ids == ids[:1]).all()]
     return [f"left out, with one value in all rows to learn from: {', '.join(constant)}."] if constant else []
 

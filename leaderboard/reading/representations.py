@@ -266,7 +266,7 @@ def codes(
             raise InvalidInput(f"{path}: expected the dataset to encode, received none. Name one: --dataset NAME.")
         asked = _asked(dataset)
         given = encoders.encode(path, asked.dataset, asked.rows, output=array or "", **encoding)
-        found = units.reduced(given, f"codes of {path}")
+        found = units.reduced(given, f"codes of {path}", train=asked.train)
         return _labelled(found, asked.rows, asked)
     own = (path if path.is_dir() else path.parent) / "images.json"
     if dataset is not None and own.exists() and _loaded(dataset).name in benchmark_data.names():
@@ -282,15 +282,18 @@ def codes(
     path = inside(path, "codes.npz", "encode")
     found_arrays = arrays(path)
     name = codes_name(path, found_arrays, array)
-    checked = check_codes(units.reduced(found_arrays[name], f"{path}: {name}"), f"{path}: {name}")
+    given, what = found_arrays[name], f"{path}: {name}"
     if dataset is not None:
-        asked = _asked(dataset)
-        if "indices" in found_arrays:
-            _not_of_another_task(found_arrays["indices"], asked, f"{path}: indices")
-        return _labelled(checked, found_arrays.get("indices"), asked)
+        asked, rows = _asked(dataset), found_arrays.get("indices")
+        train = asked.train if rows is None or np.array_equal(rows, asked.rows) else None
+        checked = check_codes(units.reduced(given, what, train=train), what)
+        if rows is not None:
+            _not_of_another_task(rows, asked, f"{path}: indices")
+        return _labelled(checked, rows, asked)
+    checked = check_codes(units.reduced(given, what), what)
     if "factors" not in found_arrays:
         return LabelledCodes(checked, None, None, ())
-    checked, factors = check_rows(checked, found_arrays["factors"], what=(f"{path}: {name}", f"{path}: factors"))
+    checked, factors = check_rows(checked, found_arrays["factors"], what=(what, f"{path}: factors"))
     names = found_arrays.get("factor_names", np.array([f"factor_{i}" for i in range(factors.shape[1])]))
     if names.shape != factors.shape[1:]:
         raise InvalidInput(
@@ -329,6 +332,7 @@ class _Asked(NamedTuple):
     dataset: Dataset
     rows: Indices
     in_order: Indices
+    train: int | None
     described: str
     scored: tuple[str, ...]
 
@@ -342,10 +346,10 @@ def _asked(dataset: Dataset | str) -> _Asked:
     loaded = _loaded(dataset)
     if loaded.name in benchmark_data.names():
         task = protocol.task(loaded.id)
-        return _Asked(loaded, task.indices, task.indices, f"those of {task.id} in order", task.scored)
+        return _Asked(loaded, task.indices, task.indices, len(task.train), f"those of {task.id} in order", task.scored)
     rows = draws.permutation(0, len(loaded))[: protocol.TRAIN + protocol.TEST]
     scored = tuple(factor.name for factor in loaded.space.factors if factor.size > 1)
-    return _Asked(loaded, rows, np.arange(len(loaded)), f"those of {loaded.id} in order", scored)
+    return _Asked(loaded, rows, np.arange(len(loaded)), None, f"those of {loaded.id} in order", scored)
 
 
 def _said_of(path: Path) -> str:

@@ -12,10 +12,10 @@ import itertools
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
-import benchmark_data
 from benchmark_data.errors import UnknownName
 from leaderboard import protocol
 from leaderboard.properties import Column
+from leaderboard.scoring import verification
 from leaderboard.store import intervals, rank_intervals
 from leaderboard.store.results import Result, Scored, Trust
 from leaderboard.store.statistics import Summary
@@ -171,8 +171,8 @@ class Table:
             return "Those who keep the board can lift it."
         if note.startswith(("marked", "recomputed")):
             with contextlib.suppress(UnknownName):  # of an old result
-                if len(benchmark_data.load(self.dataset)) <= protocol.TRAIN + protocol.TEST:
-                    return "No rows are left beside the task's to verify an encoder on: only trainings here are ranked."
+                if not verification.may_be_verified(protocol.task(self.dataset)):
+                    return "Too few rows are left to verify an encoder on: only trainings here are ranked."
             clears = "" if note.startswith("recomputed") else ", which clears it"
             return f"Put its encoder in ONNX next to the codes, and run `offaxis board verify`{clears}."
         if note.startswith("no "):

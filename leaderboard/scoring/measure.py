@@ -114,7 +114,7 @@ def arguments(metric: Any, held_out: tuple[Any, ...], given: Mapping[str, Any]) 
 
 
 def divided(
-    metric: Any, codes: Any, factors: Any, held_out: tuple[Any, Any] | None = None
+    metric: Any, codes: Any, factors: Any, held_out: tuple[Any, Any] | None = None, *, train: int | None = None
 ) -> tuple[tuple[Any, Any], dict[str, Any]]:
     """Divide codes into rows to learn from and held-out rows, as a metric is called with.
 
@@ -122,12 +122,13 @@ def divided(
         metric: its module.
         codes: real numbers, shape (n, L).
         factors: class ids, shape (n, F).
-        held_out: codes and factors of the held-out rows where they are apart; None to hold out the last third.
+        held_out: codes and factors of the held-out rows where they are apart; None to hold out the last rows.
+        train: how many rows come before those; by default two thirds.
 
     Returns:
         Codes and factors to learn from, and the other arguments of the metric.
     """
-    train = to_learn_from(len(codes)) if held_out is None else len(codes)
+    train = (train or to_learn_from(len(codes))) if held_out is None else len(codes)
     if held_out is None:
         held_out = codes[train:], factors[train:]
     return (codes[:train], factors[:train]), arguments(metric, held_out, {})

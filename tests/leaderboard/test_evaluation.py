@@ -219,6 +219,7 @@ def test_a_changed_dataset_under_a_published_name_is_refused():
         with pytest.raises(InvalidInput, match=r"spacing_8 as benchmark_data\.load gives it, received another dataset"):
             read()
     assert protocol.of(dataclasses.replace(black, name="mine", config="")).id == "mine@v1"
+    assert protocol.of(copy.deepcopy(base)).id == "xysquares/spacing_8@v1", "as a worker process gets it"
 
 
 def test_a_folder_of_images_is_a_task(tmp_path):

@@ -17,6 +17,7 @@ from leaderboard import protocol
 from leaderboard.arrays import SameCodes
 from leaderboard.commands import metrics
 from leaderboard.comparisons import heatmap
+from leaderboard.metrics import r_squared
 
 
 @pytest.fixture
@@ -65,6 +66,21 @@ def runs(tmp_path):
             (folder / "run.json").write_text(json.dumps(record))
             folders.append(folder)
     return folders
+
+
+def test_a_divided_task_holds_out_its_own_rows(board, tmp_path):
+    """Codes that know the train rows, of which there are fewer than two thirds, and nothing of the others."""
+    task = protocol.task("dsprites_spaced/spacing_8.extrapolation")
+    codes = task.labels().astype(np.float32)
+    codes[len(task.train) :] = np.random.default_rng(0).permuted(codes[len(task.train) :], axis=0)
+    np.savez(tmp_path / "codes.npz", codes=codes[:, :, None].repeat(2, axis=2), indices=task.indices)
+    arguments = ["--dataset", task.dataset, "--metric", "r_squared", "--to", tmp_path / "s.csv"]
+    code, _, err = board("score", tmp_path / "codes.npz", *arguments)
+    assert code == 0, err
+    learnt, held_out = np.split(task.labels(), [len(task.train)])
+    expected = r_squared.score(codes[: len(learnt)], learnt, codes_test=codes[len(learnt) :], factors_test=held_out)
+    (row,) = pd.read_csv(tmp_path / "s.csv").query("score == 'r_squared'").to_dict("records")
+    assert row["value"] == pytest.approx(expected["r_squared"], abs=0.02)
 
 
 def test_metrics_on_anyone_s_codes(board, tmp_path):

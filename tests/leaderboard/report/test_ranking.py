@@ -397,9 +397,9 @@ def test_a_table_says_who_is_not_in_it_and_what_to_do():
 
 
 def test_where_no_fresh_rows_are_left_no_encoder_is_asked_for():
-    codes = method("codes", *[0.2] * 5, task="dsprites_spaced/spacing_16@v1", status="recomputed")
-    (table,) = ranking.tables([codes])
-    assert "No rows are left beside the task's to verify an encoder on" in table.notes[0]
+    for task in ("dsprites_spaced/spacing_16@v1", "room3d_equal/composition@v1"):
+        (table,) = ranking.tables([method("codes", *[0.2] * 5, task=task, status="recomputed")])
+        assert "Too few rows are left to verify an encoder on" in table.notes[0]
 
 
 def test_a_table_of_a_quick_look_speaks_of_no_seeds_and_encoders():
