@@ -195,8 +195,9 @@ def _reached(encode: Any) -> Iterator[Any]:
         # Python 3.11 lists globals, too, that only have the name of an attribute, such as `model` of `mine.model`.
         loaded = {step.argval for step in dis.get_instructions(encode) if step.opname == "LOAD_GLOBAL"}
         referred = (value for name, value in variables.globals.items() if name in loaded)
-        for value in (*variables.nonlocals.values(), *referred):
-            yield value
+        defaults = (*(encode.__defaults__ or ()), *(encode.__kwdefaults__ or {}).values())
+        for value in (*variables.nonlocals.values(), *referred, *defaults):
+            yield from value if isinstance(value, list | tuple) else [value]
             if inspect.ismethod(value):
                 yield value.__self__
     elif hasattr(encode, "__dict__"):

@@ -41,12 +41,6 @@ __all__ = ["PUBLISHED", "Evaluation", "evaluate"]
 PUBLISHED = Path(__file__).parent / "published"
 """The published results. They lie in a checkout of the source, and not in wheels."""
 
-CHANCE = 0.01
-"""Two methods of which neither scores so much above an untrained encoder are not compared."""
-
-NEITHER = "neither above untrained"
-"""The verdict on those. Holm's correction counts them: that they were left out was seen from the same scores."""
-
 
 def evaluate(
     encode: Any,
@@ -253,7 +247,7 @@ class Evaluation:
         Returns:
             For each task and score: both means, their difference with its 95% interval, ``p`` after Holm's correction
             over the tasks of the score, the numbers of seeds, the optimiser steps of both, ``verdict``, and ``note``,
-            which says why nothing was tested: too few seeds, or neither is above an untrained encoder by `CHANCE`.
+            which says why nothing was tested: too few seeds, or neither is above an untrained encoder by 0.01.
 
         Raises:
             UnknownName: nothing is published of the method.
@@ -274,7 +268,7 @@ class Evaluation:
         if method not in known:
             raise UnknownName("method with published results", method, known)
         found = pd.DataFrame([line for task in self._tasks for line in self._against(task, method, tree)])
-        for _, lines in found[found["p"].notna() | (found["verdict"] == NEITHER)].groupby("score"):
+        for _, lines in found[found["p"].notna() | (found["verdict"] == verdicts.NEITHER)].groupby("score"):
             adjusted = verdicts.holm(lines["p"].fillna(1.0).to_numpy())
             found.loc[lines.index, "p"] = np.where(lines["p"].isna(), math.nan, adjusted)
         for index, line in found[found["p"].notna()].iterrows():
@@ -432,9 +426,9 @@ class Evaluation:
             found, note = _compared(ours, others)
             verdict = ""
             chance = [run.scores[score] for run in untrained if score in run.scores]
-            if chance and max(np.mean(ours), np.mean(others)) <= np.mean(chance) + CHANCE:
-                found, verdict = found._replace(p=None), NEITHER
-                note = f"no test: neither is {CHANCE:g} above an untrained encoder ({np.mean(chance):.3f})"
+            if chance and max(np.mean(ours), np.mean(others)) <= np.mean(chance) + verdicts.CHANCE:
+                found, verdict = found._replace(p=None), verdicts.NEITHER
+                note = f"no test: neither is {verdicts.CHANCE:g} above an untrained encoder ({np.mean(chance):.3f})"
             yield line | {
                 "score": score,
                 self.name: float(np.mean(ours)),

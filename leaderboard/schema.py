@@ -188,6 +188,7 @@ def _problem(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) 
             expected, received = "a value", "nothing"
         case "extra_forbidden":
             known = _fields(model)
+            known = known - {str(detail["loc"][-1])}  # a field of another place
             near = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1, cutoff=0.5)
             expected, received = "no such field", received
             remedy = f"Did you mean {near[0]!r}?" if near else "Remove it."

@@ -30,6 +30,7 @@ class Difference(NamedTuple):
         comparison: first less second.
         answer: ``supported`` where the first is higher, ``opposed`` where the second is.
         p: p-value, after Holm over the tasks of the score; None where there is no verdict.
+        neither: neither is above an untrained encoder by `verdicts.CHANCE`, so that nothing was tested.
     """
 
     task: str
@@ -39,6 +40,7 @@ class Difference(NamedTuple):
     comparison: verdicts.Comparison
     answer: verdicts.Answer
     p: float | None
+    neither: bool = False
 
 
 class Pair(NamedTuple):
@@ -61,7 +63,7 @@ class Pair(NamedTuple):
     def says(self, one: Difference) -> str:
         """Return a verdict in words."""
         first, second = (f"{title} is higher" for _, title in (self.first, self.second))
-        return verdicts.in_words(one.answer, supported=first, opposed=second)
+        return verdicts.NEITHER if one.neither else verdicts.in_words(one.answer, supported=first, opposed=second)
 
     @property
     def by_task(self) -> dict[str, list[Difference]]:
@@ -210,9 +212,12 @@ def _both(board: Table, first: str, second: str) -> Iterator[tuple[Row, Row]]:
 def _by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) -> Iterator[Difference]:
     key = column.key
     tasks = [(board, one, other) for board, one, other in shared if one.values(key) and other.values(key)]
+    neither = [_neither(board, key, one, other) for board, one, other in tasks]
     found = [verdicts.welch([one.values(key)], [other.values(key)]) for _, one, other in tasks]
-    for (board, one, other), comparison, (answer, p) in zip(tasks, found, verdicts.judge(found), strict=True):
-        yield Difference(board.dataset, column, one.cells[key].mean, other.cells[key].mean, comparison, answer, p)
+    tested = [each._replace(p=1.0) if none else each for each, none in zip(found, neither, strict=True)]
+    for (board, one, other), each, (answer, p), none in zip(tasks, found, verdicts.judge(tested), neither, strict=True):
+        a, b = one.cells[key].mean, other.cells[key].mean
+        yield Difference(board.dataset, column, a, b, each, answer, None if none else p, none)
     _, first, second = zip(*tasks, strict=True) if tasks else ((), (), ())
     if len(tasks) > 1 and seeds_agree(first) and seeds_agree(second):
         all_ = verdicts.welch([one.values(key) for _, one, _ in tasks], [other.values(key) for _, _, other in tasks])
@@ -221,6 +226,13 @@ def _by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) -> Itera
             sum(row.cells[key].mean for row in rows) / len(tasks) for rows in zip(*(t[1:] for t in tasks), strict=True)
         ]
         yield Difference(ACROSS, column, means[0], means[1], all_, answer, p)
+
+
+def _neither(board: Table, key: str, one: Row, other: Row) -> bool:
+    untrained = [
+        row.cells[key].mean for row in board.rows if row.result.method == "random_encoder" and key in row.cells
+    ]
+    return bool(untrained) and max(one.cells[key].mean, other.cells[key].mean) <= untrained[0] + verdicts.CHANCE
 
 
 FIELDS = ("tier", "task", "score", "first", "second", "difference", "low", "high", "p_after_holm", "seeds", "verdict")
@@ -239,6 +251,7 @@ def comma_separated(pair: Pair) -> str:
     for one in pair.differences:
         found = one.comparison
         numbers = (one.first, one.second, found.difference, found.low, found.high, one.p)
-        answer = verdicts.in_words(one.answer, supported=pair.first[0], opposed=pair.second[0])
+        words = verdicts.in_words(one.answer, supported=pair.first[0], opposed=pair.second[0])
+        answer = verdicts.NEITHER if one.neither else words
         rows.append((pair.tier, one.task, one.column.key, *numbers, found.seeds, answer))
     return files.comma_separated([*FIELDS[:3], pair.first[0], pair.second[0], *FIELDS[5:]], rows)

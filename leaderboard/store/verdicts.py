@@ -66,6 +66,12 @@ VERDICTS: Mapping[str, tuple[str, str]] = {
 FLOOR = 0.1
 """The mean MIG that original data must reach, besides that of PCA, for a fall to be judged."""
 
+CHANCE = 0.01
+"""Two methods of which neither scores so much above an untrained encoder are not compared."""
+
+NEITHER = "neither above untrained"
+"""The verdict on those. Holm's correction counts them: that they were left out was seen from the same scores."""
+
 RESAMPLES = 9_999
 """Splits of all strata together that are gone through, or drawn where there are more."""
 

@@ -77,6 +77,13 @@ def test_an_object_with_a_method_encode_is_called_by_it():
     np.testing.assert_array_equal(Encoder(Model())(IMAGES), Encoder(means)(IMAGES))
 
 
+def test_models_in_default_arguments_and_lists_are_found():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    models = [torch.nn.Flatten()]
+    for encode in (lambda images, model=models[0]: model(images), lambda images: models[0](images)):
+        assert Encoder(encode).input == "float32_chw"
+
+
 def test_a_torch_module_without_forward_is_called_by_its_method_encode():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,13 @@ def scores(runs: Runs, config: RunConfig, tier: str, metrics: Sequence[str] = ME
     Returns:
         Score -> value, as `leaderboard.scoring.measure.score_codes` names them.
     """
-    task, tier = protocol.task(config.dataset), SCORED_AS.get(tier, tier)
-    missing, held = _held(runs.root / "scores" / f"{config.digest}_{task.version}_{tier}", metrics)
-    if missing:
-        codes = candidates.read_codes(runs.open(config).folder / "codes.npz", task)
-        held |= _score(missing, codes, task, tier)
-    return held
+
+    @functools.cache
+    def codes() -> NDArray[np.float32]:
+        return candidates.read_codes(runs.open(config).folder / "codes.npz", protocol.task(config.dataset))
+
+    path = runs.root / "scores" / f"{config.digest}_{protocol.VERSION}"
+    return _kept(path, config.dataset, tier, metrics, codes)
 
 
 def of_pca(runs: Runs, dataset: str, tier: str, metrics: Sequence[str] = METRICS) -> dict[str, float]:
@@ -53,36 +55,29 @@ def of_pca(runs: Runs, dataset: str, tier: str, metrics: Sequence[str] = METRICS
     Returns:
         Score -> value.
     """
-    task, tier = protocol.task(dataset), SCORED_AS.get(tier, tier)
-    missing, held = _held(runs.root / "floors" / dataset.replace("/", "-") / f"{task.version}_{tier}", metrics)
-    if missing:
+
+    @functools.cache
+    def codes() -> NDArray[np.float32]:
         with tempfile.TemporaryDirectory() as folder:  # codes beside the runs' would be taken for a run's
-            untrained.write("pca", task.load(), Path(folder) / "pca")
-            codes = candidates.read_codes(Path(folder) / "pca" / "codes.npz", task)
-        held |= _score(missing, codes, task, tier)
-    return held
+            written = untrained.write("pca", dataset, Path(folder) / "pca")
+            return candidates.read_codes(written / "codes.npz", protocol.task(dataset))
+
+    path = runs.root / "floors" / dataset.replace("/", "-") / protocol.VERSION
+    return _kept(path, dataset, tier, metrics, codes)
 
 
-def _held(path: Path, metrics: Sequence[str]) -> tuple[dict[str, Path], dict[str, float]]:
-    """Read the metrics that were scored before, and name the files of the others."""
-    paths = {metric: path.with_name(f"{path.name}_{metric}.json") for metric in metrics}
+def _kept(
+    path: Path, dataset: str, tier: str, metrics: Sequence[str], codes: Callable[[], NDArray[np.float32]]
+) -> dict[str, float]:
+    """Score with one metric after the other and keep each one's scores in its file, or read what was kept before."""
+    task, tier = protocol.task(dataset), SCORED_AS.get(tier, tier)
     held: dict[str, float] = {}
-    for each in paths.values():
-        if each.exists():
-            found: Any = files.read_json(each)
-            held |= {name: float(value) for name, value in found.items()}
-    return {metric: each for metric, each in paths.items() if not each.exists()}, held
-
-
-def _score(missing: dict[str, Path], codes: NDArray[np.float32], task: protocol.Task, tier: str) -> dict[str, float]:
-    """Score with one metric after the other, and keep each one's scores in its file."""
-    whole = protocol.tier(tier)
-    held: dict[str, float] = {}
-    for measurement in whole.measurements:
-        if measurement.metric in missing:
-            found = measure.score_codes(codes, task.labels(), [measurement], train=len(task.train)).scores
-            files.write_json(missing[measurement.metric], found)
-            held |= found
+    for measurement in (one for one in protocol.tier(tier).measurements if one.metric in metrics):
+        file = path.with_name(f"{path.name}_{tier}_{measurement.metric}.json")
+        if not file.exists():
+            found = measure.score_codes(codes(), task.labels(), [measurement], train=len(task.train)).scores
+            files.write_json(file, found)
+        held |= files.read_json(file)
     return held
 
 
@@ -114,11 +109,8 @@ def table(runs: Runs, configs: Iterable[RunConfig], tier: str, metrics: Sequence
         ``pca_dci_disentanglement``.
     """
     rows = []
-    free: dict[str, dict[str, float]] = {}
     for config in configs:
-        if config.dataset not in free:
-            free[config.dataset] = of_pca(runs, config.dataset, tier, metrics)
-        found = scores(runs, config, tier, metrics)
+        found, free = scores(runs, config, tier, metrics), of_pca(runs, config.dataset, tier, metrics)
         row: dict[str, Any] = {
             "dataset": config.dataset,
             "objective": config.objective,
@@ -127,7 +119,7 @@ def table(runs: Runs, configs: Iterable[RunConfig], tier: str, metrics: Sequence
             "digest": config.digest[:16],
         }
         for key in (KEYS[metric] for metric in metrics):
-            row |= {_column(key): found[key], f"pca_{_column(key)}": free[config.dataset][key]}
+            row |= {_column(key): found[key], f"pca_{_column(key)}": free[key]}
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -43,6 +43,18 @@ def test_differences_and_their_tests(boards):
     assert list(pair.by_task) == [NEAR, FAR, pairwise.ACROSS]
 
 
+def test_two_methods_at_chance_are_not_compared(made_result):
+    """As `leaderboard.Evaluation.compare` has it: they differ clearly, and neither is 0.01 above untrained."""
+    low, high = [0.001, 0.002, 0.003, 0.002, 0.001], [0.007, 0.008, 0.009, 0.008, 0.007]
+    found = [made_result(FAR, name, *migs) for name, migs in (("a", low), ("b", high), ("random_encoder", [0.0]))]
+    (alone,) = of(ranking.tables(found[:2]), "a", "b").differences
+    assert alone.p < 0.001
+    pair = of(ranking.tables(found), "a", "b")
+    (one,) = pair.differences
+    assert (one.p, pair.says(one)) == (None, verdicts.NEITHER)
+    assert pairwise.comma_separated(pair).endswith(f",{verdicts.NEITHER}\n")
+
+
 def test_seeds_that_differ_between_tasks_are_not_averaged(made_result):
     """Seeds 0 to 4 on one task and 1 to 5 on the other would be paired by their order."""
     found = [made_result(task, name, *scores[task]) for name, scores in (("a", A), ("b", B)) for task in (NEAR, FAR)]

@@ -113,6 +113,7 @@ def test_seeds_with_different_settings_are_no_one_method(run_folder, one_tier):
         ({"budget": {"steps": -1}}, r"budget\.steps: .*received -1.*\(3 more problems\.\)"),
         ({"about": {"paper": "javascript:alert(1)"}}, r"about\.paper: expected text that matches \^\(https"),
         ({"about": {"titel": "x"}}, r"about\.titel: expected no such field, .*Did you mean 'title'"),
+        ({"about": {"versions": 1}}, r"about\.versions: expected no such field, [^?]*(mean '(?!versions')|Remove it)"),
     ],
 )
 def test_run_json_is_checked_field_by_field(run_folder, fields, message):
