@@ -258,11 +258,17 @@ def _checked(codes: Any, n: int) -> NDArray[np.floating[Any]]:
     if codes is None:
         raise InvalidInput("codes: expected one array, received None. Let the encoder return its codes.")
     if isinstance(codes, tuple | list | dict):
-        part = "run.encode(images).mean" if hasattr(codes, "mean") else "model(images)[0]"
+        parts = codes if isinstance(codes, dict) else dict(enumerate(codes))
+        shapes = {name: tuple(getattr(part, "shape", ())) for name, part in parts.items()}
+        flat = next((name for name, shape in shapes.items() if len(shape) == 2), 0)  # rather than images drawn again
+        part = "run.encode(images).mean" if hasattr(codes, "mean") else f"model(images)[{flat!r}]"
         remedy = f"Pass the part that holds the codes, for example `lambda images: {part}`."
         if isinstance(codes, list) and len(codes) == n:
             remedy = "Return numpy.array(codes)."
-        raise InvalidInput(f"codes: expected one array, received a {type(codes).__name__} of {len(codes)}. {remedy}")
+        seen = f", of shapes {', '.join(map(str, shapes.values()))}" if 0 < len(shapes) < 10 else ""
+        raise InvalidInput(
+            f"codes: expected one array, received a {type(codes).__name__} of {len(codes)}{seen}. {remedy}"
+        )
     array = as_numpy(codes)
     if array.dtype.kind not in "fiub":
         raise InvalidInput(f"codes: expected real numbers, received dtype {array.dtype}.")

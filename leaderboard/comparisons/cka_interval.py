@@ -3,9 +3,11 @@
 A similarity of two models is high or low only against two things: how much it varies with the samples that were taken,
 and how alike two trainings of one model are. The middle of the interval is the debiased estimate: CKA of few rows and
 many columns is too high, which no drawing of rows shows. Its width is 1.96 standard deviations, either way, of that
-estimate on random halves of the rows: about the value of all rows, a half varies as all rows do about the truth. (A
-bootstrap would draw rows twice, which raises CKA itself and, in wide layers, hides how much it varies.) The ceiling is
-the highest mean CKA with several seeds of one model that any representation can have.
+estimate on random halves of the rows (subsampling: Politis, Romano and Wolf, 1999): about the value of all rows, a half
+varies as all rows do about the truth. (A bootstrap would draw rows twice, which raises CKA itself and, in wide layers,
+hides how much it varies.) The ceiling is the highest mean CKA with several seeds of one model that any representation
+can have, as the upper noise ceiling of Nili et al. ("A toolbox for representational similarity analysis", 2014) is
+among subjects.
 """
 
 from __future__ import annotations
