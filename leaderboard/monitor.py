@@ -159,7 +159,7 @@ class BatchedMetric:
             order = draws.permutation(0, len(codes))  # batches may come in the order of factors
             sample, arguments = measure.divided(self._metric, codes[order], factors[order])
         else:
-            sample, arguments = (codes, factors), measure.arguments(self._metric, (), {})
+            sample, arguments = (codes, factors), measure.arguments(self._metric)
         return _scores(self._name, self._metric, *sample, **arguments)
 
 

@@ -93,24 +93,18 @@ def to_learn_from(n: int) -> int:
     return 2 * n // 3
 
 
-def arguments(metric: Any, held_out: tuple[Any, ...], given: Mapping[str, Any]) -> dict[str, Any]:
+def arguments(metric: Any, held_out: tuple[Any, ...] = ()) -> dict[str, Any]:
     """Return the arguments of a metric beside its sample.
 
     Args:
         metric: its module.
         held_out: codes and factors that nothing is learned from; ignored for metrics that take none.
-        given: other arguments.
 
     Returns:
-        ``given``, with two additions where the metric has such arguments: the held-out rows, and
-        ``constant_factors="drop"`` unless ``given`` says otherwise.
+        Where the metric has such arguments, the held-out rows, and ``constant_factors="drop"``.
     """
-    all_of_them = dict(given)
-    if takes(metric, HELD_OUT[0]):
-        all_of_them |= dict(zip(HELD_OUT, held_out, strict=True))
-    if takes(metric, "constant_factors"):
-        all_of_them.setdefault("constant_factors", "drop")
-    return all_of_them
+    found: dict[str, Any] = {"constant_factors": "drop"} if takes(metric, "constant_factors") else {}
+    return found | dict(zip(HELD_OUT, held_out, strict=True)) if takes(metric, HELD_OUT[0]) else found
 
 
 def divided(
@@ -131,7 +125,7 @@ def divided(
     train = (train or to_learn_from(len(codes))) if held_out is None else len(codes)
     if held_out is None:
         held_out = codes[train:], factors[train:]
-    return (codes[:train], factors[:train]), arguments(metric, held_out, {})
+    return (codes[:train], factors[:train]), arguments(metric, held_out)
 
 
 class Measured(NamedTuple):
