@@ -426,7 +426,7 @@ class Evaluation:
             found, note = _compared(ours, others)
             verdict = ""
             chance = [run.scores[score] for run in untrained if score in run.scores]
-            if chance and max(np.mean(ours), np.mean(others)) <= np.mean(chance) + verdicts.CHANCE:
+            if verdicts.at_chance(float(np.mean(ours)), float(np.mean(others)), chance):
                 found, verdict = found._replace(p=None), verdicts.NEITHER
                 note = f"no test: neither is {verdicts.CHANCE:g} above an untrained encoder ({np.mean(chance):.3f})"
             yield line | {

@@ -276,8 +276,7 @@ def of(dataset: object) -> Task:
         if dataset.name not in benchmark_data.names():
             return _drawn_from(dataset, own=dataset)
         known = benchmark_data.load(dataset.id)
-        same = known.version == dataset.version and (not known.prepared or known.digest() == dataset.digest())
-        if known is not dataset and not same:
+        if known is not dataset and not _same(known, dataset):  # a copy, as a worker process gets it, is the same
             raise InvalidInput(
                 f"task: expected {dataset.id} as benchmark_data.load gives it, received another dataset of that name. "
                 "Give yours a name of its own: dataclasses.replace(dataset, name='mine', config='')."
@@ -290,6 +289,10 @@ def of(dataset: object) -> Task:
     if name.partition("@")[0].partition("/")[0] in benchmark_data.names():
         return task(name)
     return of(benchmark_data.named_or_folder(name))
+
+
+def _same(one: Dataset, other: Dataset) -> bool:
+    return one.version == other.version and (not one.prepared or one.digest() == other.digest())
 
 
 @functools.cache

@@ -28,9 +28,9 @@ class Difference(NamedTuple):
         first: mean over seeds of the first method.
         second: that of the second one.
         comparison: first less second.
-        answer: ``supported`` where the first is higher, ``opposed`` where the second is.
+        answer: ``supported`` where the first is higher, ``opposed`` where the second is; `verdicts.NEITHER` where
+            nothing was tested, as neither is above an untrained encoder.
         p: p-value, after Holm over the tasks of the score; None where there is no verdict.
-        neither: neither is above an untrained encoder by `verdicts.CHANCE`, so that nothing was tested.
     """
 
     task: str
@@ -40,7 +40,6 @@ class Difference(NamedTuple):
     comparison: verdicts.Comparison
     answer: verdicts.Answer
     p: float | None
-    neither: bool = False
 
 
 class Pair(NamedTuple):
@@ -63,7 +62,7 @@ class Pair(NamedTuple):
     def says(self, one: Difference) -> str:
         """Return a verdict in words."""
         first, second = (f"{title} is higher" for _, title in (self.first, self.second))
-        return verdicts.NEITHER if one.neither else verdicts.in_words(one.answer, supported=first, opposed=second)
+        return verdicts.in_words(one.answer, supported=first, opposed=second)
 
     @property
     def by_task(self) -> dict[str, list[Difference]]:
@@ -212,12 +211,11 @@ def _both(board: Table, first: str, second: str) -> Iterator[tuple[Row, Row]]:
 def _by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) -> Iterator[Difference]:
     key = column.key
     tasks = [(board, one, other) for board, one, other in shared if one.values(key) and other.values(key)]
-    neither = [_neither(board, key, one, other) for board, one, other in tasks]
-    found = [verdicts.welch([one.values(key)], [other.values(key)]) for _, one, other in tasks]
-    tested = [each._replace(p=1.0) if none else each for each, none in zip(found, neither, strict=True)]
-    for (board, one, other), each, (answer, p), none in zip(tasks, found, verdicts.judge(tested), neither, strict=True):
-        a, b = one.cells[key].mean, other.cells[key].mean
-        yield Difference(board.dataset, column, a, b, each, answer, None if none else p, none)
+    tested = [_tested(*each, key) for each in tasks]
+    judged = verdicts.judge([comparison for comparison, _ in tested])
+    for (board, one, other), (comparison, neither), (answer, p) in zip(tasks, tested, judged, strict=True):
+        said = verdicts.NEITHER if neither else answer
+        yield Difference(board.dataset, column, one.cells[key].mean, other.cells[key].mean, comparison, said, p)
     _, first, second = zip(*tasks, strict=True) if tasks else ((), (), ())
     if len(tasks) > 1 and seeds_agree(first) and seeds_agree(second):
         all_ = verdicts.welch([one.values(key) for _, one, _ in tasks], [other.values(key) for _, _, other in tasks])
@@ -228,11 +226,12 @@ def _by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) -> Itera
         yield Difference(ACROSS, column, means[0], means[1], all_, answer, p)
 
 
-def _neither(board: Table, key: str, one: Row, other: Row) -> bool:
-    untrained = [
-        row.cells[key].mean for row in board.rows if row.result.method == "random_encoder" and key in row.cells
-    ]
-    return bool(untrained) and max(one.cells[key].mean, other.cells[key].mean) <= untrained[0] + verdicts.CHANCE
+def _tested(board: Table, one: Row, other: Row, key: str) -> tuple[verdicts.Comparison, bool]:
+    """Compare two methods; without a p-value where neither is above an untrained encoder."""
+    found = verdicts.welch([one.values(key)], [other.values(key)])
+    rows = (row for row in board.rows if row.result.method == "random_encoder" and key in row.cells)
+    neither = verdicts.at_chance(one.cells[key].mean, other.cells[key].mean, [row.cells[key].mean for row in rows])
+    return (found._replace(p=None) if neither else found), neither
 
 
 FIELDS = ("tier", "task", "score", "first", "second", "difference", "low", "high", "p_after_holm", "seeds", "verdict")
@@ -251,7 +250,6 @@ def comma_separated(pair: Pair) -> str:
     for one in pair.differences:
         found = one.comparison
         numbers = (one.first, one.second, found.difference, found.low, found.high, one.p)
-        words = verdicts.in_words(one.answer, supported=pair.first[0], opposed=pair.second[0])
-        answer = verdicts.NEITHER if one.neither else words
+        answer = verdicts.in_words(one.answer, supported=pair.first[0], opposed=pair.second[0])
         rows.append((pair.tier, one.task, one.column.key, *numbers, found.seeds, answer))
     return files.comma_separated([*FIELDS[:3], pair.first[0], pair.second[0], *FIELDS[5:]], rows)

@@ -16,8 +16,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leaderboard.store import statistics
-
 ALIKE = 0.9999
 """The least rank correlation (Spearman), up to its sign, of two latents that are the same up to a monotone map."""
 
@@ -40,9 +38,11 @@ def ranked(codes: NDArray[np.floating]) -> Ranked:
         float32, shape (latents that vary, rows looked at): ranks with mean 0 and norm 1, so that inner products are
         rank correlations.
     """
+    from scipy.stats import rankdata
+
     chosen = np.asarray(codes, np.float64)[:: max(1, len(codes) // ROWS)].T
     varies = np.ptp(chosen, axis=1) > CONSTANT * np.abs(chosen).max(axis=1, initial=0)
-    centred = statistics.ranks(chosen[varies]) - (chosen.shape[1] + 1) / 2
+    centred = rankdata(chosen[varies], axis=1) - (chosen.shape[1] + 1) / 2
     return (centred / np.linalg.norm(centred, axis=1, keepdims=True)).astype(np.float32)
 
 

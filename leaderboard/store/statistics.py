@@ -115,7 +115,9 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
         raise InvalidInput(f"pairs: expected as many of either, received {len(first)} and {len(second)}.")
     if len(first) < PAIRS or not np.ptp(first) or not np.ptp(second):
         return None
-    seen = float(np.asarray(np.corrcoef(ranks([first, second]).T, rowvar=False))[1, 0])
+    from scipy.stats import spearmanr
+
+    seen = float(spearmanr(first, second).statistic)
     simulated = _simulated(len(first))
     above = (simulated >= seen - 1e-12).mean(axis=1) > ERROR / 2
     below = (simulated <= seen + 1e-12).mean(axis=1) > ERROR / 2
@@ -137,21 +139,3 @@ def _ranks(values: Floats) -> Floats:
     """Return the ranks along the last axis, of mean 0 and length 1; ties are not looked for."""
     ranks = values.argsort(axis=-1).argsort(axis=-1) - (values.shape[-1] - 1) / 2
     return np.asarray(ranks / np.sqrt((ranks**2).sum(axis=-1, keepdims=True)))
-
-
-def ranks(values: ArrayLike) -> Floats:
-    """Rank numbers along the last axis, the lowest first. Equal ones share the mean of the ranks that they take up.
-
-    Args:
-        values: real numbers, shape (..., n).
-
-    Returns:
-        float64 of the same shape, from 1 to n.
-
-    Example:
-        >>> ranks([0.5, 0.1, 0.5]).tolist()
-        [2.5, 1.0, 2.5]
-    """
-    from scipy.stats import rankdata
-
-    return rankdata(np.asarray(values, np.float64), axis=-1)

@@ -46,7 +46,12 @@ from benchmark_data.errors import InvalidInput
 from leaderboard.store.intervals import ERROR, SEEDS, Floats, beyond, finite_scores, slack, squared_error, student
 
 Answer: TypeAlias = Literal[
-    "supported", "no significant difference", "opposed", "not testable (below baseline)", "too few seeds"
+    "supported",
+    "no significant difference",
+    "opposed",
+    "not testable (below baseline)",
+    "too few seeds",
+    "neither above untrained",
 ]
 """What scores say of a claim. Below baseline: no group reaches what it takes to test it."""
 
@@ -69,7 +74,7 @@ FLOOR = 0.1
 CHANCE = 0.01
 """Two methods of which neither scores so much above an untrained encoder are not compared."""
 
-NEITHER = "neither above untrained"
+NEITHER: Answer = "neither above untrained"
 """The verdict on those. Holm's correction counts them: that they were left out was seen from the same scores."""
 
 RESAMPLES = 9_999
@@ -123,6 +128,16 @@ def in_words(answer: Answer, *, supported: str, opposed: str) -> str:
         'too few seeds'
     """
     return supported if answer == "supported" else opposed if answer == "opposed" else answer
+
+
+def at_chance(first: float, second: float, untrained: Sequence[float]) -> bool:
+    """Return whether neither of two means is above that of untrained encoders by `CHANCE`; not, where there are none.
+
+    Example:
+        >>> at_chance(0.002, 0.008, [0.003]), at_chance(0.002, 0.02, [0.003]), at_chance(0.0, 0.0, [])
+        (True, False, False)
+    """
+    return bool(untrained) and max(first, second) <= float(np.mean(untrained)) + CHANCE
 
 
 def own_data(datasets: Iterable[str]) -> bool:

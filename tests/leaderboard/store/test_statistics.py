@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-import scipy.stats
 
-from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
 from leaderboard.store import intervals, statistics
 
@@ -16,11 +14,6 @@ def test_iqm_cuts_a_quarter_at_each_end():
     assert statistics.iqm([10, 1, 100, 2, 3]) == 5
     # 2 scores: nothing is cut.
     assert statistics.iqm([1, 3]) == 2
-
-
-def test_ranks_are_those_of_scipy():
-    for values in (draws.uniform(0, np.arange(6), 9), (draws.uniform(1, np.arange(6), 9) * 4).round()):
-        assert np.array_equal(statistics.ranks(values), scipy.stats.rankdata(values, axis=-1))
 
 
 def test_a_summary_has_no_interval_of_its_own():
