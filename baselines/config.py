@@ -276,7 +276,10 @@ def _checked(config: RunConfig) -> dict[str, Any]:
     reconstruction.find(given["reconstruction"])
     given["dataset"], given["split"] = splitting.settled(given["dataset"], given["split"])
     given["seed"] = validation.seed(given["seed"])
-    given["hyperparameters"] = dataclasses.asdict(config.build_objective())
+    objective = config.build_objective()
+    for name, least in (("batch_size", objective.least_images), ("latents", objective.least_latents)):
+        validation.within(f"{name} of {config.objective}", given[name], least=least)
+    given["hyperparameters"] = dataclasses.asdict(objective)
     given["architecture_parameters"] = architectures.parameters(given["architecture"], given["architecture_parameters"])
     taken = given.keys() | given["architecture_parameters"].keys()
     if both := sorted(taken & given["hyperparameters"].keys()):

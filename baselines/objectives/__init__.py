@@ -36,8 +36,6 @@ __all__ = [
     "Tensor",
     "Term",
     "check_grid",
-    "check_two_images",
-    "check_two_latents",
     "find",
     "halves",
     "kl_to_prior",
@@ -148,6 +146,12 @@ class Objective:
 
     n_views: ClassVar[int] = 1
     """Images per example: 2 for pairs."""
+
+    least_images: ClassVar[int] = 1
+    """The least ``batch_size``: 2 where the terms compare images, and of one would be another objective."""
+
+    least_latents: ClassVar[int] = 1
+    """The fewest latents: 2 where the terms compare them."""
 
     supervision: ClassVar[str] = "unsupervised"
     """What the objective sees of the factors, as the leaderboard names it."""
@@ -352,38 +356,6 @@ def check_grid(space: FactorSpace | FactorTable, what: str) -> None:
         raise InvalidInput(
             f"{what}: expected a dataset that is a full grid of factors, or a part that is one: every combination "
             f"once, received {space!r}. Choose an objective that needs no pairs."
-        )
-
-
-def check_two_latents(latents: int, what: str, remedy: str = "") -> None:
-    """Check that there are two latents or more, of which an objective compares one with another.
-
-    Args:
-        latents: how many there are.
-        what: the kind of objective that needs them, for the message.
-        remedy: what to do, if anything.
-
-    Raises:
-        InvalidInput: there is one latent alone.
-    """
-    if latents < 2:
-        raise InvalidInput(f"{what}: expected two latents or more, received {latents}. {remedy}")
-
-
-def check_two_images(count: int, what: str) -> None:
-    """Check that a batch has two images or more, of which an objective compares one with another.
-
-    Args:
-        count: how many images a batch has.
-        what: the kind of objective that needs them, for the message.
-
-    Raises:
-        InvalidInput: there is one image alone.
-    """
-    if count < 2:
-        raise InvalidInput(
-            f"batch_size of an {what}: expected two images or more, received {count}. Of one image its terms say "
-            "nothing: it would be another objective."
         )
 
 

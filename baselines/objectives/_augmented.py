@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from baselines.nets import architectures
 from baselines.nets.backend import Tensor, keras, ops
-from baselines.objectives import Adam, Batch, Network, Objective, check_two_images, limited
+from baselines.objectives import Adam, Batch, Network, Objective, limited
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 
@@ -28,6 +28,7 @@ class Augmented(Objective):
         erased: side of the erased square as a share of the image's, at most 1.
     """
 
+    least_images: ClassVar[int] = 2
     n_views: ClassVar[int] = 2
     stochastic: ClassVar[bool] = False
     decodes: ClassVar[bool] = False
@@ -48,7 +49,6 @@ class Augmented(Objective):
         Raises:
             InvalidInput: there is one image alone, which cannot be compared with another.
         """
-        check_two_images(len(rows) // 2, "objective on augmented views")
         return {
             "brightness": 1 - np.float32(self.darkened) * rng.random((len(rows), 1, 1, 3), np.float32),
             "centres": rng.random((len(rows), 2), np.float32),

@@ -6,14 +6,10 @@ Kumar et al., "Variational Inference of Disentangled Latent Concepts from Unlabe
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Term, check_two_images
-from benchmark_data.factors import FactorSpace, FactorTable, Indices
+from baselines.objectives import Batch, Objective, Term
 
 PAPER = "https://arxiv.org/abs/1711.00848"
 CODE = "https://github.com/google-research/disentanglement_lib"
@@ -37,6 +33,7 @@ class DipVae(Objective):
         lambda_d: λ_d, weight of the diagonal.
     """
 
+    least_images: ClassVar[int] = 2  # of one image there is no covariance
     mean_changes: ClassVar[str] = (
         "the KL divergence is divided by the number of latents L, but not the terms of the covariance: beside the "
         "divergence lambda_od and lambda_d are L times as strong"
@@ -44,17 +41,6 @@ class DipVae(Objective):
 
     lambda_od: float = 10.0
     lambda_d: float = 10.0
-
-    def inputs(
-        self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
-    ) -> dict[str, NDArray[Any]]:
-        """Give nothing, once there are images that have a covariance.
-
-        Raises:
-            InvalidInput: there is one image alone.
-        """
-        check_two_images(len(rows), "objective on a covariance")
-        return {}
 
     def covariance(self, batch: Batch) -> Tensor:
         """Compute C, shape (latents, latents)."""

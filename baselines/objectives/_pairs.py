@@ -6,13 +6,12 @@ Locatello et al., "Weakly-Supervised Disentanglement Without Compromises", ICML 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Posterior, Term, check_grid, check_two_latents, halves
+from baselines.objectives import Batch, Objective, Posterior, Term, check_grid, halves
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
@@ -47,6 +46,7 @@ class PairVae(Objective):
     """
 
     n_views: ClassVar[int] = 2
+    least_latents: ClassVar[int] = 2  # one is never shared
     supervision: ClassVar[str] = "weakly_supervised"
 
     beta: float = 1.0
@@ -80,18 +80,6 @@ class PairVae(Objective):
         anew[:, varying] = order < changed[:, None]
         second = np.where(anew, rng.integers(0, sizes, first.shape), first)
         return np.stack([space.index(first), space.index(second)])
-
-    def inputs(
-        self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
-    ) -> dict[str, NDArray[Any]]:
-        """Give nothing, once there is a latent to share beside one that changes.
-
-        Raises:
-            InvalidInput: there is one latent alone.
-        """
-        remedy = "Choose beta_vae: one latent is never shared."
-        check_two_latents(latents, "objective on pairs that share latents", remedy)
-        return {}
 
     def average(self, first: Posterior, second: Posterior) -> Posterior:
         """Average two posteriors, each (pairs, latents)."""

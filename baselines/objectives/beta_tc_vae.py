@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar
 
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Posterior, Term, check_two_images, check_two_latents
-from benchmark_data.factors import FactorSpace, FactorTable, Indices
+from baselines.objectives import Batch, Objective, Posterior, Term
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -36,24 +32,14 @@ class OBJECTIVE(Objective):
         beta: β, the weight of the total correlation within the KL divergence.
     """
 
+    least_images: ClassVar[int] = 2
+    least_latents: ClassVar[int] = 2  # one has no total correlation
     mean_changes: ClassVar[str] = (
         "the KL divergence is divided by the number of latents L, but not the total correlation, which then "
         "weighs 1 / L + beta - 1 in all"
     )
 
     beta: float = 6.0
-
-    def inputs(
-        self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
-    ) -> dict[str, NDArray[Any]]:
-        """Give nothing, once there are images and latents whose dependence can be estimated.
-
-        Raises:
-            InvalidInput: there is one image or one latent alone, whose total correlation is always 0.
-        """
-        check_two_images(len(rows), "objective on the total correlation")
-        check_two_latents(latents, "objective on the total correlation", "Choose beta_vae: one latent has none.")
-        return {}
 
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the KL divergence by 1 and the total correlation by β - 1."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from baselines.nets import architectures
 from baselines.nets.backend import Tensor, keras, ops
-from baselines.objectives import Adam, Batch, Network, Objective, Term, check_two_images, check_two_latents, limited
+from baselines.objectives import Adam, Batch, Network, Objective, Term, limited
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
 CLIP = 1e-6
@@ -46,6 +46,8 @@ class OBJECTIVE(Objective):
         units: width of the discriminator's six layers.
     """
 
+    least_images: ClassVar[int] = 2
+    least_latents: ClassVar[int] = 2
     mean_changes: ClassVar[str] = (
         "the KL divergence is divided by the number of latents L, but not the total correlation: relative to it "
         "gamma is L times as strong"
@@ -66,8 +68,6 @@ class OBJECTIVE(Objective):
         Raises:
             InvalidInput: there is one image or one latent alone, of which no permutation makes other codes.
         """
-        check_two_images(len(rows), "objective on the total correlation")
-        check_two_latents(latents, "objective on the total correlation", "Choose beta_vae: one latent has none.")
         return {"permutation": rng.random((len(rows), latents)).argsort(axis=0).astype(np.int32)}
 
     def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from baselines.nets.backend import Tensor, ops
-from baselines.objectives import Batch, Objective, Term, check_two_images, halves, limited
+from baselines.objectives import Batch, Objective, Term, halves, limited
 from baselines.objectives._neighbours import neighbours
 from benchmark_data.factors import FactorSpace, FactorTable, Indices
 
@@ -41,6 +41,7 @@ class OBJECTIVE(Objective):
         data_rate: the inverse scale of the steps: log(size) / ``data_rate`` classes; 0 draws factors anew.
     """
 
+    least_images: ClassVar[int] = 2
     n_views: ClassVar[int] = 2
     supervision: ClassVar[str] = "weakly_supervised"
     stochastic: ClassVar[bool] = False
@@ -57,7 +58,6 @@ class OBJECTIVE(Objective):
             InvalidInput: the rows that may be drawn have not every combination of values once, there is no factor with
                 an order, or there is one pair alone.
         """
-        check_two_images(count, "objective that contrasts pairs")
         return neighbours(rows, space, count, rng, rate=self.data_rate, power=self.power)
 
     def terms(self, batch: Batch) -> dict[str, Term]:

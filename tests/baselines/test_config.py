@@ -106,6 +106,23 @@ def test_wrong_values_are_named(changes, message):
         config(**changes)
 
 
+PAIRED = ("beta_tc_vae", "factor_vae", "hfs", "dip_vae_i", "dip_vae_ii", "simclr", "vicreg", "lejepa", "infonce_pairs")
+
+
+@pytest.mark.parametrize(
+    ("objective", "name"),
+    [
+        *((objective, "batch_size") for objective in PAIRED),
+        *((objective, "latents") for objective in ("beta_tc_vae", "factor_vae", "hfs", "ada_gvae", "ada_ml_vae")),
+    ],
+)
+def test_of_one_image_or_latent_some_objectives_would_be_others(objective, name):
+    with pytest.raises(InvalidInput, match=rf"^{name} of {objective}: expected at least 2, received 1"):
+        RunConfig(dataset="xysquares/spacing_1", objective=objective, **{name: 1})
+    RunConfig(dataset="xysquares/spacing_1", objective=objective, **{name: 2})
+    RunConfig(dataset="xysquares/spacing_1", objective="beta_vae", **{name: 1})
+
+
 def test_numpys_numbers_are_numbers():
     """Those of a search over np.linspace, say: the config holds plain ones, as if it had been given them."""
     plain = {"steps": 10, "seed": 3, "latents": 2, "learning_rate": 0.5, "snapshots": 5, "architecture": "fc"}

@@ -96,13 +96,6 @@ def test_shared_latents_where_the_inverse_variance_overflows():
         assert np.asarray(shared_latents(first, second)).tolist() == [[True, True, False]]
 
 
-def test_one_latent_is_never_shared():
-    expected = "pairs that share latents: expected two latents or more, received 1. Choose beta_vae"
-    with pytest.raises(InvalidInput, match=expected):
-        OBJECTIVE().inputs(np.arange(4), SPACE, 1, np.random.default_rng(0))
-    assert OBJECTIVE().inputs(np.arange(4), SPACE, 2, np.random.default_rng(0)) == {}
-
-
 def test_aggregation_by_hand():
     mean = np.array([[0.0, 1.0, 0.2], [0.0, 3.0, 0.4]], np.float32)
     variance = np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 3.0]], np.float32)

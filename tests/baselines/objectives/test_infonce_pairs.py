@@ -58,9 +58,6 @@ def test_at_a_large_power_a_step_is_all_that_the_scale_lets_in(rate):
 
 
 def test_what_cannot_be_contrasted_is_refused():
-    space = FactorSpace(Factor("x", range(8), "ordinal"))
-    with pytest.raises(InvalidInput, match="batch_size of an objective that contrasts pairs: expected two"):
-        OBJECTIVE().rows(np.arange(8), space, 1, np.random.default_rng(0))
     with pytest.raises(InvalidInput, match="'power'"):
         OBJECTIVE(power=0.5)
     with pytest.raises(InvalidInput, match="'temperature': expected a positive number, received 0"):

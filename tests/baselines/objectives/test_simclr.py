@@ -51,5 +51,3 @@ def test_settings_that_make_no_sense_are_refused():
         OBJECTIVE(temperature=0.0)
     with pytest.raises(InvalidInput, match="'units'"):
         OBJECTIVE(units=0)
-    with pytest.raises(InvalidInput, match="batch_size of an objective on augmented views: expected two images"):
-        inputs(OBJECTIVE(), 2)

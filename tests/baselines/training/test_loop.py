@@ -107,17 +107,6 @@ def test_a_sampled_code_may_be_wider_than_the_latents(tiny, tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        ({"objective": "hfs", "latents": 1}, InvalidInput, "pairs of latents: expected two latents or more"),
-        ({"objective": "beta_tc_vae", "latents": 1}, InvalidInput, "total correlation: expected two latents or more"),
-        ({"objective": "factor_vae", "latents": 1}, InvalidInput, "total correlation: expected two latents or more"),
-        *(
-            (
-                {"objective": name, "batch_size": 1},
-                InvalidInput,
-                "batch_size of an objective on .*: expected two images",
-            )
-            for name in ("beta_tc_vae", "factor_vae", "dip_vae_i", "dip_vae_ii", "hfs")
-        ),
         ({"split": "trian"}, UnknownName, "split of xysquares/spacing_1: .* received 'trian'"),
         ({"objective": "ada_gvae", "hyperparameters": {"changed": 9}}, InvalidInput, "hyperparameter 'changed'"),
     ],
