@@ -11,6 +11,7 @@ import os
 import time
 import warnings
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,6 @@ from baselines.training.claims import alone, claim, holds, unmake
 from baselines.training.progress import Bar, columns, side_by_side
 from baselines.training.recorder import Diverged, Observer, Recorder
 from baselines.training.stopping import Stopped
-from baselines.training.writer import Writer
 from benchmark_data import console
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisWarning
@@ -180,15 +180,15 @@ def train_together(
         devices.warn(configs[0].precision)
         _warn_of_means(configs[0])
         progress = progress or stack.enter_context(console.progress(*columns()))
-        writer = stack.enter_context(Writer())
+        pool = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="writer"))
         for i in left:
             watching = observers[i] if observers else ()
-            recorders[i] = Recorder(configs[i], paths[i], dataset, digests, watching, writer)
+            recorders[i] = Recorder(configs[i], paths[i], dataset, digests, watching, pool)
         request = stack.enter_context(stopping.awaited())
         waiting = list(recorders.values())
         for group in [waiting] if backend.name() == "jax" else [[recorder] for recorder in waiting]:
             if not request.made:
-                _train(group, dataset, writer, progress, checkpoint_seconds, device_bytes, request)
+                _train(group, dataset, progress, checkpoint_seconds, device_bytes, request)
     if request.made:
         begun = [i for i in left if recorders[i].step] or left
         raise stopping.stopped([paths[i] for i in begun], [recorders[i].step for i in begun], own=own is not None)
@@ -259,7 +259,6 @@ def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
 def _train(
     recorders: Sequence[Recorder],
     dataset: Dataset,
-    writer: Writer,
     progress: rich.progress.Progress,
     checkpoint_seconds: float,
     device_bytes: int | None,
@@ -277,10 +276,13 @@ def _train(
     with batches([r.config for r in recorders], dataset, program.first, images=held is None) as feed:
         for batch in feed:
             scalars = program.step(batch)
-            writer.check()
+            for recorder in recorders:
+                recorder.settle(wait=False)
             program.look(scalars, stop=(stop := request.made))
             if stop or not any(recorder.running for recorder in recorders):
                 break
+    for recorder in recorders:
+        recorder.settle()
 
 
 def _model(recorder: Recorder, dataset: Dataset) -> Model:

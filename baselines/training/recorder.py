@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
@@ -17,7 +17,6 @@ from baselines.engines.engine import Copy
 from baselines.nets import backend
 from baselines.record import Digests, read_record, same_pixels, write_record
 from baselines.run_folder import Snapshots, clear_leftovers, read_history
-from baselines.training.writer import Writer
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, OffaxisError
@@ -43,7 +42,7 @@ class Recorder:
         dataset: its dataset.
         digests: the dataset's, as `digests_of` gives them.
         observers: functions that are called with each line of the history.
-        writer: writes in the order in which it is asked, so that no snapshot is there before its history.
+        pool: of one thread, which writes the snapshots.
 
     Attributes:
         step: the step that was done last.
@@ -58,13 +57,13 @@ class Recorder:
         dataset: Dataset,
         digests: Digests,
         observers: Sequence[Observer],
-        writer: Writer,
+        pool: ThreadPoolExecutor,
     ) -> None:
         self.config, self.folder, self.snapshots = config, folder, Snapshots(folder)
         self.objective = config.build_objective()
         self.stopped: Diverged | None = None
         self._dataset, self._digests, self._observers = dataset, digests, observers
-        self._writer = writer
+        self._pool = pool
         self._kept: Future[None] | None = None
         clear_leftovers(folder)
         same_pixels(folder, digests)
@@ -107,7 +106,7 @@ class Recorder:
             raise self._diverged(self.loss)
         if self.step == 1:
             self._limit = _limit(row["loss"])
-        self._writer.do(_append, self._history, row)
+        _append(self._history, row)
         for observe in self._observers:
             observe(self.step, {name: value for name, value in row.items() if name != "step"})
 
@@ -124,9 +123,13 @@ class Recorder:
         """
         if copy.flaw:
             raise self._diverged(f"a {copy.flaw} that is not finite")
-        if self._kept is not None:
-            self._kept.result()  # no more than one waits, or memory would fill up behind a slow disk
-        self._kept = self._writer.do(self._write, self.step, copy, seconds)
+        self.settle()  # no more than one waits, or memory would fill up behind a slow disk
+        self._kept = self._pool.submit(self._write, self.step, copy, seconds)
+
+    def settle(self, *, wait: bool = True) -> None:
+        """Raise what went wrong with the last snapshot, once it is over or, without ``wait``, if it is over already."""
+        if self._kept is not None and (wait or self._kept.done()):
+            self._kept.result()
 
     def describe(self, step: int, seconds: float) -> None:
         """Write the run's record after a step and so many seconds of training."""
@@ -157,7 +160,7 @@ class Recorder:
                 self.snapshots.remove(other)
 
     def _diverged(self, received: str) -> Diverged:
-        self._writer.wait()
+        self.settle()
         last = self.snapshots.last
         return Diverged(
             f"loss of {self.folder} at step {self.step}: expected a finite number that does not explode, received "
