@@ -26,7 +26,7 @@ from leaderboard.arrays import check_codes, narrowed, varying, warn_if_continuou
 from leaderboard.encoding import Input
 from leaderboard.metrics.r_squared import ROUNDING
 from leaderboard.reading import units
-from leaderboard.record import About, Supervision
+from leaderboard.record import About, Budget, Supervision
 from leaderboard.scoring import candidates, measure, submission
 from leaderboard.scoring.candidates import Candidate
 from leaderboard.source import Source, stated
@@ -166,10 +166,19 @@ def _told(name: str, task: protocol.Task) -> Iterator[None]:
 class _Row:
     """An encoder on a task."""
 
+    task: protocol.Task
     candidate: Candidate
     scores: dict[str, float]
     scored: Scored | None
     source: Source
+
+    @property
+    def budget(self) -> Budget:
+        return self.candidate.record.budget
+
+    @property
+    def marks(self) -> Sequence[str]:
+        return self.scored.marks if self.scored else ()
 
 
 def _scored(
@@ -178,7 +187,7 @@ def _scored(
     """Score a run by the metrics of its tier, or by others."""
     if metrics is None and task.own is None:
         run = candidates.score(candidate, tier)
-        return _Row(candidate, run.scores, run, source)
+        return _Row(task, candidate, run.scores, run, source)
     of_tier = {one.metric: one for one in protocol.tier(tier).measurements}
     chosen = []
     for name, metric in measure.named(list(of_tier) if metrics is None else metrics).items():
@@ -190,7 +199,7 @@ def _scored(
     for one in chosen:
         with measure.refusals(one.metric, metrics):
             scores |= measure.score_codes(candidate.codes, task.labels(), [one], train=len(task.train)).scores
-    return _Row(candidate, scores, None, source)
+    return _Row(task, candidate, scores, None, source)
 
 
 def _components(codes: NDArray[Any], count: int, train: int) -> NDArray[np.float32]:
@@ -234,15 +243,16 @@ class Evaluation:
         records = [(row.candidate.record, row.scores) for row in self.rows]
         return pd.DataFrame([{"task": known.dataset, "seed": known.seed, **scores} for known, scores in records])
 
-    def compare(self, method: str, *, published: str | os.PathLike[str] = PUBLISHED) -> pd.DataFrame:
-        """Compare the scores with published rows of another method, task by task.
+    def compare(self, method: str | Evaluation, *, published: str | os.PathLike[str] = PUBLISHED) -> pd.DataFrame:
+        """Compare the scores with those of another method, task by task.
 
-        Several seeds are compared by Welch's test. A single encoder has no spread: Student's t compares the published
-        seeds with its score, and the verdict is on this encoder, not on how it was trained.
+        Several seeds are compared by Welch's test. A single encoder has no spread: Student's t compares the seeds of
+        the other with its score, and the verdict is on this encoder, not on how it was trained.
 
         Args:
-            method: such as ``"beta_vae"``; another encoder of yours by its name, with the folder that it was saved to.
-            published: the results tree with its rows.
+            method: a published one such as ``"beta_vae"``, or the evaluation of another encoder in the same tier, also
+                on a dataset of your own.
+            published: the results tree with the rows of a method that is given by name.
 
         Returns:
             For each task and score: both means, their difference with its 95% interval, ``p`` after Holm's correction
@@ -251,21 +261,18 @@ class Evaluation:
 
         Raises:
             UnknownName: nothing is published of the method.
-            InvalidInput: the encoder has the method's name, or that of a column of the table; or ``method`` is an
-                evaluation and no name.
+            InvalidInput: the encoder has the method's name, or that of a column of the table; or the other was
+                evaluated in another tier, or on another dataset of the same name.
         """
         import pandas as pd
 
         tree = Path(published)
-        known = {file.stem for file in results_tree.files(tree)}
         if isinstance(method, Evaluation):
-            raise InvalidInput(
-                "method: expected a name, received an evaluation. Save it, other.save('results'), and compare with "
-                f"compare({method.name!r}, published='results')."
-            )
-        if not isinstance(method, str):
+            if method.tier != self.tier:
+                raise InvalidInput(f"{method.name}: expected an evaluation in tier {self.tier}, not {method.tier}.")
+        elif not isinstance(method, str):
             raise InvalidInput(f"method: expected one name, received {method!r}. Compare with each by itself.")
-        if method not in known:
+        elif method not in (known := {file.stem for file in results_tree.files(tree)}):
             raise UnknownName("method with published results", method, known)
         found = pd.DataFrame([line for task in self._tasks for line in self._against(task, method, tree)])
         for _, lines in found[found["p"].notna() | (found["verdict"] == verdicts.NEITHER)].groupby("score"):
@@ -340,7 +347,7 @@ class Evaluation:
             known = row.candidate.record
             place = Path(folder) / known.dataset / f"seed_{known.seed}"
             with written_atomically(place.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
-                np.savez(file, indices=row.candidate.task.indices, codes=row.candidate.given)
+                np.savez(file, indices=row.task.indices, codes=row.candidate.given)
             try:
                 with written_atomically(place.with_suffix(".onnx")) as temporary:
                     row.source.write_onnx(temporary, row.candidate)
@@ -360,12 +367,12 @@ class Evaluation:
 
         lines: dict[str, dict[str, str]] = {}
         for task in self._tasks:
-            rows = [row for row in self.rows if row.candidate.record.dataset == task]
+            rows = self._of(task)
             scored = [key for key in rows[0].scores if all(key in row.scores for row in rows)]
             shown = [key for key in scored if self.asked or key in protocol.COLUMNS] or scored
             values = {key: [row.scores[key] for row in rows] for key in shown}
             lines[task] = {"seeds": str(len(rows))} | {key: _in_words(of_key) for key, of_key in values.items()}
-        steps = [row.candidate.record.budget.steps for row in self.rows]
+        steps = [row.budget.steps for row in self.rows]
         span = " to ".join(f"{end:,}" for end in sorted({min(steps), max(steps)}))
         called = "; ".join(dict.fromkeys(row.source.description for row in self.rows))
         said = [
@@ -380,9 +387,12 @@ class Evaluation:
     def _tasks(self) -> list[str]:
         return list(dict.fromkeys(row.candidate.record.dataset for row in self.rows))
 
+    def _of(self, task: str) -> list[_Row]:
+        return [row for row in self.rows if row.candidate.record.dataset == task]
+
     def _result(self, task: str) -> Result:
         """Return the result that the board stores of a task."""
-        runs = [row.scored for row in self.rows if row.candidate.record.dataset == task]
+        runs = [row.scored for row in self._of(task)]
         if None in runs:
             raise InvalidInput(
                 "Scores of chosen metrics, or on a dataset of your own, have no place on the board. Evaluate without "
@@ -397,11 +407,12 @@ class Evaluation:
         found = results_tree.read(file) if file.is_file() else None
         return found.of(self.tier) if found and not found.quarantine else ()
 
-    def _against(self, task: str, method: str, tree: Path) -> Iterator[dict[str, Any]]:
+    def _against(self, task: str, other: str | Evaluation, tree: Path) -> Iterator[dict[str, Any]]:
         """Yield a line for each score that both have, or one that says why there is none."""
-        rows = [row for row in self.rows if row.candidate.record.dataset == task]
+        rows = self._of(task)
+        method = other if isinstance(other, str) else other.name
         empty = dict.fromkeys(("difference", "low", "high", "p"), math.nan)
-        what, steps = {"task": task, "score": ""}, max(row.candidate.record.budget.steps for row in rows)
+        what, steps = {"task": task, "score": ""}, max(row.budget.steps for row in rows)
         counts = {"n": len(rows), "n_other": 0, "steps": steps, "steps_other": None}
         rest = empty | counts | {"verdict": "", "note": ""}
         if self.name in (method, *what, *rest):
@@ -409,12 +420,14 @@ class Evaluation:
                 f"compare: {self.name!r} would name two columns. Call evaluate with another name, such as my_{method}."
             )
         line = {**what, self.name: math.nan, method: math.nan, **rest}
-        theirs = self._published(task, method, tree)
+        theirs = self._published(task, other, tree) if isinstance(other, str) else other._of(task)
         untrained = self._published(task, "random_encoder", tree) or self._published(task, "random_encoder", PUBLISHED)
         if not theirs:
             note = f"{method} has no published row on this task in tier {self.tier}, or a quarantined one"
-            yield line | {"note": note}
+            yield line | {"note": note if isinstance(other, str) else f"{method} was not evaluated on this task"}
             return
+        if isinstance(theirs[0], _Row) and not protocol.same(rows[0].task.load(), theirs[0].task.load()):
+            raise InvalidInput(f"{method} was evaluated on another dataset {task}. Evaluate both on the same.")
         line |= {"n_other": len(theirs), "steps_other": max(run.budget.steps for run in theirs)}
         notes = [f"{method}: {mark}" for run in theirs for mark in run.marks]
         for score in [key for key in rows[0].scores if key in protocol.COLUMNS] or rows[0].scores:
@@ -423,7 +436,7 @@ class Evaluation:
                 note = f"{method} has no such score on this task"
                 yield line | {"score": score, self.name: float(np.mean(ours)), "note": note}
                 continue
-            found, note = _compared(ours, others)
+            found, note = _compared(ours, others, method if len(ours) == 1 else self.name)
             verdict = ""
             chance = [run.scores[score] for run in untrained if score in run.scores]
             if verdicts.at_chance(float(np.mean(ours)), float(np.mean(others)), chance):
@@ -442,14 +455,13 @@ class Evaluation:
             }
 
 
-def _compared(ours: list[float], others: list[float]) -> tuple[verdicts.Comparison, str]:
-    """Compare scores of seeds; of a single encoder, as a constant."""
+def _compared(ours: list[float], others: list[float], several: str) -> tuple[verdicts.Comparison, str]:
+    """Compare scores of seeds; of a single encoder, as a constant, with the seeds of ``several``."""
     if len(ours) == 1 or len(others) == 1:
         size = max(len(ours), len(others))
         first, second = (side * size if len(side) == 1 else side for side in (ours, others))
         found = verdicts.compare([first], [second], paired=True)
-        whose = "published" if len(ours) == 1 else "evaluated"
-        note = f"a single encoder: the {whose} seeds are compared with its score"
+        note = f"a single encoder: the seeds of {several} are compared with its score"
         if size < intervals.SEEDS:
             return found._replace(p=None), f"no verdict, which takes {intervals.SEEDS} seeds of one of the two"
         return found, note

@@ -276,7 +276,7 @@ def of(dataset: object) -> Task:
         if dataset.name not in benchmark_data.names():
             return _drawn_from(dataset, own=dataset)
         known = benchmark_data.load(dataset.id)
-        if known is not dataset and not _same(known, dataset):  # a copy, as a worker process gets it, is the same
+        if not same(known, dataset):
             raise InvalidInput(
                 f"task: expected {dataset.id} as benchmark_data.load gives it, received another dataset of that name. "
                 "Give yours a name of its own: dataclasses.replace(dataset, name='mine', config='')."
@@ -291,7 +291,10 @@ def of(dataset: object) -> Task:
     return of(benchmark_data.named_or_folder(name))
 
 
-def _same(one: Dataset, other: Dataset) -> bool:
+def same(one: Dataset, other: Dataset) -> bool:
+    """Return whether two datasets are one, as is a copy that a worker process gets."""
+    if one is other:
+        return True
     return one.version == other.version and (not one.prepared or one.digest() == other.digest())
 
 

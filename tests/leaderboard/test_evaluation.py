@@ -13,6 +13,7 @@ import types
 import weakref
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -94,8 +95,8 @@ def test_several_seeds_are_compared_by_welch(random, tree):
 def test_a_single_encoder_is_named_on_either_side(solved, random, tree, tmp_path):
     solved.save(tmp_path)
     one_published = dataclasses.replace(random, name="mine").compare(solved.name, published=tmp_path)
-    for lines, whose in ((solved.compare("sums", published=tree), "published"), (one_published, "evaluated")):
-        note = f"a single encoder: the {whose} seeds are compared with its score"
+    for lines, whose in ((solved.compare("sums", published=tree), "sums"), (one_published, "mine")):
+        note = f"a single encoder: the seeds of {whose} are compared with its score"
         assert lines.set_index("score")["note"]["mig"] == note
 
 
@@ -233,11 +234,31 @@ def test_a_folder_of_images_is_a_task(tmp_path):
         leaderboard.evaluate(squares, "nowhere")
 
 
-def test_two_encoders_of_your_own_are_compared_by_what_was_saved(random, solved, tmp_path):
-    with pytest.raises(InvalidInput, match=r"received an evaluation\. Save it, other\.save\('results'\)"):
-        random.compare(solved)
+def test_two_encoders_of_your_own_are_compared(random, solved, tmp_path):
     solved.save(tmp_path)
-    assert solved.name in random.compare(solved.name, published=tmp_path).columns
+    pd.testing.assert_frame_equal(random.compare(solved), random.compare(solved.name, published=tmp_path))
+    elsewhere = leaderboard.evaluate(squares, "xysquares/spacing_4", tier="smoke", progress=False)
+    assert random.compare(elsewhere)["note"].tolist() == ["my_encoder was not evaluated on this task"]
+    with pytest.raises(InvalidInput, match="squares: expected an evaluation in tier smoke, not desk"):
+        random.compare(dataclasses.replace(solved, tier="desk"))
+
+
+def test_two_encoders_are_compared_on_a_dataset_of_your_own():
+    labels = np.indices((4, 8)).reshape(2, -1).T.repeat(3, axis=0)
+    images = np.zeros((96, 8, 8, 1), np.uint8)
+    images[:, 0, :2, 0] = labels
+    names = {"kind": labels[:, 0], "place": labels[:, 1]}
+    mine, again = (benchmark_data.from_images("mine", images, names) for _ in range(2))
+    noise = [lambda batch, seed=seed: np.random.default_rng(seed).normal(size=(len(batch), 2)) for seed in range(4)]
+    exact = [lambda batch, of=one: batch[:, 0, :2, 0] + 0.01 * of(batch) for one in noise]
+    worse = leaderboard.evaluate(noise, mine, name="noise", progress=False)
+    better = leaderboard.evaluate(exact, again, name="exact", progress=False)
+    line = better.compare(worse).set_index("score").loc["mig"]
+    assert (line["verdict"], line["n"], line["n_other"]) == ("significantly higher", 4, 4)
+    assert line["exact"] - line["noise"] == line["difference"] > 0.5
+    other = benchmark_data.from_images("mine", 255 - images, names)
+    with pytest.raises(InvalidInput, match="noise was evaluated on another dataset mine"):
+        leaderboard.evaluate(exact, other, progress=False).compare(worse)
 
 
 def test_a_factor_of_one_value_is_left_out_of_a_dataset_of_your_own():
