@@ -35,7 +35,7 @@ from benchmark_data import parallel, reading
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import InvalidInput, MissingExtra
 from benchmark_data.factors import Indices
-from benchmark_data.files import exclusive, read_json, write_json, write_text, written_atomically
+from benchmark_data.files import exclusive, read_json, user_path, write_json, write_text, written_atomically
 from benchmark_data.inspect import contact_sheets
 from benchmark_data.publish import card, verify
 from benchmark_data.publish import records as encoding
@@ -308,7 +308,7 @@ def publish(
         >>> datasets.load_dataset(folder, split="train")["label_size"][:]
         [0, 1, 2]
     """
-    folder = Path(folder).absolute()  # workers may run in other folders
+    folder = user_path(folder)  # absolute: workers may run in other folders
     check_publishable(dataset, folder)
     dataset.prepare()
     refusal = InvalidInput(f"Another process is writing {folder}. Wait for it, or use another folder.")

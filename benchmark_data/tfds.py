@@ -55,7 +55,7 @@ from benchmark_data.archives.store import locked
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName, check_count
 from benchmark_data.factors import Indices
-from benchmark_data.files import unwritable
+from benchmark_data.files import unwritable, user_path
 from benchmark_data.publish import records as encoding
 
 try:
@@ -231,7 +231,7 @@ def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = No
             f"files of {dataset.id} for TFDS: expected a dataset that it finds by its name, received another one. Read "
             "it by benchmark_data.tfds.as_dataset or benchmark_data.hf.as_dataset."
         )
-    return made(data_dir=data_dir, config=dataset.config or None)
+    return made(data_dir=data_dir and user_path(data_dir), config=dataset.config or None)
 
 
 def as_dataset(

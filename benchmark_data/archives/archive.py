@@ -78,6 +78,10 @@ class Cached(Source):
             )
         return store.opened(self.folder, (self.folder / "meta.json").stat().st_mtime_ns)
 
+    def digest(self) -> dict[str, str]:
+        """Hash the prepared form as `prepare` did, which keeps what it found in ``meta.json``."""
+        return self._candidate(self.folder).digest()._asdict()
+
     def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Read images by row."""
         return self.store().images(indices)

@@ -74,7 +74,7 @@ class PublishedStatistics:
     def _wrong(self, dataset: Dataset, expected: str, received: str) -> DamagedFile:
         return DamagedFile(
             f"pixels of {dataset.id}: expected {expected} ({self.source}), received {received}. The source file is not "
-            "the published one: remove it and fetch it again, or use another copy."
+            "the published one: remove it and what was prepared from it, and fetch it again, or use another copy."
         )
 
 

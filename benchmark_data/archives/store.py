@@ -206,7 +206,7 @@ class Writer:
         """
         self._claim(np.array([row]))
         height, width, channels = self.shape
-        with decoded(content) as image:
+        with decoded(content, f"{self._images}, row {row}") as image:
             if image.size != (width, height):
                 raise DamagedFile(
                     f"{self._images}: expected {width} x {height} pixels, received {image.size[0]} x {image.size[1]} "
@@ -353,7 +353,7 @@ class Store:
             return eight.reshape(len(rows), *self.shape)
         out = np.empty((len(rows), *self.shape), np.uint8)
         for i, (start, length) in enumerate(self._places[rows].tolist()):
-            with decoded(self._bytes[start : start + length].tobytes()) as image:
+            with decoded(self._bytes[start : start + length].tobytes(), self.folder) as image:
                 if image.size != (self.shape[1], self.shape[0]):
                     raise self._damaged(f"an image of {image.size[0]} x {image.size[1]} pixels")
                 out[i] = pixels(image, self.shape[2])
@@ -402,11 +402,12 @@ def _octets() -> NDArray[np.uint64]:
 
 
 @contextlib.contextmanager
-def decoded(content: bytes) -> Iterator[PIL.Image.Image]:
+def decoded(content: bytes, what: object) -> Iterator[PIL.Image.Image]:
     """Open a PNG or JPEG file. Pixels are decoded when they are asked for.
 
     Args:
         content: the file.
+        what: what the error names.
 
     Raises:
         DamagedFile: it is no image that Pillow can read, on opening or within the block.
@@ -419,7 +420,7 @@ def decoded(content: bytes) -> Iterator[PIL.Image.Image]:
     except OffaxisError:
         raise
     except Exception as error:  # damaged files make Pillow raise more kinds than can be listed
-        raise DamagedFile(f"image: expected a PNG or JPEG file, received {error}.") from error
+        raise DamagedFile(f"{what}: expected a PNG or JPEG file, received {str(error).partition(' <')[0]}.") from error
 
 
 def pixels(image: PIL.Image.Image, channels: int) -> Pixels:

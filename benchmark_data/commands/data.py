@@ -201,7 +201,7 @@ def prepare(
     names: Names,
     manual_dir: ManualDir = None,
     discard_downloads: Annotated[
-        bool, typer.Option("--discard-downloads", help="Remove downloaded files once they are prepared.")
+        bool, typer.Option("--discard-downloads", help="Remove what is downloaded once it is prepared.")
     ] = False,
 ) -> None:
     """Download a dataset's files, check them and convert them. Rendered datasets do not need this step.

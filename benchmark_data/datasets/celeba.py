@@ -43,6 +43,7 @@ def _drive(name: str, key: str, size: int, sha256: str, *mirrors: str, note: str
         ),
         size=size,
         sha256=sha256,
+        aliases=tuple(url.rpartition("/")[2] for url in mirrors),
         note=note,
     )
 

@@ -96,7 +96,7 @@ def _dataset(spacing: int) -> Dataset:
                 "No sprite reaches into another place: images that differ in one coordinate are equally far apart in "
                 "pixels, whatever the move, and a VAE with a pixel-wise loss has nothing to order places by."
                 if spacing == max(SPACINGS)
-                else "Sprites at neighbouring places overlap, so that distance in pixels grows with the move, up to a "
+                else "Sprites at neighbouring places may overlap: distance in pixels then grows with the move, up to a "
                 "limit."
             )
         ),

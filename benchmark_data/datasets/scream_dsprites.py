@@ -39,7 +39,7 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
 
     (path,) = files.values()
     height, width, _ = archive.image_shape
-    with reading(path), decoded(path.read_bytes()) as image:
+    with reading(path), decoded(path.read_bytes(), path) as image:
         reduced = round(image.width * height / image.height)
         if not width <= reduced < height or image.height < height:
             raise damaged(
@@ -52,7 +52,7 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
 
 # The painting is 0.81 times as wide as high; scans differ by a few columns, of which the middle is kept.
 PAINTING = Archive(
-    id="scream_dsprites/painting",
+    id="scream_dsprites",
     version="1.0.0",
     image_shape=(274, 208, 3),
     factors=(Factor("painting", (0,), "categorical"),),

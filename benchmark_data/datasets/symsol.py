@@ -20,7 +20,7 @@ import numpy as np
 from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
 from benchmark_data.archives.containers import damaged, npz_slabs, reading, zip_members
 from benchmark_data.archives.downloads import Download
-from benchmark_data.archives.store import Writer
+from benchmark_data.archives.store import Writer, require_space
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor
 from benchmark_data.sources import resized
@@ -67,6 +67,7 @@ def _unpack(path: Path, member: str, target: Path) -> None:
         info = archive.getinfo(member)
         if info.file_size > ROTATIONS_LIMIT:
             raise damaged(path, f"members of at most {ROTATIONS_LIMIT:,} bytes", f"{member} of {info.file_size:,}")
+        require_space(target, info.file_size)
         with archive.open(info) as stream, target.open("wb") as file:
             shutil.copyfileobj(stream, file, 2**20)
 

@@ -57,7 +57,7 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     rows = {name: row for row, (_, _, name) in enumerate(sorted(order))}
     writer.labels(np.arange(len(order)), np.array([label for label, *_ in sorted(order)])[:, None])
     for name, content in zip_members(path, wanted):
-        with reading(path), decoded(content) as image:
+        with reading(path), decoded(content, f"{path}, {name}") as image:
             if image.size != (width, height):
                 raise damaged(path, f"images of {width} x {height}", f"{name} of {image.size[0]} x {image.size[1]}")
             writer.images(np.array([rows[name]]), pixels(image, 1)[None])

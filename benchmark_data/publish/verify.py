@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data import parallel
+from benchmark_data import files, parallel
 from benchmark_data.archives import containers, store
 from benchmark_data.archives.archive import Cached
 from benchmark_data.dataset import Dataset, Digest, Rows, in_blocks
@@ -23,6 +23,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 from benchmark_data.factors import Indices
 from benchmark_data.publish import card
 from benchmark_data.publish import records as encoding
+from benchmark_data.sources import chain
 
 Library: TypeAlias = Literal["tfds", "hf"]
 Read: TypeAlias = tuple[list[NDArray[Any]], dict[str, NDArray[Any]]]
@@ -93,14 +94,14 @@ def verify(
     """
     dataset.prepare()
     found, problem = digest(dataset, full=full, progress=progress), ""
-    if isinstance(dataset.source, Cached) and not full:
-        recorded = dataset.source.store().meta.get("digest")
-        if recorded != found._asdict():
-            problem = f"it was prepared with the quick digest {recorded}: remove its folder and prepare it again"
+    for cached in (source for source in chain(dataset) if isinstance(source, Cached)):
+        recorded = cached.store().meta.get("digest")
+        if recorded != cached.digest():
+            problem = f"it was prepared with the quick digest {recorded}: remove {cached.folder} and prepare it again"
     findings = [Finding("numpy", found, problem)]
     blocks = list(in_blocks(_rows(dataset, full)))
     for kind, folder in copies:
-        copy, problem = Copy(kind, folder.absolute()), ""  # workers may run in other folders
+        copy, problem = Copy(kind, files.user_path(folder)), ""  # absolute: workers may run in other folders
         tasks = [(parallel.handle(dataset), copy, rows) for rows in blocks]
         for rows, different in zip(blocks, parallel.in_parallel(_difference, tasks, None), strict=True):
             progress(len(rows))
@@ -290,7 +291,7 @@ class _HF:
 
 def _picture(content: bytes, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Decode a picture; one of another size than it should have is not decoded, and stands for itself by its shape."""
-    with store.decoded(content) as image:
+    with store.decoded(content, "image of a copy") as image:
         if image.size == (shape[1], shape[0]):
             return np.asarray(image)
         return np.broadcast_to(np.uint8(0), (image.height, image.width, len(image.getbands())))

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -138,6 +139,13 @@ def test_extras_that_are_corrected_are_published_anew(tmp_path):
 def test_a_folder_that_would_be_a_pattern_is_refused(tiny_grid, tmp_path, name):
     with pytest.raises(InvalidInput, match=r"expected a folder without \*, \?, \[ and ::, which `datasets` takes for"):
         hf.publish(tiny_grid, tmp_path / name)
+
+
+def test_a_home_folder_is_found_where_no_shell_replaces_its_name(tiny_grid, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    hf.publish(tiny_grid, "~/hub")
+    assert (tmp_path / "hub" / "README.md").is_file()
+    assert [found.problem for found in verify.verify(tiny_grid, [("hf", Path("~/hub"))])] == ["", ""]
 
 
 def test_no_card_describes_a_publication_that_broke_off(tmp_path, monkeypatch):

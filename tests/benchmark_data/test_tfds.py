@@ -112,6 +112,12 @@ def test_as_supervised_gives_image_and_all_class_ids(data_dir, tiny_grid):
     assert factors[0].dtype == np.int64
 
 
+def test_a_home_folder_is_found_where_no_shell_replaces_its_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    built = provider.builder("xysquares", "~/tfds").data_dir
+    assert built.startswith(str(tmp_path / "tfds"))
+
+
 def test_info_tells_what_is_known(data_dir, tiny_family):
     dataset = tiny_family.configs["plus_2"]
     info = tfds.builder("offaxis_tiny_family/plus_2", data_dir=data_dir).info

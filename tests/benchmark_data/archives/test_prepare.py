@@ -13,7 +13,7 @@ import benchmark_data
 from baselines import program
 from benchmark_data.archives.archive import Distribution
 from benchmark_data.dataset import Family
-from benchmark_data.datasets import mpi3d
+from benchmark_data.datasets import celeba, mpi3d
 from benchmark_data.errors import Unavailable
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (32, 64, 64, 3), dtype=np.uint8)
@@ -112,5 +112,6 @@ def test_info_names_files_hosts_and_their_health(command):
     code, out, _ = command("info", "celeba/64_bicubic_padded")
     assert code == 0
     flat = " ".join(out.split())
+    assert celeba.ZIP.aliases == ("celeba.zip",)
     assert "img_align_celeba.zip from s3-us-west-1.amazonaws.com, then drive.usercontent.google.com" in flat
     assert "answers with a page when its quota is used up" in flat

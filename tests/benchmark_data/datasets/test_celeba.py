@@ -146,7 +146,10 @@ def faces(**changes):
     ("images", "message"),
     [
         (faces(**{"000003": jpeg(3, (100, 218))}), "expected 178 x 218 pixels, received 100 x 218 in row 2"),
-        (faces(**{"000003": b"no image"}), "image: expected a PNG or JPEG file"),
+        (
+            faces(**{"000003": b"no image"}),
+            r"images of celeba/native, row 2: expected a PNG or JPEG file, received cannot identify image file\.$",
+        ),
         (faces(**{"000013": jpeg(0)}), r"expected rows in \[0, 11\], received rows in \[12, 12\]"),
         ({k: v for k, v in faces().items() if k != "000009"}, "received 11; row 8 is the first that is missing"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import re
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from benchmark_data.archives.archive import Distribution
 from benchmark_data.datasets import dsprites
 from benchmark_data.datasets.scream_dsprites import DATASET, PAINTING, Screams, screaming
 from benchmark_data.errors import DamagedFile, Unavailable
+from benchmark_data.publish.verify import verify
 
 
 def painting(width, height):
@@ -79,7 +81,26 @@ def test_a_scan_of_another_shape_is_refused(scream, tmp_path, width, height):
         scream.prepare(manual_dir=tmp_path)
 
 
-def test_it_says_what_to_prepare():
+def test_what_is_wrong_with_the_painting_names_a_file_and_a_command_that_works(scream, tmp_path):
     assert DATASET.source.base is dsprites.DATASET
-    with pytest.raises(Unavailable, match="expected a prepared dataset"):
+    with pytest.raises(Unavailable, match=r"offaxis data prepare scream_dsprites \("):
         DATASET.images([0])
+    (tmp_path / "The_Scream.jpg").write_bytes(painting(810, 1000)[:2000])
+    with pytest.raises(
+        DamagedFile, match=r"The_Scream\.jpg: expected a PNG or JPEG file, received image file is trunc"
+    ):
+        scream.prepare(manual_dir=tmp_path)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_what_a_dataset_rests_on_is_compared_with_what_was_prepared(scream, tmp_path, full):
+    (tmp_path / "The_Scream.jpg").write_bytes(painting(810, 1000))
+    scream.prepare(manual_dir=tmp_path)
+    assert [found.problem for found in verify(scream, full=full)] == [""]
+    folder = scream.source.painting.folder
+    (pixels,) = (file for file in folder.iterdir() if file.suffix == ".npy" and file.stat().st_size > 274 * 208 * 3)
+    content = bytearray(pixels.read_bytes())
+    content[-1] ^= 1
+    pixels.write_bytes(content)
+    (found,) = verify(scream, full=full)
+    assert re.match(rf"it was prepared with the quick digest .*: remove {re.escape(str(folder))} and", found.problem)
