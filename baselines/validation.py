@@ -95,7 +95,6 @@ _LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
     "least": ("at least {:.9g}", operator.ge),
     "most": ("at most {:.9g}", operator.le),
     "above": ("more than {:.9g}", operator.gt),
-    "below": ("less than {:.9g}", operator.lt),
 }
 
 
@@ -105,7 +104,7 @@ def within(what: str, value: float, **limits: float) -> None:
     Args:
         what: what the value is, for the message.
         value: the value.
-        **limits: what it may be: ``least`` and ``most`` are allowed themselves, ``above`` and ``below`` are not.
+        **limits: what it may be: ``least`` and ``most`` are allowed themselves, ``above`` is not.
 
     Raises:
         InvalidInput: the value is none of these, or NaN.

@@ -187,11 +187,9 @@ def _problem(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) 
         case "missing":
             expected, received = "a value", "nothing"
         case "extra_forbidden":
-            known = _fields(model)
-            known = known - {str(detail["loc"][-1])}  # a field of another place
-            near = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1, cutoff=0.5)
-            expected, received = "no such field", received
-            remedy = f"Did you mean {near[0]!r}?" if near else "Remove it."
+            name = str(detail["loc"][-1])
+            near = difflib.get_close_matches(name, _fields(model) - {name}, n=1, cutoff=0.5)  # it may be one elsewhere
+            expected, remedy = "no such field", f"Did you mean {near[0]!r}?" if near else "Remove it."
         case "string_pattern_mismatch" if context["pattern"] == NAME:
             expected = "a lower-case name of letters, digits and underscores"
         case "string_pattern_mismatch":

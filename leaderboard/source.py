@@ -116,12 +116,9 @@ class Source:
         if self.onnx:
             path.write_bytes(self.onnx.read_bytes())
         elif self.call:
-            self._export(self.call, path, candidate)
-
-    def _export(self, call: encoding.Encoder, path: Path, candidate: Candidate) -> None:
-        dataset, rows = candidate.task.load(), candidate.task.indices[:64]
-        call.export(path, dataset.images(rows[:2]))
-        with encoders.OnnxEncoder(path) as running:
-            codes, given = running.encode(dataset, rows), candidate.given[:64]
-        if not np.allclose(codes, given, rtol=1e-3, atol=1e-3 * given.std()):
-            raise InvalidInput("The exported graph gives other codes than the encoder.")
+            dataset, rows = candidate.task.load(), candidate.task.indices[:64]
+            self.call.export(path, dataset.images(rows[:2]))
+            with encoders.OnnxEncoder(path) as running:
+                codes, given = running.encode(dataset, rows), candidate.given[:64]
+            if not np.allclose(codes, given, rtol=1e-3, atol=1e-3 * given.std()):
+                raise InvalidInput("The exported graph gives other codes than the encoder.")

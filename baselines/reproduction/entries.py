@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
 
+import benchmark_data
 from baselines.config import RunConfig
 from baselines.run import Run
 from baselines.training import finetune, sweep
@@ -194,20 +195,11 @@ class Plan:
     own: tuple[Dataset, ...] = ()
 
     @property
-    def all_datasets(self) -> tuple[str, ...]:
-        """The datasets of the runs, of the transfers and the others, each once, without those of its own."""
+    def all_datasets(self) -> dict[str, Dataset]:
+        """The datasets of the runs, of the transfers and the others, by full name; its own come last."""
+        own = {dataset.id: dataset for dataset in self.own}
         names = dict.fromkeys([*(run.dataset for run in self.configs.values()), *self.datasets])
-        return tuple(name for name in names if name not in self.known)
-
-    @property
-    def datasets_named(self) -> tuple[str, ...]:
-        """`all_datasets`, and those of its own."""
-        return (*self.all_datasets, *self.known)
-
-    @property
-    def known(self) -> dict[str, Dataset]:
-        """Its own datasets by full name."""
-        return {dataset.id: dataset for dataset in self.own}
+        return {name: benchmark_data.load(name) for name in names if name not in own} | own
 
     @property
     def configs(self) -> dict[str, RunConfig]:

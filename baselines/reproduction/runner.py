@@ -20,7 +20,6 @@ from typing import Any
 import pandas as pd
 import rich.progress
 
-import benchmark_data
 from baselines.config import RunConfig
 from baselines.reproduction import records
 from baselines.reproduction.entries import TIERS, Entry, Plan, Runs, digest
@@ -41,14 +40,13 @@ def inputs(entry: Entry, tier: str) -> str:
         UnknownName: there is no such tier or dataset.
     """
     plan = entry.plan(tier)
-    known = {name: dataset.version for name, dataset in plan.known.items()}
     return digest(
         {
             "id": entry.id,
             "tier": tier,
             "runs": sorted(run.digest for run in plan.runs),
             "transfers": sorted(each.digest for each in plan.transfers),
-            "datasets": {name: benchmark_data.load(name).version for name in plan.all_datasets} | known,
+            "datasets": {name: dataset.version for name, dataset in plan.all_datasets.items()},
             "settings": dict(plan.settings),
         }
     )
@@ -141,8 +139,8 @@ def run(
         )
     if held is not None and _computed(entry, tier, held):
         return _judged_again(entry, folder, held)
-    for name in plan.all_datasets:
-        if not benchmark_data.load(name).prepared:
+    for name, dataset in plan.all_datasets.items():
+        if not dataset.prepared:
             raise Unavailable(f"{name}: expected a prepared dataset, received none. Run `offaxis data prepare {name}`.")
     if plan.runs:
         _train(plan, Path(runs), jobs=jobs, ray=ray, progress=progress)
@@ -174,7 +172,7 @@ def judged(entry: Entry, tier: str, table: pd.DataFrame) -> dict[str, Any]:
         tier: the tier of the table.
         table: what it computed.
     """
-    datasets = entry.plan(tier).datasets_named
+    datasets = entry.plan(tier).all_datasets
     return {
         "id": entry.id,
         "tier": tier,
@@ -211,9 +209,10 @@ def _judged_again(entry: Entry, folder: Path, held: dict[str, Any]) -> dict[str,
 
 def _train(plan: Plan, runs: Path, **options: Any) -> None:
     """Train the runs, then the transfers, whose sources are known by then; two that are the same are one run."""
-    for config in (config for config in plan.runs if config.dataset in plan.known):
-        train(config, runs / sweep.run_path(config), dataset=plan.known[config.dataset], progress=options["progress"])
-    _finish([run for run in plan.runs if run.dataset not in plan.known], runs, encode=plan.codes, **options)
+    own = {dataset.id: dataset for dataset in plan.own}
+    for config in (config for config in plan.runs if config.dataset in own):
+        train(config, runs / sweep.run_path(config), dataset=own[config.dataset], progress=options["progress"])
+    _finish([run for run in plan.runs if run.dataset not in own], runs, encode=plan.codes, **options)
     transfers = [Runs(runs).config(each) for each in plan.transfers]
     if transfers:
         _finish(tuple({each.digest: each for each in transfers}.values()), runs, encode=plan.codes, **options)
@@ -251,7 +250,7 @@ def budget(entry: Entry, tier: str) -> dict[str, Any]:
         "steps": sorted({run.steps for run in configs}),
         "seeds": len({run.seed for run in configs}),
         "architectures": sorted({_architecture(run) for run in configs}),
-        "datasets": list(plan.datasets_named),
+        "datasets": list(plan.all_datasets),
         "images": images,
         "share": float(f"{entry.times * images / _images(entry.study):.3g}") if images and entry.stated else None,
     }

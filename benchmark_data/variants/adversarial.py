@@ -90,7 +90,7 @@ def along(dataset: Dataset, factor: str, *, traversals: int = 200, seed: int = 0
     return perceived.matrices(dataset, factor, traversals=traversals, seed=seed).perceived
 
 
-def chosen(distances: ArrayLike, count: int, *, wanted: Wanted = constant, cyclic: bool = False) -> Choice:
+def chosen(distances: ArrayLike, count: int, *, wanted: Wanted = constant) -> Choice:
     """Choose candidates whose distances are nearest to a wanted function of their spacing.
 
     All choices are compared. Of those that fit alike, to six digits, the one whose images are farthest apart is taken,
@@ -100,7 +100,6 @@ def chosen(distances: ArrayLike, count: int, *, wanted: Wanted = constant, cycli
         distances: of the candidates in their order, symmetric, not negative, shape (n, n).
         count: how many to choose, at least 2.
         wanted: distance by spacing, such as `constant`.
-        cyclic: count spacing round the circle, the last value beside the first.
 
     Returns:
         The choice.
@@ -118,19 +117,16 @@ def chosen(distances: ArrayLike, count: int, *, wanted: Wanted = constant, cycli
     if not 2 <= count <= len(matrix):
         raise InvalidInput(f"number of values to choose: expected 2 to the {len(matrix)} candidates, received {count}.")
     every = itertools.combinations(range(len(matrix)), count)
-    return _best(matrix, every, math.comb(len(matrix), count), count, wanted, cyclic)
+    return _best(matrix, every, math.comb(len(matrix), count), count, wanted)
 
 
-def redrawn(
-    distances: ArrayLike, ways: Sequence[Sequence[int]], *, wanted: Wanted = constant, cyclic: bool = False
-) -> Choice:
+def redrawn(distances: ArrayLike, ways: Sequence[Sequence[int]], *, wanted: Wanted = constant) -> Choice:
     """Choose how each value is drawn, where there are several ways to draw it, such as one hue in many shades.
 
     Args:
         distances: of the candidates, symmetric, not negative, shape (n, n).
         ways: the candidates for each value, by their places in the matrix.
         wanted: distance by spacing, such as `constant`.
-        cyclic: count spacing round the circle, the last value beside the first.
 
     Returns:
         The choice among all, as of `chosen`, with one candidate for each value, in the values' order.
@@ -150,12 +146,10 @@ def redrawn(
             f"ways to draw values: expected candidates in [0, {len(matrix) - 1}] for each of two or more values, "
             f"received {[list(way) for way in ways]}."
         )
-    return _best(matrix, itertools.product(*ways), math.prod(map(len, ways)), len(ways), wanted, cyclic)
+    return _best(matrix, itertools.product(*ways), math.prod(map(len, ways)), len(ways), wanted)
 
 
-def _best(
-    matrix: Floats, choices: Iterator[tuple[int, ...]], number: int, count: int, wanted: Wanted, cyclic: bool
-) -> Choice:
+def _best(matrix: Floats, choices: Iterator[tuple[int, ...]], number: int, count: int, wanted: Wanted) -> Choice:
     """Compare all choices."""
     if number > MOST:
         raise InvalidInput(
@@ -164,7 +158,7 @@ def _best(
         )
     first, second = np.triu_indices(count, 1)
     spacing = (second - first).astype(np.float64)
-    goal = np.asarray(wanted(np.minimum(spacing, count - spacing) if cyclic else spacing), np.float64)
+    goal = np.asarray(wanted(spacing), np.float64)
     if goal.shape != spacing.shape or not np.isfinite(goal).all() or (goal <= 0).any():
         raise InvalidInput(
             f"wanted distances: expected positive numbers, one for each spacing, received {np.array2string(goal)}."

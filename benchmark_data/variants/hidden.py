@@ -247,12 +247,11 @@ def write_hidden(
     return path
 
 
-def principal_component(base: Dataset, *, sample: int = SAMPLE) -> dict[str, ArrayLike]:
+def principal_component(base: Dataset) -> dict[str, ArrayLike]:
     """Compute the first principal component of a dataset's pixels, in batches.
 
     Args:
-        base: the dataset.
-        sample: how many images to look at, the first of a fixed permutation; all of them in a smaller dataset.
+        base: the dataset, of which the first `SAMPLE` images of a fixed permutation count, or all of a smaller one.
 
     Returns:
         ``direction``, int16, shape (H * W * C,), the component scaled so that its largest weight is 32767; ``mean`` and
@@ -264,7 +263,7 @@ def principal_component(base: Dataset, *, sample: int = SAMPLE) -> dict[str, Arr
     needs("principal components", "metrics", "scipy")
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    rows = draws.sample(SEED, len(base), sample)
+    rows = draws.sample(SEED, len(base), SAMPLE)
     batches = [images.reshape(len(images), -1) for _, images in base.batches(rows, batch_size=1024)]
     pixels = batches[0].shape[1]
     centre = sum(batch.sum(0, dtype=np.float64) for batch in batches) / len(rows)

@@ -327,13 +327,12 @@ def inside(path: FilePath, name: str, command: str) -> Path:
 
 
 class _Asked(NamedTuple):
-    """A dataset: the rows to encode, those that codes are of where nothing else is said, and what is scored."""
+    """A dataset's rows to encode, how many of them are train rows (None without a task), and the scored factors."""
 
     dataset: Dataset
     rows: Indices
-    in_order: Indices
     train: int | None
-    described: str
+    id: str
     scored: tuple[str, ...]
 
 
@@ -346,10 +345,10 @@ def _asked(dataset: Dataset | str) -> _Asked:
     loaded = _loaded(dataset)
     if loaded.name in benchmark_data.names():
         task = protocol.task(loaded.id)
-        return _Asked(loaded, task.indices, task.indices, len(task.train), f"those of {task.id} in order", task.scored)
+        return _Asked(loaded, task.indices, len(task.train), task.id, task.scored)
     rows = draws.permutation(0, len(loaded))[: protocol.TRAIN + protocol.TEST]
     scored = tuple(factor.name for factor in loaded.space.factors if factor.size > 1)
-    return _Asked(loaded, rows, np.arange(len(loaded)), None, f"those of {loaded.id} in order", scored)
+    return _Asked(loaded, rows, None, loaded.id, scored)
 
 
 def _said_of(path: Path) -> str:
@@ -366,7 +365,7 @@ def _said_of(path: Path) -> str:
 
 def _not_of_another_task(indices: Array, asked: _Asked, what: str) -> None:
     """Refuse codes of the rows that another dataset's task asks for, in its order: they are that one's codes."""
-    own = asked.rows is not asked.in_order or np.array_equal(indices, asked.rows)
+    own = asked.train is None or np.array_equal(indices, asked.rows)
     other = "" if own else protocol.of_rows(indices)
     if other:
         raise InvalidInput(
@@ -377,17 +376,16 @@ def _not_of_another_task(indices: Array, asked: _Asked, what: str) -> None:
 
 
 def _labelled(codes: Array, indices: Array | None, asked: _Asked) -> LabelledCodes:
-    taken_for = asked.described if indices is None else ""
-    if indices is None:
-        if len(codes) != len(asked.in_order):
+    taken_for = ""
+    if indices is None:  # the rows of the task, or all rows of the user's own images
+        taken_for = f"those of {asked.id} in order"
+        if len(codes) != (count := len(asked.dataset if asked.train is None else asked.rows)):
             raise InvalidInput(
-                f"codes: expected {len(asked.in_order)} rows, {asked.described}, received {len(codes)}. Store the rows "
-                "of the dataset beside them, as an array `indices`; or name no dataset if the codes have an array "
-                "`factors` of their own."
+                f"codes: expected {count} rows, {taken_for}, received {len(codes)}. Store the rows of the dataset "
+                "beside them, as an array `indices`; or name no dataset if the codes have an array `factors` of their "
+                "own."
             )
-        indices = asked.in_order
-        if asked.rows is not asked.in_order:  # not a task's, which are in random order
-            codes, indices = codes[asked.rows], asked.rows
+        codes, indices = codes[asked.rows] if asked.train is None else codes, asked.rows
     rows = asked.dataset.rows(indices)
     if len(rows) != len(codes):
         raise InvalidInput(f"indices: expected {len(codes)} rows, as in codes, received {len(rows)}.")

@@ -105,12 +105,9 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     columns = list(dict.fromkeys(column for board, _, _ in shared for column in board.columns))
     titles = [(name, known[name].result.title) for name in (first, second)]
     differences = tuple(one for column in columns for one in _by_score(shared, column))
-    left_out = [*_left_out(boards, titles)]
-    for (_, title), rows in zip(
-        titles, ([one for _, one, _ in shared], [other for _, _, other in shared]), strict=True
-    ):
-        if not seeds_agree(rows):
-            left_out.append(f"{ACROSS}: {title} has other seeds on some tasks")
+    _, *rows = zip(*shared, strict=True)
+    differ = [title for (_, title), of in zip(titles, rows, strict=True) if not seeds_agree(of)]
+    left_out = [*_left_out(boards, titles), *(f"{ACROSS}: {title} has other seeds on some tasks" for title in differ)]
     return Pair(boards[0].tier, titles[0], titles[1], differences, tuple(left_out))
 
 

@@ -243,7 +243,7 @@ def _strengths() -> dict[str, Any]:
     return {tier: plan([(scale, configs) for scale in SCALES], samples=samples[tier]) for tier, configs in made.items()}
 
 
-def _falls_in(where: str = "") -> dict[str, Any]:
+def _falls_in(where: str) -> dict[str, Any]:
     """Return claim and judge of table 1 and of its control, of some models."""
     control = f"{where}MIG decreases from contrast-matched to perturbed data."
     return {
@@ -257,17 +257,15 @@ _DROPS = (
     "dSprites: β-VAE 0.23 to 0.07, β-TCVAE 0.25 to 0.14, FactorVAE 0.27 to 0.11; Shapes3D: 0.60 to 0.02, 0.58 to 0.28, "
     "0.27 to 0.11"
 )
-_STAYS = f"Noise lowers MIG by less than {SAME} from contrast-matched data."
+_STAYS = f"noise lowers MIG by less than {SAME} from"
 
 
-def _stays_in(where: str = "") -> dict[str, Any]:
+def _stays_in(where: str) -> dict[str, Any]:
     """Return claim and judge of table 2 and of its control, of some models."""
-    own = f"Noise lowers MIG by less than {SAME} from original data."
-    claim, control = (f"{where}n{each[1:]}" if where else each for each in (own, _STAYS))
     return {
-        "claim": claim,
+        "claim": f"{where}{_STAYS} original data.",
         "judge": _changed.judge_stays,
-        "second": Second(control, _changed.judge_stays_from_control),
+        "second": Second(f"{where}{_STAYS} contrast-matched data.", _changed.judge_stays_from_control),
     }
 
 
@@ -323,7 +321,7 @@ _PATTERN = {
     "claim": "Weakly supervised: MIG is lower on perturbed than on contrast-matched data.",
     "judge": _changed.judge_pattern,
 }
-_NOISE = {"claim": f"Weakly supervised: n{_STAYS[1:]}", "judge": _changed.judge_noise}
+_NOISE = {"claim": f"Weakly supervised: {_STAYS} contrast-matched data.", "judge": _changed.judge_noise}
 
 ENTRIES = (
     Entry(

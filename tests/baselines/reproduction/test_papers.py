@@ -434,8 +434,7 @@ def test_plans_name_runs_and_datasets_that_exist(entry, tier):
     for each in plan.transfers:
         shapes = [benchmark_data.load(name).image_shape for name in (each.source.dataset, each.dataset)]
         assert shapes[0] == shapes[1]
-    for name in plan.all_datasets:
-        dataset = benchmark_data.load(name)
+    for name, dataset in plan.all_datasets.items():
         assert dataset.id == name
         if tier == "desk":
             assert dataset.prepared, "the desk tier downloads nothing"

@@ -288,7 +288,7 @@ def test_transfers_count(decoders):
     plan = decoders.desk
     alone = dataclasses.replace(decoders, desk=dataclasses.replace(plan, transfers=()))
     assert runner.inputs(alone, "desk") != runner.inputs(decoders, "desk")
-    assert alone.desk.all_datasets == ("xysquares/spacing_1",)
+    assert list(alone.desk.all_datasets) == ["xysquares/spacing_1"]
     assert len({each.digest for each in plan.transfers}) == len(plan.transfers)
     other = dataclasses.replace(plan.transfers[0], source=dataclasses.replace(plan.runs[0], seed=1))
     assert other.digest != plan.transfers[0].digest

@@ -50,14 +50,6 @@ def test_images_that_are_all_equal_fit_nothing():
     assert chosen(np.zeros((3, 3)), 2) == Choice((0, 1), 1.0, 0.0)
 
 
-def test_round_a_circle_the_last_is_beside_the_first():
-    """Corners of a square: neighbours at 2, opposite ones at 4, squared. As a line, 4 - 1 is three places."""
-    corners = np.array([(1, 1), (-1, 1), (-1, -1), (1, -1)])
-    squared = np.square(corners[:, None] - corners).sum(axis=-1)
-    assert chosen(squared, 4, wanted=linear, cyclic=True).misfit == 0
-    assert chosen(squared, 4, wanted=linear).misfit > 0.3
-
-
 def test_each_value_drawn_in_the_way_that_fits():
     """Points on a plane for three values, each in two ways; one combination is an equilateral triangle."""
     points = np.array([(0, 0), (5, 5), (2, 0), (3, 0), (1, np.sqrt(3)), (1, 9)])
