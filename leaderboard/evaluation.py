@@ -32,13 +32,12 @@ from leaderboard.scoring.candidates import Candidate
 from leaderboard.source import Source, stated
 from leaderboard.store import intervals, results, results_tree, verdicts
 from leaderboard.store.results import Result, Scored
+from leaderboard.store.results_tree import PUBLISHED
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PUBLISHED", "Evaluation", "evaluate"]
-
-PUBLISHED = Path(__file__).parent / "published"
+__all__ = ["Evaluation", "evaluate"]
 """The published results. They lie in a checkout of the source, and not in wheels."""
 
 

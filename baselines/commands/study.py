@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from benchmark_data import console
-from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, needs
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName, needs
 
 app = console.command_line(
     "Reproduce figures and tables of four papers, and judge their claims.\n\n"
@@ -32,7 +32,10 @@ def list_(tier: Tier = "desk", to: To = None, runs: RunsRoot = _RUNS) -> None:
     known = {id_: entry for id_, entry in catalogue.entries().items() if _has(entry, tier) and not entry.same_as}
     rows = []
     for id_, entry in known.items():
-        state = runner.state(entry, tier, to or Path("studies") / tier, runs)
+        try:
+            state: Any = runner.state(entry, tier, to or Path("studies") / tier, runs)
+        except DamagedFile:
+            state = "damaged"
         rows.append((id_, entry.claim, len(entry.plan(tier).configs), state))
     console.table(rows, "id", "claim", ">runs", "state")
 
@@ -66,7 +69,7 @@ def run(
     For a paper or `all`, entries without this tier are skipped.
 
     Exit status 1 if one of several could not be made.
-    That a claim does not hold is no error.
+    A claim that fails is no error.
     """
     needs("this command", "train", "keras")
     from baselines.reproduction import catalogue, records, runner
@@ -86,8 +89,7 @@ def run(
             console.tell(f"error: {entry.id}: {error}", style="red")
             continue
         except KeyboardInterrupt as interrupt:
-            how = f"stopped, with snapshots of runs in training. To go on: {stopping.again()}"
-            raise console.interrupted(how) from interrupt
+            raise console.interrupted(f"stopped. To go on: {stopping.again()}") from interrupt
         done.append(record)
         console.say(folder / entry.id)
         console.say(records.line(record))

@@ -329,8 +329,8 @@ def sweep(
     options: dict[str, Any] = {"jobs": jobs, "threads": threads, "together": together, "ray": ray, "gpus": gpus}
     try:
         states = sweep.run(configs, folder, encode=not no_encode, device=device, **options)
-    except KeyboardInterrupt as interrupt:
-        raise console.interrupted(f"stopped, with snapshots. To go on: {stopping.again()}") from interrupt
+    except KeyboardInterrupt as stop:
+        raise console.interrupted(f"stopped{', with snapshots' * (not ray)}. To go on: {stopping.again()}") from stop
     failed = [state for state in states if state.state == "failed"]
     for state in failed:
         console.tell(f"{state.run}: {state.error}", style="red")

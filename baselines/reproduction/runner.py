@@ -227,7 +227,7 @@ def _finish(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **options
     if failed:
         raise InvalidInput(
             f"{len(failed)} of {len(configs)} runs: expected all to finish, received {failed[0].run}: "
-            f"{failed[0].error or failed[0].state}."
+            f"{failed[0].error or failed[0].state}"
         )
 
 

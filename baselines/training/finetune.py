@@ -79,7 +79,7 @@ def config(
     least = 0 if heads else 1  # of a model that is frozen throughout, nothing would be trained
     if not least <= decoder <= len(inner):
         raise InvalidInput(
-            f"decoder: expected between {least} and {len(inner)} layers, as {source} has them, received {decoder}."
+            f"decoder (--decoder): expected {least} to {len(inner)} layers, as {source} has them, received {decoder}."
         )
     chosen = inner[:decoder] if side == "inside" else inner[len(inner) - decoder :]
     reset = (*(HEADS if heads else ()), *chosen)

@@ -88,7 +88,7 @@ def train(
         InvalidInput: the folder holds another run or cannot be written, the disk is full, or the dataset is not the
             config's or its pixels are not those that the run began with.
         DamagedFile: a file of the folder does not hold what it should.
-        Diverged: the loss is NaN or has exploded. The last good snapshot stays.
+        Diverged: the loss is NaN or has exploded. The last snapshot stays.
         Stopped: Ctrl-C or SIGTERM came; a `KeyboardInterrupt` whose message says how to go on.
         MissingExtra: Keras or its backend is not installed.
 
@@ -147,7 +147,7 @@ def train_together(
             on a CPU. Results do not depend on it.
 
     Returns:
-        For each config the finished run, or why it stopped; its last good snapshot stays, and the others go on.
+        For each config the finished run, or why it stopped; its last snapshot stays, and the others go on.
 
     Raises:
         UnknownName: there is no such dataset.

@@ -164,7 +164,7 @@ class Recorder:
         last = self.snapshots.last
         return Diverged(
             f"loss of {self.folder} at step {self.step}: expected a finite number that does not explode, received "
-            f"{received}. The last good snapshot is {('none' if last is None else f'that of step {last}')}. Try a "
+            f"{received}. The last snapshot is {('none' if last is None else f'that of step {last}')}. Try a "
             "smaller learning rate or weaker terms."
         )
 

@@ -9,23 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from benchmark_data import console
-from benchmark_data.errors import OffaxisError, Unavailable
+from benchmark_data.errors import OffaxisError
 
 if TYPE_CHECKING:
     from leaderboard.store.results import Result
 
 PUBLISHED = Path(__file__).parents[1] / "published"
-"""The results that are published with the project. They lie in a checkout of the source, and not in wheels."""
-
-
-def there(root: Path) -> Path:
-    """Return a results tree that a command reads, or say where to get the published one."""
-    if root == PUBLISHED and not root.is_dir():
-        raise Unavailable(
-            "This installation has no published results: they come with a checkout of the source. "
-            "Name a results tree: your own, or leaderboard/published of a checkout."
-        )
-    return root
+"""As `leaderboard.store.results_tree.PUBLISHED`, which takes long to import."""
 
 
 def published(datasets: Iterable[str] | None = None) -> list[Result]:
@@ -72,7 +62,7 @@ def by_tier(found: Sequence[Result], others: Sequence[Result]) -> Iterator[tuple
 
 Results = Annotated[
     Path,
-    typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results", callback=there),
+    typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results"),
 ]
 OneTask = Annotated[
     str,

@@ -13,7 +13,7 @@ from benchmark_data.console import err, out, say
 from benchmark_data.errors import DamagedFile, UnknownName
 from benchmark_data.files import check_ending, write_text
 from leaderboard.commands import scores, similarity
-from leaderboard.commands.arguments import PUBLISHED, OneTask, Results, by_tier, published_with, report, there
+from leaderboard.commands.arguments import PUBLISHED, OneTask, Results, by_tier, published_with, report
 
 app = console.command_line("The leaderboard: score codes, submit methods, look at results, build the board.")
 
@@ -101,7 +101,7 @@ def compare(
 
     check_ending("--to", to, ".csv")
     roots = roots or [PUBLISHED]
-    found = [result for root in roots for result in results_tree.read_all(there(root))]
+    found = [result for root in roots for result in results_tree.read_all(root)]
     if not found:
         raise _empty(roots[0])
     found += published_with(found, roots)

@@ -214,7 +214,7 @@ def _by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) -> Itera
         said = verdicts.NEITHER if neither else answer
         yield Difference(board.dataset, column, one.cells[key].mean, other.cells[key].mean, comparison, said, p)
     _, first, second = zip(*tasks, strict=True) if tasks else ((), (), ())
-    if len(tasks) > 1 and seeds_agree(first) and seeds_agree(second):
+    if len(tasks) > 1 and not all(none for _, none in tested) and seeds_agree(first) and seeds_agree(second):
         all_ = verdicts.welch([one.values(key) for _, one, _ in tasks], [other.values(key) for _, _, other in tasks])
         ((answer, p),) = verdicts.judge([all_])
         means = [

@@ -12,12 +12,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unavailable
 from benchmark_data.files import exclusive, write_json
 from leaderboard import protocol
 from leaderboard.record import About
 from leaderboard.schema import content, parse, shortly, validated
 from leaderboard.store.results import DISAGREES, DRIFT, Result, Scored, result
+
+PUBLISHED = Path(__file__).parents[1] / "published"
+"""The results that are published with the project. They lie in a checkout of the source, and not in wheels."""
 
 
 def path(root: str | os.PathLike[str], task: str, method: str) -> Path:
@@ -94,9 +97,15 @@ def files(root: str | os.PathLike[str]) -> list[Path]:
         Paths, sorted.
 
     Raises:
+        Unavailable: the published results are not installed.
         DamagedFile: there is no such folder.
     """
     root = Path(root)
+    if root == PUBLISHED and not root.is_dir():
+        raise Unavailable(
+            "This installation has no published results: they come with a checkout of the source. "
+            "Name a results tree: your own, or leaderboard/published of a checkout."
+        )
     if not root.is_dir():
         raise DamagedFile(
             f"{root}: expected a results folder, received {'a file' if root.exists() else 'no such folder'}. Make one: "

@@ -40,12 +40,13 @@ def scores(runs: Runs, config: RunConfig, tier: str, metrics: Sequence[str] = ME
     Returns:
         Score -> value, as `leaderboard.scoring.measure.score_codes` names them.
     """
+    file = runs.open(config).folder / "codes.npz"
 
     @functools.cache
     def codes() -> NDArray[np.float32]:
-        return candidates.read_codes(runs.open(config).folder / "codes.npz", protocol.task(config.dataset))
+        return candidates.read_codes(file, protocol.task(config.dataset))
 
-    path = runs.root / "scores" / f"{config.digest}_{protocol.VERSION}"
+    path = runs.root / "scores" / f"{files.hash_of(file)}_{protocol.VERSION}"
     return _kept(path, config.dataset, tier, metrics, codes)
 
 

@@ -22,7 +22,7 @@ from baselines import program
 from baselines.commands import study as cli
 from baselines.reproduction import catalogue, entries, pages, records, runner
 from baselines.reproduction.entries import Entry, Found, Plan, Runs, Transfer, Verdict
-from baselines.reproduction.papers import _heatmaps
+from baselines.reproduction.papers import _heatmaps, _scores
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.run import Run
 from baselines.training import sweep, worker
@@ -208,6 +208,13 @@ def test_another_figure_takes_the_same_runs(made, configs, in_this_process, few_
     assert table[["mig", "dci_disentanglement"]].stack().between(0, 1).all()
     scores = list((folder / "runs" / "scores").iterdir())
     assert len(scores) == 2 * 2, "MIG and DCI of either run"
+    codes = folder / "runs" / sweep.run_path(configs[0]) / "codes.npz"
+    with np.load(codes) as held:
+        arrays = dict(held)
+    np.savez(codes, **arrays | {"codes": arrays["codes"][::-1]})
+    _scores.scores(Runs(folder / "runs"), configs[0], "desk", ("mig",))
+    assert len(list((folder / "runs" / "scores").iterdir())) == 2 * 2 + 1, "codes that are others are scored anew"
+    np.savez(codes, **arrays)
     floors = [path for path in (folder / "runs" / "floors").rglob("*") if path.is_file()]
     assert len(floors) == 2 * 2
     assert all(path.suffix == ".json" for path in floors), "what looks for runs' codes must not find PCA's"
@@ -469,6 +476,12 @@ def test_the_commands(tmp_path, monkeypatch):
     listed = runner.invoke(cli.app, ["list", "--to", "r"]).output
     assert re.search(r"2202\.13341/fig8 .* done\s*\n", listed)
     assert re.search(r"2202\.13341/fig9 .* 80 of 80 runs missing", listed)
+    (tmp_path / "r" / "2202.13341" / "fig5" / records.RECORD).write_text("{")
+    listed = runner.invoke(cli.app, ["list", "--to", "r"]).output
+    assert [state for state in ("done", "damaged") if re.search(rf"fig[85] .* {state}\s*\n", listed)] == [
+        "done",
+        "damaged",
+    ]
     reduced = runner.invoke(cli.app, ["list", "--tier", "reduced", "--to", "r"]).output
     assert "2202.13341/fig9" in reduced
     assert "2202.13341/fig8" not in reduced

@@ -312,12 +312,15 @@ def test_a_run_is_trained_with_its_last_snapshot_and_its_record_and_done_with_it
 
     assert found() == (False, "waiting", "waiting")
     files.write_json(folder / "config.json", config.as_json())
-    files.write_json(folder / "run.json", {})
+    record = {"budget": {"seconds": 1.0}, "dataset_version": benchmark_data.load(config.dataset).version}
+    files.write_json(folder / "run.json", record)
     assert found() == (False, "begun", "begun")
     Snapshots(folder).path(steps).mkdir(parents=True)
     assert found() == (True, "done", "begun")
     (folder / "codes.npz").touch()
     assert found() == (True, "done", "done")
+    files.write_json(folder / "run.json", record | {"dataset_version": "0.9.0"})
+    assert found() == (True, "begun", "begun"), "of other pixels; to train it says so"
     (folder / "run.json").unlink()
     assert found() == (False, "begun", "begun")
 

@@ -341,10 +341,11 @@ def test_show_as_json(board, tree):
 
 def test_published_results_that_are_not_installed_are_said_to_be_elsewhere(board, tree, tmp_path, monkeypatch):
     missing = tmp_path / "none"
-    monkeypatch.setattr(arguments, "PUBLISHED", missing)
+    for module in (arguments, results_tree):
+        monkeypatch.setattr(module, "PUBLISHED", missing)
     with pytest.raises(Unavailable, match="they come with a checkout of the source"):
-        arguments.there(missing)
-    assert arguments.there(tree) == tree
+        results_tree.files(missing)
+    assert results_tree.files(tree)
     assert arguments.published() == arguments.published(["toy/small"]) == []
 
 

@@ -46,13 +46,17 @@ def test_differences_and_their_tests(boards):
 def test_two_methods_at_chance_are_not_compared(made_result):
     """As `leaderboard.Evaluation.compare` has it: they differ clearly, and neither is 0.01 above untrained."""
     low, high = [0.001, 0.002, 0.003, 0.002, 0.001], [0.007, 0.008, 0.009, 0.008, 0.007]
-    found = [made_result(FAR, name, *migs) for name, migs in (("a", low), ("b", high), ("random_encoder", [0.0]))]
+    scores = (("a", low), ("b", high), ("random_encoder", [0.0]))
+    found = [made_result(FAR, name, *migs) for name, migs in scores]
     (alone,) = of(ranking.tables(found[:2]), "a", "b").differences
     assert alone.p < 0.001
     pair = of(ranking.tables(found), "a", "b")
     (one,) = pair.differences
     assert (one.p, pair.says(one)) == (None, verdicts.NEITHER)
     assert pairwise.comma_separated(pair).endswith(f",{verdicts.NEITHER}\n")
+    both = [*found, *(made_result(NEAR, name, *migs) for name, migs in scores)]
+    everywhere = of(ranking.tables(both), "a", "b").differences
+    assert [(one.task, one.p) for one in everywhere] == [(NEAR, None), (FAR, None)], "no mean over tasks either"
 
 
 def test_seeds_that_differ_between_tasks_are_not_averaged(made_result):
