@@ -204,9 +204,9 @@ def main() -> None:
     print("Power of all pairs: two of 9 methods with 5 seeds differ by so many standard deviations")
     for size in (2, 3, 4, 6):
         hits = 0
-        for _ in range(few):
+        for _ in range(draws):
             hits += all_pairs([rng.standard_normal(5) + size * (m == 0) for m in range(9)])[0, 1] <= intervals.ERROR
-        print(f"  {size} sd: {hits / few:.3f}")
+        print(f"  {size} sd: {hits / draws:.3f}")
     rng = np.random.default_rng(0)
     print(f"Two-sided error where two of the methods are alike (0.8), promised 0.05; {draws} draws")
     for methods in (2, 4, 8):
