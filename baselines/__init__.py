@@ -1,4 +1,4 @@
-"""Baselines of the papers: autoencoders on Keras 3, untrained baselines, and the runs that training leaves.
+"""Baselines on Keras 3: autoencoders, encoders without decoder, untrained baselines, and the runs that training leaves.
 
 ``import baselines`` loads no machine learning framework; training does.
 """

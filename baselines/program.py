@@ -17,7 +17,7 @@ PARTS = {
     "data": ("benchmark_data.commands.data", "Datasets: list, look at, measure, prepare and build them."),
     "train": ("baselines.commands.train", "Baselines: train them, and write their codes, encoders and pictures."),
     "board": ("leaderboard.commands.board", "Leaderboard: score codes, submit methods, and compare them."),
-    "study": ("baselines.commands.study", "Papers: make the figures and tables of four papers again."),
+    "study": ("baselines.commands.study", "Papers: reproduce figures and tables of four papers."),
     "demo": ("baselines.demo", "Train ten small VAEs in minutes, and see where disentanglement fails."),
     "doctor": ("benchmark_data.commands.doctor", "Show which extras, backends and GPUs there are."),
 }

@@ -102,7 +102,7 @@ def load(name: str, **parameters: object) -> Dataset:
     Args:
         name: ``"<dataset>"`` or ``"<dataset>/<config>"``; either may be followed by the name of a split, as in
             ``"dsprites/composition"`` or ``"xysquares/spacing_4.random"``: see `benchmark_data.variants.splitting`.
-        **parameters: instead of a config, what tells it from its siblings, such as ``spacing=4``.
+        **parameters: instead of a config, the parameters that identify it, such as ``spacing=4``.
 
     Returns:
         The dataset.

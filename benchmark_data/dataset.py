@@ -45,7 +45,7 @@ def in_blocks(rows: Rows, size: int = CHUNK) -> Iterator[Rows]:
 
 
 class Splits(dict[str, range]):
-    """The splits of a dataset: name -> rows. One that is not there says where there is one."""
+    """The splits of a dataset: name -> rows. A missing name raises an error that suggests a remedy."""
 
     def __init__(self, dataset: str, splits: Mapping[str, range]) -> None:
         super().__init__(splits)

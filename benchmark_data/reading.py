@@ -44,9 +44,8 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
     Args:
         dataset: the dataset.
         split: as TFDS and ``datasets`` write it: ``"train"``, ``"train[:10%]"``, ``"train[100:-50]+test"``. Bounds in
-            rows lie within the split, as both ask: whoever writes ``"train[:20000]"`` counts on so many. Shares are
-            rounded to the nearest row, also to none: of 20 rows ``"train[-2%:]"`` has none, where TFDS gives all. All
-            rows of all splits if None.
+            rows must lie within the split, as both libraries require. Shares are rounded to the nearest row, also to
+            none: of 20 rows ``"train[-2%:]"`` has none, where TFDS gives all. All rows of all splits if None.
 
     Returns:
         The rows, in order; a range where they are one.
@@ -118,7 +117,7 @@ def order(
         seed: shuffles all of them, anew in each epoch, by a permutation that is a function of seed and epoch alone;
             None keeps their order.
         epoch: which epoch, from 0.
-        shard: (number of this process, how many there are). Process i takes every so manieth row, from the i-th on.
+        shard: (number of this process, how many there are). Process i of n takes rows i, i + n, i + 2n, ...
         even: leave out the last rows so that all processes have equally many.
 
     Returns:

@@ -1,6 +1,6 @@
 """What seeds can tell: how often the tests of `leaderboard.store.verdicts` err, and how often they find a difference.
 
-``python benchmarks/seeds.py`` prints the tables of ``docs/statistics.md``, in about ten minutes of one core;
+``python benchmarks/seeds.py`` prints the tables of ``docs/statistics.md``, in about three minutes of one core;
 ``--draws 400`` is a first look. Every number is a share of simulated studies, drawn from numpy's generator, seed 0.
 """
 

@@ -65,10 +65,10 @@ def evaluate(
             or the path of a run folder, whose own seed, steps and supervision count; on another dataset than its own it
             is ``pretrained``. A list holds one encoder for each training seed.
         tasks: names of datasets, such as ``"xysquares/spacing_8"``; or folders, as `benchmark_data.from_folder` takes
-            them, or datasets of your own, whose scores can be printed and neither saved nor compared.
+            them, or datasets of your own, whose scores can be printed and compared, not saved.
         name: what the encoder is called in tables: lower-case letters, digits and underscores.
-        tier: ``"desk"``, ``"smoke"``, ``"study"`` or ``"held_out"``: how many rows each metric gets, and beside which
-            published rows the scores stand.
+        tier: ``"desk"``, ``"smoke"``, ``"study"`` or ``"held_out"``: determines the rows per metric and the published
+            rows to compare with.
         metrics: names of files in ``leaderboard/metrics`` to compute instead of the tier's; ``"all"`` for every one
             that does not refuse the codes.
         seeds: training seed of each encoder. Default: 0, 1, 2 and so on.
@@ -86,8 +86,8 @@ def evaluate(
         The scores, which print as a table.
 
     Raises:
-        InvalidInput: an encoder does not return codes, a metric cannot be computed from them, or an argument is not as
-            said here. What is wrong with a name or a number is found before anything is encoded.
+        InvalidInput: an encoder does not return codes, a metric cannot be computed from them, or an argument is
+            invalid. Names and numbers are checked before anything is encoded.
         UnknownName: there is no such task, tier or metric.
         MissingExtra: the extra ``board`` is not installed.
 

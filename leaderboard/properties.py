@@ -3,7 +3,7 @@
 A file in ``leaderboard/metrics`` holds, beside ``score``::
 
     PROPERTIES = Properties(
-        asks="is each factor known by one latent alone?",
+        asks="is each factor encoded by one latent alone?",
         source="Chen et al. 2018, equation 6",
         chance="near 0",
     )

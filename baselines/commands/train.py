@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from benchmark_data.dataset import Dataset
 
 app = console.command_line(
-    "Train the papers' autoencoders on any dataset, into run folders that offaxis board score reads.\n\n"
+    "Train baselines on any dataset, into run folders that offaxis board score reads.\n\n"
     "For example (about a minute): offaxis train run --dataset xysquares/spacing_1 --objective beta_vae "
     "--set architecture=fc --set width=256 --set learning_rate=0.001 --steps 1000"
 )

@@ -1,9 +1,9 @@
-"""Objectives, one file each: the file name is the objective's name. Here stands what an objective is.
+"""Objectives, one file each, named after the file, and the base class that defines them.
 
 It is the terms that a run adds to the reconstruction loss, and what it needs to compute them:
 a frozen dataclass called ``OBJECTIVE`` in a file of this folder, whose fields are its
-hyperparameters. The training loop knows only what this page says, so that a second network, pairs of images or an
-annealed strength need nothing new in it.
+hyperparameters. The training loop uses only this interface; a second network, pairs of images or an annealed strength
+need no change to it.
 
 The loss of a step is ``reconstruction + sum(weight * value)`` over the terms, and one backward pass gives the gradients
 of every network. A network that plays against the model is kept apart by stopping gradients:

@@ -30,7 +30,7 @@ CITATION = """@article{bonheme2022how,
 
 @dataclasses.dataclass(frozen=True)
 class OBJECTIVE(Objective):
-    """The cross-entropy of every factor's class, summed over the factors: labels alone move the encoder.
+    """The cross-entropy of every factor's class, summed over the factors: only labels train the encoder.
 
     As in the paper, the layers of mean and variance give way to those of the classes: the code of an image is the
     logits of all factors, one factor after another, read from the encoder's last hidden layer. The run's number of

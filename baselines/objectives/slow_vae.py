@@ -37,8 +37,8 @@ class OBJECTIVE(Objective):
     about the other image's mean. The cross-entropy of a Gaussian posterior to it has a closed form.
 
     As in the paper's code the pair is taken both ways: the transition term is the sum of both cross-entropies less one
-    entropy, the mean of both images'. The loss here is half of that code's, which sums over the images of a pair where
-    we take their mean: β and γ count by halves, so that they are the code's.
+    entropy, the mean of both images'. That code sums over a pair's images, where we average, so our loss is half of it:
+    we multiply β and γ by 1/2, keeping their meaning.
 
     Attributes:
         beta: β, weight of the KL divergence to the normal prior.

@@ -79,7 +79,7 @@ def report(folder: Path) -> str:
                 rows.append(_row(entry.id.partition("/")[2], _claim(entry, entry.claim), "", "", "", "", "not run"))
         again = [f"{each.id.partition('/')[2]} ({each.same_as})" for each in catalogue.of_paper(name) if each.same_as]
         if again:
-            rows += ["", f"Repeated from another paper, whose row counts: {', '.join(again)}."]
+            rows += ["", f"Repeats, tested in the other paper's row: {', '.join(again)}."]
     return "\n".join(rows) + "\n"
 
 

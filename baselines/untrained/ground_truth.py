@@ -17,7 +17,7 @@ from benchmark_data.factors import Indices
 
 @dataclasses.dataclass(frozen=True)
 class BASELINE(Untrained):
-    """One code for each factor. What keeps a metric from 1 here keeps it from 1 for everybody: bins too wide, say."""
+    """One code for each factor. Any limit below 1, as from wide bins, applies to all encoders."""
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Return the factors' values, in their units."""

@@ -1,4 +1,4 @@
-"""dSprites on few places: with the greatest spacing no two of them overlap, so that every move costs the same.
+"""dSprites on a coarse grid of positions: at the largest spacing none overlap; all moves change pixels equally.
 
 XYSquares' spacing sweep (Michlo et al., IJCAI 2023, arXiv 2202.13341, section 5.4) for sprites that also turn, grow and
 change their shape. The sprites are those of `dsprites` at 0.58 of their size, which lets the largest of them turn

@@ -3,7 +3,7 @@
 The five shapes without marks of SYMSOL (Murphy, Esteves, Jampani, Ramalingam and Makadia, "Implicit-PDF: Non-Parametric
 Representation of Probability Distributions on the Rotation Manifold", ICML 2021) in the format and the number of
 Symsol_reduced (Bonheme and Grześ, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767):
-64 x 64 grey images and one label. The images are drawn here and are nobody else's.
+64 x 64 grey images and one label. The images are our own renderings.
 
 Every solid is convex, so every visible face is drawn whole. The picture of a row of pixels is then a step function: it
 starts at the background and jumps, wherever it crosses an edge, from the shade of the face on the left to that of the

@@ -1,4 +1,4 @@
-"""XYSquares: three squares whose every move costs the same, so that pixels say nothing about distance.
+"""XYSquares: three squares whose spacing determines whether pixel distance reveals the order of positions.
 
 Michlo, Klein and James, "Overlooked Implications of the Reconstruction Loss for VAE Disentanglement", IJCAI 2023
 (arXiv 2202.13341), section 5. The spacing sweep of section 5.4 keeps the grid at 8 x 8 and moves the places closer

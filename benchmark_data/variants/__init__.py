@@ -1,1 +1,1 @@
-"""Datasets made of other datasets: perturbed, noisy, and pairs for transfer."""
+"""Datasets made of other datasets: perturbed, noisy, divided, adversarial, and pairs for transfer."""

@@ -16,8 +16,6 @@ A dataset's file then draws the chosen ones: ``dsprites_spaced`` is re-placed an
 
 What cannot be had shows in `Choice.misfit`. Flat colours, for one, are points in three dimensions: no more than four
 are equally far apart.
-
-Internal.
 """
 
 from __future__ import annotations
@@ -33,6 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
 from benchmark_data.inspect import distances as perceived
+
+__all__ = ["Choice", "along", "chosen", "constant", "linear", "redrawn"]
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -48,7 +48,7 @@ def show(
     tier: Annotated[str, typer.Option(help="Only this tier, such as desk.", show_default="all, desk first")] = "",
     json: console.Json = False,
 ) -> None:
-    """Print the tables of a results tree. Of your own tree, the published rows of its tasks are shown, too.
+    """Print the tables of a results tree. Your own tree is shown with the published rows.
 
     With --task, the task of exactly that name comes first,
     the variants and splits of its dataset after it.
@@ -155,7 +155,7 @@ def check(
         Path | None, typer.Option(metavar="TREE", help="An earlier copy of the tree: no score may have moved.")
     ] = None,
 ) -> None:
-    """Check a results tree, and list all that is wrong. Exit status 1 if anything is."""
+    """Check a results tree and list all problems. Exit status 1 if any."""
     from leaderboard.report import integrity
 
     problems = integrity.check(root)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jaxtyping import Real
 
 PROPERTIES = Properties(
-    asks="which run found what the others found, without labels?",
+    asks="do a run's latents match other runs', without labels?",
     source="Duan et al. 2020",
     chance="near 0",
     ideal="0.9 with the lasso, 1 by rank",

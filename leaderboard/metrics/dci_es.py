@@ -6,9 +6,9 @@ above the least loss of all, in units of the triangle from the loss of a blind g
 averaged over factors. Size: factors over latents. Probes are random forests of depth 1 to 32, as in the authors'
 code; capacity is depth. One forest of the greatest depth serves all: cut off at a depth, it is a forest of that depth.
 
-Informativeness is the held-out accuracy of the best probe, averaged over factors, and stands beside explicitness for a
-reason: codes that know nothing have nothing to gain from capacity, so that their explicitness is near 1. D and C of
-the trees are those of ``leaderboard.metrics.dci``.
+Informativeness is the held-out accuracy of the best probe, averaged over factors, and must accompany explicitness:
+uninformative codes gain nothing from capacity, so their explicitness is near 1. D and C of the trees are those of
+``leaderboard.metrics.dci``.
 
 Informativeness: range [0, 1]; ideal 1; chance the share of the most frequent class. Explicitness: range [-1, 1]; ideal
 1, 0 if the loss falls evenly with depth. Size: range (0, ∞); ideal 1, more if there are fewer latents than factors.

@@ -1,8 +1,8 @@
 """DCIMIG, also called 3CharM: does each factor have a latent that encodes it and nothing else?
 
-Sepliarskaia, Kiseleva and de Rijke, "How to not measure disentanglement" (2019): the gap between the two factors that
-each latent knows best counts for the better of them, the largest gap of each factor is kept, and their sum is divided
-by that of the factors' entropies. Estimator as in ``leaderboard.metrics.mig``: 20 equal-width bins per latent, plug-in.
+Sepliarskaia, Kiseleva and de Rijke, "How to not measure disentanglement" (2019): each latent's gap in mutual
+information between its two best factors is assigned to the best; each factor keeps its largest, and their sum is
+divided by the summed entropies. Estimator as in ``leaderboard.metrics.mig``: 20 equal-width bins per latent, plug-in.
 
 Range [0, 1]; ideal 1; chance near 0. Factors of more values weigh more. Permuting, flipping, scaling or copying latents
 changes nothing, and neither does the numbering of classes: unlike MIG it does not see that two latents share a factor.

@@ -55,8 +55,8 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``modularity``, ``compactness`` and ``explicitness``, in [0, 1]. A single latent or factor is compared with one
-        that knows, or of which is known, nothing.
+        ``modularity``, ``compactness`` and ``explicitness``, in [0, 1]. For a single latent or factor, the second-best
+        is taken as uninformative.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins.

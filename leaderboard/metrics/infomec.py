@@ -71,9 +71,9 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``infom``, ``infoc``, ``infoe`` and ``active_latents``, how many latents are active. A single active latent, or
-        factor, is compared with one that knows, or of which is known, nothing. All are 0 if no latent varies. InfoE is
-        at least 0, which classes of very unequal size may fall below.
+        ``infom``, ``infoc``, ``infoe`` and ``active_latents``, how many latents are active. For a single active latent
+        or factor, the second-best is taken as uninformative. All are 0 if no latent varies. InfoE is at least 0, which
+        classes of very unequal size may fall below.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or, for continuous codes, a factor with a class of

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PROPERTIES = dataclasses.replace(
     infomec.PROPERTIES,
-    asks="what does `infomec` ask, with latents pruned by interquartile range?",
+    asks="the same as `infomec`, with latents pruned by interquartile range?",
     source="Hsu et al. 2024",
     chance="as `infomec`",
 )

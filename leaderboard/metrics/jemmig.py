@@ -51,9 +51,9 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``jemmig``: the mean over factors, in [0, 1]. A single latent is compared with one that knows nothing. A factor
-        of which no latent knows anything scores 0, where the formula alone would reward a constant latent for its low
-        entropy.
+        ``jemmig``: the mean over factors, in [0, 1]. For a single latent, the second-best is taken as uninformative. A
+        factor of which no latent knows anything scores 0, where the formula alone would reward a constant latent for
+        its low entropy.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins.

@@ -1,9 +1,9 @@
 """Linear identifiability: are codes and factors one linear map apart, and does that map keep distances?
 
-Klindt et al., "When does LeJEPA learn a world model?" (2026, arXiv 2605.26379), whose code has three numbers: the R² of
-least squares that read the factors, with mean 0 and variance 1, from the codes; the R² of those that give the codes
-from the factors; and how far the second map A is from orthogonal, the Frobenius norm of A'A - 1 over the root of the
-number of factors.
+Klindt et al., "When does LeJEPA learn a world model?" (2026, arXiv 2605.26379), whose code computes three numbers: the
+R² of predicting the standardised factors from the codes by least squares; the R² of predicting the codes from the
+factors; and how far the second map A is from orthogonal, the Frobenius norm of A'A - 1 over the root of the number of
+factors.
 
 Range [0, 1] of both R²; ideal 1; chance L / n for L latents and n samples: they are fitted and measured on the same
 samples (``r_squared`` holds samples out). The error is 0 for a rotation and 1 for codes that know nothing. It has no

@@ -4,10 +4,10 @@ Chen et al., "Isolating sources of disentanglement in variational autoencoders" 
 of Locatello et al. (2019): 20 equal-width bins per latent, plug-in mutual information, 10,000 samples.
 
 Range [0, 1]; ideal 1; chance near 0, though the plug-in estimator's bias lifts all latents alike. Permuting or flipping
-latents changes nothing, but for codes on edges of bins; a copy of an informative latent brings the score of its factor
-to 0. A factor that has more values than there are bins cannot reach 1: with 20 bins one of 40 values has at most
-log 20 / log 40 = 0.81, so that the factors themselves score 0.90 on dSprites, whose orientation has 40 values and whose
-positions have 32.
+latents changes nothing, but for codes on edges of bins; copying an informative latent lowers its factor's score to 0. A
+factor that has more values than there are bins cannot reach 1: with 20 bins one of 40 values has at most log 20 / log
+40 = 0.81, so that the factors themselves score 0.90 on dSprites, whose orientation has 40 values and whose positions
+have 32.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def score(
 
     Returns:
         ``mig``: the mean over factors of the gap between the two most informative latents, in units of the factor's
-        entropy. A single latent is compared with one that knows nothing.
+        entropy. For a single latent, the second-best is taken as uninformative.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins.

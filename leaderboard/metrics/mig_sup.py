@@ -6,9 +6,9 @@ factors. The paper divides by the entropy of the factor; Carbonneau et al., "Mea
 metrics" (2022), whose code is the reference of the tests, divide by that of the latent. Estimator as in
 ``leaderboard.metrics.mig``: 20 equal-width bins per latent, plug-in.
 
-Range [0, 1]; ideal 1; chance near 0. It is a mean over all latents, so that those that know nothing lower it: the paper
-leaves out inactive ones, whom the codes alone do not tell. Permuting, flipping, scaling or copying latents changes
-nothing, but for codes on edges of bins, and neither does the numbering of classes.
+Range [0, 1]; ideal 1; chance near 0. Uninformative latents lower this mean over all latents; the paper excludes
+inactive ones, which codes alone do not identify. Permuting, flipping, scaling or copying latents changes nothing, but
+for codes on edges of bins, and neither does the numbering of classes.
 """
 
 from __future__ import annotations

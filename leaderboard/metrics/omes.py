@@ -1,11 +1,11 @@
 """Overlap and multiple encoding score (OMES): what do latents do when a single factor changes?
 
 Dapueto, Noceti and Odone, "Transferring disentangled representations: bridging the gap between synthetic and real
-images" (2024), section 3: over pairs of samples that differ in one factor alone, how far each latent's correlation with
-itself falls short of 1, whatever its sign, is how much the latent encodes that factor. From this matrix the overlap
-score asks whether a latent encodes other factors too, the multiple encoding score whether other latents encode the
-factor too; ``alpha`` weighs the first against the second, and latents are averaged by how much they encode the factor.
-Latents whose standard deviation is below 0.05 are left out.
+images" (2024), section 3: over pairs of samples that differ in one factor alone, a latent encodes that factor by 1
+minus the absolute correlation between its values in both samples. From this matrix the overlap score asks whether a
+latent encodes other factors too, the multiple encoding score whether other latents encode the factor too; ``alpha``
+weighs the first against the second, and latents are averaged by how much they encode the factor. Latents whose standard
+deviation is below 0.05 are left out.
 
 The authors draw pairs at random; here all pairs of the given rows count, by sums over groups of rows, so that nothing
 is drawn. A sample must hold such pairs: 10,000 rows of a grid of a million have some hundreds for a factor.

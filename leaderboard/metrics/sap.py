@@ -7,7 +7,7 @@ on that latent alone, C = 0.01, balanced classes; 10,000 training and 5,000 test
 Range [0, 1]; ideal 1 is reached only by factors that thresholds on one latent can tell apart one from the rest: two or
 three values. Chance near 0. Permuting or flipping latents changes nothing; their scale and offset matter, since
 the machine's penalty is on slope and intercept as they are: as in the reference, latents far from 0 come to score 0. A
-copy of the best latent brings the score of its factor to 0.
+copy of the best latent lowers its factor's score to 0.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def score(
 
     Args:
         codes: real numbers, shape (n, L).
-        factors: not looked at, beyond that their rows must match; taken so that all metrics are called alike.
+        factors: ignored, though their rows must match; accepted so that all metrics share one signature.
         bins: equal-width bins per latent.
 
     Returns:

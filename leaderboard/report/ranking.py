@@ -168,7 +168,7 @@ class Table:
     def _remedy(self, note: str) -> str:
         """Say what to do about a row that has no rank."""
         if note.startswith("in quarantine"):
-            return "Those who keep the board can lift it."
+            return "The board's maintainers can lift it."
         if note.startswith(("marked", "recomputed")):
             with contextlib.suppress(UnknownName):  # of an old result
                 if not verification.may_be_verified(protocol.task(self.dataset)):

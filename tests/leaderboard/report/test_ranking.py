@@ -388,7 +388,7 @@ def test_a_table_says_who_is_not_in_it_and_what_to_do():
     assert study.notes == [
         "Not ranked (marked: encoder_disagrees): perfect. Put its encoder in ONNX next to the codes, and run "
         "`offaxis board verify`, which clears it.",
-        "Not ranked (in quarantine: saw the labels): held. Those who keep the board can lift it.",
+        "Not ranked (in quarantine: saw the labels): held. The board's maintainers can lift it.",
         "Scored only in tier desk: other. To be ranked here, a method needs runs of tier study.",
     ]
     assert desk.notes[-1].startswith("Scored only in tier study: m; perfect; held.")

@@ -558,7 +558,7 @@ def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):
         "A tier is a training budget; this one: for tests.",
         "Means over 2 seeds and over 2 tasks (2 of toy); the rank is by them, within a category.",
         "No method is ranked across these tasks: that takes the same 5 seeds on each.",
-        "No mean, for lack of a score on every task that it is over: b.",
+        "No mean, since scores are missing on some tasks: b.",
     ):
         assert sentence in text
     assert "toy/<wbr>spacing_<wbr>1</a>" in (tmp_path / "s/methods/a.html").read_text("utf-8")
