@@ -249,8 +249,8 @@ class Evaluation:
         the other with its score, and the verdict is on this encoder, not on how it was trained.
 
         Args:
-            method: a published one such as ``"beta_vae"``, or the evaluation of another encoder in the same tier, also
-                on a dataset of your own.
+            method: a published one such as ``"beta_vae"`` or, by its title, ``"β-VAE"``; or the evaluation
+                of another encoder in the same tier, also on a dataset of your own.
             published: the results tree with the rows of a method that is given by name.
 
         Returns:
@@ -271,8 +271,11 @@ class Evaluation:
                 raise InvalidInput(f"{method.name}: expected an evaluation in tier {self.tier}, not {method.tier}.")
         elif not isinstance(method, str):
             raise InvalidInput(f"method: expected one name, received {method!r}. Compare with each by itself.")
-        elif method not in (known := {file.stem for file in results_tree.files(tree)}):
-            raise UnknownName("method with published results", method, known)
+        elif method not in (known := {file.stem: file for file in results_tree.files(tree)}):
+            titles = {results_tree.read(file).title: name for name, file in known.items()}
+            if method not in titles:
+                raise UnknownName("method with published results", method, known)
+            method = titles[method]
         found = pd.DataFrame([line for task in self._tasks for line in self._against(task, method, tree)])
         for _, lines in found[found["p"].notna() | (found["verdict"] == verdicts.NEITHER)].groupby("score"):
             adjusted = verdicts.holm(lines["p"].fillna(1.0).to_numpy())

@@ -110,6 +110,7 @@ def test_what_is_not_compared_is_said(random, tree, tmp_path):
     with pytest.raises(UnknownName, match="beta_vae"):
         random.compare("beta_va", published=leaderboard.PUBLISHED)
     other = leaderboard.evaluate(squares, TASK, metrics=["mcc"], progress=False)
+    assert other.compare("β-VAE").equals(other.compare("beta_vae")), "tables show its title"
     assert set(other.compare("beta_vae")["note"]) == {"beta_vae has no such score on this task"}
 
 
