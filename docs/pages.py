@@ -13,7 +13,7 @@ import itertools
 import re
 import statistics
 import urllib.parse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -177,39 +177,45 @@ def table_of_the_demo() -> list[str]:
 
 
 def text_on_longer_training() -> list[str]:
-    """Write what the paper's own convolution comes to at spacings 1 and 8, and more steps at spacing 8."""
+    """Write what the paper's own convolution comes to by spacing, and more steps at spacing 8."""
     pilot = record_of("michlo2023_pilot.csv")
     chosen = {(line["dataset"], line["strengths"]) for line in pilot if line["objective"] == "ada_gvae"}
     pilot = [line for line in pilot if (line["dataset"], line["strengths"]) in chosen]
     collapsed = [line for line in pilot if float(line["explained"]) < michlo2023_pilot.COLLAPSED]
     if not all(line["dataset"].endswith("8") for line in collapsed):
         raise ValueError("the sentence names no collapsed models but those at spacing 8")
+    spacings = sorted({line["dataset"][-1] for line in pilot})
     longer = record_of("longer.csv")
 
     def values(column: str, spacing: str, lines: Iterable[Mapping[str, str]]) -> list[float]:
         return [float(line[column]) for line in lines if line["dataset"].endswith(spacing)]
 
-    def of(objective: str, form: str) -> str:
-        lines = [line for line in pilot if line["objective"] == objective]
-        near, far = (values("mig", spacing, lines) for spacing in "18")
-        p = verdicts.compare([near], [far]).p
-        return form.format(
-            near=demo.between(near, ".3f"),
-            far=demo.between(far, ".3f"),
-            collapsed=f"{sum(line in collapsed for line in lines)} of {len(far)}",
-            test="" if p is None else f"; p = {p:.3f}",
-        )
+    def cells(column: str, form: str, lines: Sequence[Mapping[str, str]]) -> Iterator[str]:
+        for spacing in spacings:
+            found = values(column, spacing, lines)
+            yield demo.between(found, form) if found else "–"
 
+    models = {"Ada-GVAE": "ada_gvae", "β-VAE": "beta_vae"}
+    of = {title: [line for line in pilot if line["objective"] == name] for title, name in models.items()}
+    ends = {title: [values("mig", spacing, lines) for spacing in "18"] for title, lines in of.items()}
+    (seeds,) = {len(end) for both in ends.values() for end in both}
+    (p,) = {verdicts.compare([near], [far]).p for near, far in ends.values()}
+    (between,) = {len(values("mig", spacing, of["Ada-GVAE"])) for spacing in spacings[1:-1]}
+    lost = [f"{sum(line in collapsed for line in lines)} of {title}'s" for title, lines in of.items()]
     rest = [line for line in pilot if line not in collapsed]
-    close, wide = (demo.between(values("explained", spacing, rest), ".0%") for spacing in "18")
     highest = max(float(line["mig"]) for line in longer)
     return [
-        "**Are these models undertrained?** With Michlo et al.'s loss, nearly their network and 5% of their images, "
-        + of("ada_gvae", "Ada-GVAE's MIG is {near} at spacing 1, {far} at 8 ({collapsed} seeds collapsed{test}), ")
-        + of("beta_vae", "β-VAE's {near} and {far} ({collapsed}{test}); MIG-tuned strengths (one β-VAE). ")
-        + f"Uncollapsed seeds explain {close} of pixel variance at spacing 1, {wide} at 8 "
-        f"([pilot](benchmarks/michlo2023_pilot.csv)). After {int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and "
-        f"Ada-GVAE reach at most {highest:.3f} at spacing 8 (one seed each, [record](benchmarks/longer.csv)).",
+        "**Are these models undertrained?** With Michlo et al.'s loss, nearly their network and 5% of their images "
+        "([pilot](benchmarks/michlo2023_pilot.csv)):",
+        "",
+        row("spacing", *spacings),
+        row(*["---"] * (1 + len(spacings))),
+        *(row(f"MIG of {title}", *cells("mig", ".3f", lines)) for title, lines in of.items()),
+        row("pixel variance explained (uncollapsed seeds)", *cells("explained", ".0%", rest)),
+        "",
+        f"{seeds} seeds at the ends (p = {p:.3f}; collapsed at 8: {' and '.join(lost)}), {between} between; strengths "
+        f"chosen by one β-VAE's MIG. After {int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and Ada-GVAE reach at "
+        f"most {highest:.3f} at spacing 8 (one seed, [record](benchmarks/longer.csv)).",
     ]
 
 
