@@ -156,6 +156,8 @@ def train_together(
         Stopped: as of `train`, with snapshots of all.
         MissingExtra: Keras or its backend is not installed.
     """
+    if others := [one for one in configs if not isinstance(one, RunConfig)]:
+        raise InvalidInput(f"config: expected a RunConfig, received {others[0]!r}. Make one: RunConfig(dataset=...).")
     paths = [default_folder(config) for config in configs] if folders is None else [Path(f) for f in folders]
     _check_group(configs, paths)
     if observers and len(observers) != len(configs):

@@ -104,6 +104,12 @@ def test_a_sampled_code_may_be_wider_than_the_latents(tiny, tmp_path, monkeypatc
     assert (found["sampled"] != found["mean"]).all()
 
 
+def test_what_is_no_config_is_refused(tmp_path):
+    message = r"config: expected a RunConfig, received {'dataset': 'dsprites'}\. Make one: RunConfig\(dataset=\.\.\.\)"
+    with pytest.raises(InvalidInput, match=message):
+        train({"dataset": "dsprites"}, tmp_path / "run")
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
