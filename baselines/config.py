@@ -46,20 +46,20 @@ class RunConfig:
     Attributes:
         dataset: a dataset's full name.
         objective: an objective's name.
-        hyperparameters: the objective's own; those left out take its defaults.
+        hyperparameters: those of the objective; those left out have its defaults.
         architecture: an architecture's name.
-        architecture_parameters: the architecture's own, such as ``width`` of ``fc``.
+        architecture_parameters: those of the architecture, such as ``width`` of ``fc``.
         latents: latent dimensions.
         reconstruction: a reconstruction loss's name.
         reduction: ``"sum"`` over pixels and latents, or ``"mean"``, which divides the reconstruction by the number of
             pixels and the KL divergence by that of latents, and no other term. It suits objectives whose terms are β KL
             alone (``beta_vae``, ``ada_gvae``, ``ada_ml_vae``), for which it is another β
             (`baselines.nets.reconstruction.beta_from_mean`), and those without a KL divergence, such as ``qlae``, which
-            is made for it. Of the others it changes what hyperparameters mean, as the objective's ``mean_changes``
-            says; a run warns of it.
+            is made for it. For the others it changes the meaning of hyperparameters, as the objective's
+            ``mean_changes`` states; a run warns.
         reconstruction_weight: the weight of the reconstruction in the loss, positive. With ``mse`` and sums it is
             1 / (2 σ²) for Gaussian pixels of variance σ², so that the other terms keep the strengths that they have
-            beside a likelihood.
+            relative to a likelihood.
         steps: optimiser steps.
         batch_size: images per step (pairs, for an objective on pairs).
         learning_rate: Adam's step size.
@@ -77,11 +77,11 @@ class RunConfig:
             than the one that the split ``holdout`` tests on: for scores on rows that a model has never seen, train on a
             split, with a share of 1.
         snapshots: steps after which the state is kept, or one number: every so many steps. The first state, of step 0,
-            and the last are always kept: what a layer has learned is seen beside what it was before training.
+            and the last are always kept, so that trained layers can be compared with untrained ones.
         history_every: steps between two lines of the history.
-        selection: how these settings were chosen among others, in words, such as a pilot that looked at labels;
-            ``none`` where they were not; one line of 1 to 200 characters. No number depends on it, and it is told
-            to whoever scores the run. Runs that differ in it alone are different runs all the same, with other digests.
+        selection: how these settings were selected, in words, such as by a pilot that used labels; ``none`` where they
+            were not; one line of 1 to 200 characters. No number depends on it, and the record of the run reports it.
+            Runs that differ only in it are still different runs, with different digests.
         start_from: a run folder whose last weights of encoder and decoder this run starts from; see
             `baselines.training.finetune`. Empty for new weights.
         start_weights: SHA-256 of those weights; `baselines.train` fills it in.

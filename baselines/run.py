@@ -253,8 +253,8 @@ class Run:
     def encode_task(self) -> Path:
         """Encode the leaderboard's rows of the run's dataset into ``codes.npz``.
 
-        Of the user's own images, for which there is no task, every row is encoded, shuffled as `own_rows` says, and the
-        class ids are written beside the codes: ``factors``, int64 (n, F), and their ``factor_names``.
+        Of the user's own images, for which there is no task, every row is encoded, in the shuffled order of `own_rows`,
+        and the class ids are written to the same file: ``factors``, int64 (n, F), and their ``factor_names``.
 
         Returns:
             The file's path.

@@ -97,7 +97,7 @@ def configs(name: str) -> tuple[str, ...]:
 
 
 def load(name: str, **parameters: object) -> Dataset:
-    """Return a dataset by name. Nothing is downloaded or rendered until it is asked for images.
+    """Return a dataset by name. Nothing is downloaded or rendered until images are requested.
 
     Args:
         name: ``"<dataset>"`` or ``"<dataset>/<config>"``; either may be followed by the name of a split, as in
@@ -108,8 +108,8 @@ def load(name: str, **parameters: object) -> Dataset:
         The dataset.
 
     Raises:
-        UnknownName: there is no such dataset, config, split or parameter; the message gives the near match, and all.
-        InvalidInput: parameters are given beside a config or a split, or of a dataset that has none.
+        UnknownName: no such dataset, config, split or parameter; the message names the closest match and all choices.
+        InvalidInput: parameters are passed together with a config or a split, or for a dataset that has none.
 
     Example:
         >>> load("xysquares", spacing=4).id

@@ -176,7 +176,7 @@ class Dataset:
 
     @property
     def extras(self) -> Mapping[str, Extra]:
-        """The arrays beside images and factors, by name, such as rotations. Most datasets have none."""
+        """Further arrays of the dataset by name, such as rotations. Most datasets have none."""
         return self.source.extras
 
     def extra(self, name: str, indices: Integer[ArrayLike, " n"]) -> Shaped[NDArray[Any], "n ..."]:

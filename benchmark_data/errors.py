@@ -82,16 +82,16 @@ class UnknownName(OffaxisError, LookupError):
 
 
 def nearest(name: str, names: Iterable[str], *, count: int, cutoff: float) -> list[str]:
-    """Find the names that are most like a name, whatever the case of their letters.
+    """Find the names that are most similar to a name, ignoring case.
 
     Args:
-        name: what was written.
-        names: what there is.
-        count: how many, at most.
-        cutoff: how like they must be, from 0 (not at all) to 1 (the same but for case).
+        name: the name that was received.
+        names: the names to choose from.
+        count: the maximum number of names.
+        cutoff: the minimum similarity, from 0 (nothing in common) to 1 (equal except for case).
 
     Returns:
-        The names, the most like first.
+        The names, the most similar first.
 
     Example:
         >>> nearest("posx", ["posY", "posX", "shape"], count=2, cutoff=0.5)

@@ -28,8 +28,8 @@ class Factor:
 
     Args:
         name: the name, as records spell it: ``label_<name>`` and ``value_<name>``.
-        values: the value of each class id, strictly what the source says it is; NaN for a class that has none.
-        kind: ``categorical`` (no order), ``ordinal`` (ordered), ``cyclic`` (ordered, the last beside the first)
+        values: the value of each class id, exactly as the source states it; NaN for a class that has none.
+        kind: ``categorical`` (no order), ``ordinal`` (ordered), ``cyclic`` (ordered, the last value next to the first)
             or ``binary`` (off, on).
         unit: the unit of ``values``, such as ``"rad"`` or ``"px"``; empty where there is none.
         labels: the name of each class id, such as ``("square", "ellipse", "heart")``; by default the values.

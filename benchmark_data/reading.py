@@ -148,7 +148,7 @@ def check_order(seed: int | None, epoch: int = 0) -> None:
 
 
 def checked_columns(dataset: Dataset, columns: Sequence[str] | None, known: Iterable[str]) -> list[str]:
-    """Return which columns of its records a reader gives."""
+    """Return the columns of a reader's records, checked."""
     known = list(known)
     if isinstance(columns, str) or (columns is not None and not len(columns)):
         raise InvalidInput(

@@ -5,19 +5,19 @@
 >>> "offaxis_xysquares" in tfds.list_builders()
 True
 
-`as_dataset` gives a ``tf.data.Dataset`` at once: it draws pixels as they are asked for, in batches, and needs no files.
+`as_dataset` returns a ``tf.data.Dataset`` immediately: it renders pixels on demand, in batches, and needs no files.
 ``tfds.load("offaxis_xysquares/spacing_4", split="train[:1%]")`` and ``tfds.data_source("offaxis_xysquares/spacing_4",
-split="train")`` give the same records, slower, from files that the first call builds for the whole dataset. A record
+split="train")`` return the same records, slower, from files that the first call builds for the whole dataset. A record
 holds
 
 - ``image``: uint8 (H, W, C), stored as PNG;
-- ``index``: the row of the dataset, int64; records stand in the order of rows;
+- ``index``: the row of the dataset, int64; records are in the order of rows;
 - ``label_<factor>``: class id, a ``ClassLabel`` with names; ``value_<factor>``: value, float32;
-- ``extra_<name>``: what else the dataset has, such as rotations, float32 or int64;
+- ``extra_<name>``: further arrays of the dataset, such as rotations, float32 or int64;
 - ``factors``: all class ids, int64 (F,), in the order of ``info.metadata["factors"]``. It repeats the labels because
-  ``as_supervised=True`` can name one feature only: it gives ``(image, factors)``.
+  ``as_supervised=True`` can name one feature only: it returns ``(image, factors)``.
 
-Rows stand in order, so a shuffle buffer that reads files as a stream sees the first factors hardly change: `as_dataset`
+Rows are in order, so a shuffle buffer over streamed files sees hardly any change in the first factors: `as_dataset`
 shuffles all rows.
 
 ``info.metadata`` also holds the factors' sizes, kinds and units, the known defects and the quick digest.
@@ -68,7 +68,7 @@ except ImportError as error:
 __all__ = ["as_dataset", "build", "builder", "builder_class", "features"]
 
 UNBATCHED = 64
-"""Rows that `as_dataset` reads at a time where it gives one record after another."""
+"""Rows that `as_dataset` reads at a time when it returns single records."""
 
 
 def features(dataset: Dataset) -> Any:

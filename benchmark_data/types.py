@@ -1,4 +1,4 @@
-"""What every dataset is made of: images, arrays beside them, and the source that both come from."""
+"""The parts of every dataset: images, further arrays, and the source of both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Pixels: TypeAlias = NDArray[np.uint8]
 
 
 class Extra(NamedTuple):
-    """An array that a dataset has beside images and factors: rotations, rows of a base.
+    """An array of a dataset in addition to images and factors: rotations, rows of a base dataset.
 
     ``shape`` is the shape of one row, without the row axis; ``dtype`` a numpy name; ``meaning`` a phrase.
     """

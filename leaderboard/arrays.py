@@ -115,8 +115,8 @@ def narrowed(codes: Real[ArrayLike, "n L"], what: str = "codes") -> NDArray[np.f
         float32, shape (n, L).
 
     Raises:
-        InvalidInput: as `check_codes`; or rounding changes a latent by more than `_ROUNDED` of its spread, as beside a
-            large constant.
+        InvalidInput: as `check_codes`; or rounding changes a latent by more than `_ROUNDED` of its spread, as when a
+            large constant is added.
 
     Example:
         >>> narrowed([[1e9], [1e9 + 1]])
@@ -338,12 +338,12 @@ def check_seed(seed: int) -> None:
 def warn_if_lost(codes: Codes) -> None:
     """Warn of latents whose spread is too small for classifiers that take codes as they are.
 
-    Trees see float32 numbers and do not cut between those closer than 1e-7; logistic regression has a penalty that goes
-    by the codes' scale. Both then take knowledge for noise, as the reference implementations do.
+    Trees see float32 numbers and do not split between those closer than 1e-7; logistic regression has a penalty that
+    depends on the codes' scale. Both then treat signal as noise, as the reference implementations do.
 
     Args:
-        codes: float32 or float64, shape (n, L). Latents that are constant beside the others, up to 1e-6 of the greatest
-            spread, are left out: nothing is expected of them.
+        codes: float32 or float64, shape (n, L). Latents that are constant relative to the others, up to 1e-6 of the
+            largest spread, are ignored.
 
     Warns:
         LostSpread: a latent's range is below 1e-6, or below 1e-6 of its magnitude.

@@ -217,10 +217,10 @@ class Evaluation:
     """Scores of an encoder, or of one encoder for each seed, on tasks. Printed, it is a table.
 
     Attributes:
-        name: what the encoder is called.
-        tier: whose published rows the scores stand beside.
+        name: the name of the encoder.
+        tier: the tier whose published rows the scores are compared with.
         rows: one for each task and seed. Internal.
-        asked: whether metrics were chosen, whose scores are all printed.
+        asked: whether metrics were selected; all their scores are printed.
 
     Example:
         >>> columns = lambda images: images.max(axis=1).argmax(axis=1)  # x of each square, three of six factors
@@ -287,19 +287,19 @@ class Evaluation:
         return found
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write the scores into a results tree, which ``offaxis board`` commands read beside the published rows.
+        """Write the scores into a results tree, which ``offaxis board`` commands read together with the published rows.
 
         Args:
-            folder: the results tree; it is made where it is missing. Other seeds join those that are there; the same
-                seeds take their place, all at once.
+            folder: the results tree; it is created if missing. New seeds are added to existing ones; the same seeds
+                replace them, all at once.
 
         Returns:
             The files that were written.
 
         Raises:
-            InvalidInput: ``evaluate`` was asked for other metrics than the tier's; some but not all of the seeds are
-                there, so that two encoders would be one row; others that are there have other settings; or the folder
-                cannot be written. Nothing is written then.
+            InvalidInput: ``evaluate`` was called with metrics other than the tier's; some but not all of the seeds
+                exist, so that two encoders would share a row; existing seeds have other settings; or the folder cannot
+                be written. Nothing is written then.
         """
         made = [self._result(task) for task in self._tasks]
         for result in made:

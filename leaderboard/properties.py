@@ -1,6 +1,6 @@
-"""What a metric says of itself, in its own file, so that tests and pages read it there.
+"""Properties that each metric declares in its own file, for tests and pages.
 
-A file in ``leaderboard/metrics`` holds, beside ``score``::
+A file in ``leaderboard/metrics`` has, in addition to ``score``::
 
     PROPERTIES = Properties(
         asks="is each factor encoded by one latent alone?",
@@ -8,8 +8,8 @@ A file in ``leaderboard/metrics`` holds, beside ``score``::
         chance="near 0",
     )
 
-The rest has defaults that fit a score in [0, 1] that changes neither with the order, sign or scale of latents nor with
-copies of them. What a metric does otherwise it must say; the contract tests hold it to what it says, and the table in
+The defaults of the rest are those of a score in [0, 1] that is invariant to the order, sign, scale and copies of
+latents. A metric must declare what differs; the contract tests check what it declares, and the table in
 ``docs/metrics.md`` and the columns of the board are made from it.
 """
 
@@ -69,34 +69,35 @@ class Column:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Properties:
-    """What a metric says of itself. Its main score is the first that it returns.
+    """Declared properties of a metric. Its main score is the first that it returns.
 
     Args:
         asks: the question that the score answers, for the table in ``docs/metrics.md``.
         source: the paper, with its year, and the equation or section.
-        chance: what the score is by chance, in words.
-        range: the least and the greatest value of every score.
+        chance: the score by chance, in words.
+        range: the minimum and the maximum of every score.
         ideal: the main score of codes that are the factors; in words where it needs some, such as ``"1 for factors of
             two or three values"``.
-        unbounded: scores that may lie outside ``range``: counts, say.
+        unbounded: scores that may lie outside ``range``, such as counts.
         uses_factors: False for a score of the codes alone.
-        beside_idle_latents: the main score of perfect codes beside as many constant latents.
+        beside_idle_latents: the main score of perfect codes to which as many constant latents are added.
         binary_factors_only: whether the ideal is reached by factors of two values only.
-        copied_latent: what a copy of every latent does: one word for all scores, or one by the score's name, where
-            scores that are not named may do anything. ``"zero"`` speaks of a gap to the second best.
+        copied_latent: the effect of a copy of every latent: one word for all scores, or one by the score's name, where
+            other scores are not checked. ``"zero"`` is for a gap to the second best.
         rotation_lowers: whether a rotation of two latents that are the factors lowers the main score.
         scale_dependent: scores that change when all codes are multiplied by a number.
-        numbering_matters: empty, or why the score takes class ids for numbers, so that other numbers for the same
-            classes change it.
+        numbering_matters: empty, or why the score treats class ids as numbers, so that renumbering the classes changes
+            it.
         factor_order_matters: empty, or why the order of the factors' columns changes the score.
-        noise_scores: empty, or why noise on a small sample may score as high as knowledge does.
-        tolerance: how far scores may move where nothing should: ties that trees break at random, a solver that stops.
+        noise_scores: empty, or why noise on a small sample may score as high as informative codes do.
+        tolerance: how far scores may differ where they should be equal: ties that trees break at random, a solver that
+            stops.
         many_rows: False where 200,000 rows take minutes.
         many_classes: False where a factor of 183 classes takes minutes.
         many_rows_tolerance: how far scores of 200,000 rows may be from those of 20,000.
-        quick: arguments that make the metric faster and nothing else, for tests.
+        quick: arguments that only make the metric faster, for tests.
         columns: the columns of the board, should its protocol measure the metric.
-        part_ranges: part of the score, as of ``parts`` -> the least and the greatest number that it can hold.
+        part_ranges: part of the score, as of ``parts`` -> the minimum and the maximum of its numbers.
 
     Raises:
         InvalidInput: a source without a year, or a range whose ends are in the wrong order.

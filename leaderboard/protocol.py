@@ -83,15 +83,15 @@ class Measurement:
 
 @dataclasses.dataclass(frozen=True)
 class Tier:
-    """A label for what training may cost, which authors state of their runs, and how many rows each metric gets.
+    """A label for the training budget, which authors state for their runs, and the number of rows of each metric.
 
-    Nothing here measures or limits a budget: that a run is of a tier is what whoever scores it says, and each run's
-    record says what training cost, which tables show beside its scores. So two tiers may measure alike: ``desk`` and
-    ``study`` do, and differ in the budget alone. Scores of different tiers are never put in one table.
+    Nothing here measures or limits a budget: the tier of a run is stated when it is scored, and its record has the
+    training cost, which tables show next to its scores. So two tiers may have the same measurements: ``desk`` and
+    ``study`` do, and differ only in the budget. Scores of different tiers are never put in one table.
 
     Args:
         name: ``desk``, ``held_out``, ``smoke`` or ``study``.
-        summary: the budget that is meant, in one sentence.
+        summary: the budget, in one sentence.
         measurements: the metrics, in the order of a table's columns.
     """
 

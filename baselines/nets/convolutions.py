@@ -1,9 +1,9 @@
 """Convolutions for the backends on which Keras' own are slow, jax and PyTorch; on TensorFlow they are Keras' own.
 
-XLA's convolution is slow in two places where one product of matrices is not: on a CPU, and where many models run side
-by side, since a convolution with another kernel for each model becomes a grouped convolution, but a product of matrices
-a batched one. On PyTorch Keras pads and slices by copies what the library's own functions do in place. The weights are
-those of Keras' layers.
+XLA's convolution is slow in two cases in which one matrix product is not: on a CPU, and where many models run in
+parallel, since a convolution with a different kernel for each model becomes a grouped convolution, but a matrix product
+a batched one. On PyTorch Keras pads and slices by copying, which the library's own functions do in place. The weights
+are those of Keras' layers.
 """
 
 from __future__ import annotations

@@ -241,7 +241,7 @@ class Objective:
         return latents
 
     def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
-        """Build the objective's own networks, without state beside their weights.
+        """Build the objective's own networks, with no state other than their weights.
 
         Args:
             latents: latent dimensions.

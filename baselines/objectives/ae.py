@@ -25,6 +25,6 @@ CITATION = """@article{hinton2006reducing,
 
 @dataclasses.dataclass(frozen=True)
 class OBJECTIVE(Objective):
-    """No terms beside the reconstruction. The log-variance head keeps its initial weights and is not used."""
+    """No terms other than the reconstruction. The log-variance head keeps its initial weights and is not used."""
 
     stochastic: ClassVar[bool] = False

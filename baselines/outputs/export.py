@@ -1,10 +1,10 @@
-"""A run for others: what the board needs to verify it, and anyone to use it without this package.
+"""Export of a run: the files with which the board verifies it and others use it without this package.
 
 ======================  ===========================================================================================
 ``encoder.onnx``        images uint8 (n, H, W, C) to ``codes`` float32 (n, latents), the posterior means
 ``weights.safetensors`` all weights by name, ``<network>/<layer>/<weight>``, with the config in the metadata
 ``codes.npz``           ``indices`` and ``codes`` of the task's rows, as in the run folder
-``run.json``            what the board knows of the run, as in the run folder
+``run.json``            the record of the run for the board, as in the run folder
 ``config.json``         everything that decides what the run computes
 ======================  ===========================================================================================
 """

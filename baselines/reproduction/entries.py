@@ -42,11 +42,11 @@ TIERS = ("desk", "reduced", "study")
 
 
 class Found(NamedTuple):
-    """What an entry computes.
+    """The result of an entry's computation.
 
     Attributes:
-        table: its numbers, which the claim is judged by; written as ``table.csv``.
-        images: what is drawn beside them, by name: uint8 or floats in [0, 1]. The picture is all that is kept of them.
+        table: the numbers by which the claim is judged; written as ``table.csv``.
+        images: the images that are drawn, by name: uint8 or floats in [0, 1]. Only the picture is kept.
     """
 
     table: pd.DataFrame
@@ -58,15 +58,16 @@ ILLUSTRATION = "illustration"
 
 
 class Verdict(NamedTuple):
-    """Our answer to a claim.
+    """Our verdict on a claim.
 
     Attributes:
         answer: a `leaderboard.store.verdicts.Answer` or `ILLUSTRATION`.
-        numbers: what it was judged by: phrase -> finite number, controls and what a gate asks for among them.
+        numbers: the numbers by which it was judged: phrase -> finite number, including controls and those that a gate
+            needs.
         p: the p-value; None where nothing was tested.
-        note: what a reader must know of the verdict, such as why there is none.
-        effect: the difference that decides, positive where it goes the claim's way, and its 95% interval.
-        measure: what it is a difference of.
+        note: a remark on the verdict, such as why there is none.
+        effect: the difference that decides, positive in the claim's direction, and its 95% interval.
+        measure: the quantity of which it is a difference.
     """
 
     answer: str
@@ -175,16 +176,16 @@ class Runs:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What an entry needs at one tier.
+    """The runs, datasets and settings that an entry needs at one tier.
 
     Attributes:
         runs: the training runs.
-        transfers: runs that start from some of these.
-        datasets: datasets it looks at, besides those of the runs.
-        settings: what its computation is told: JSON's types, tuples and run configs. Tables that are there are kept
-            while these are the same: a computation that becomes another one gets another ``version`` among them.
-        codes: the runs' codes for the leaderboard's tasks are needed.
-        own: datasets of the runs that the entry draws itself and ``benchmark_data`` does not know.
+        transfers: runs that start from the weights of some of these.
+        datasets: datasets that it uses in addition to those of the runs.
+        settings: the arguments of its computation: JSON's types, tuples and run configs. Existing tables are kept while
+            these are the same: a changed computation gets another ``version`` among them.
+        codes: whether the runs' codes for the leaderboard's tasks are needed.
+        own: datasets of the runs that the entry draws itself and that are not in ``benchmark_data``.
     """
 
     runs: tuple[RunConfig, ...] = ()

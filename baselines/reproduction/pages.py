@@ -41,13 +41,13 @@ def report(folder: Path) -> str:
     """Make the page of all figures and tables from the entries' folders.
 
     Args:
-        folder: the folder of all entries, beside the page.
+        folder: the folder of all entries, in the same folder as the page.
 
     Returns:
         Markdown, with a row for each sentence of each figure and table of the papers.
 
     Raises:
-        DamagedFile: a folder's files are not what its record says.
+        DamagedFile: a folder's files do not match its record.
     """
     found = {id_: records.read(folder / id_) for id_ in shown()}
     done = {id_: record for id_, record in found.items() if record}

@@ -3,11 +3,11 @@
     offaxis train sweep beyond_pixels_conv --to runs/beyond_pixels_conv --jobs 2 --threads 1
     python benchmarks/pixel_loss.py runs/beyond_pixels_conv
 
-In `baselines.sweeps.beyond_pixels` augmented views did not help at spacing 8. Its encoder is fully connected: to it, no
-two pixels are nearer than others, so that nothing but the pixels' distances could tell which places are near. These are
-the same objectives, and the β-TCVAE of `baselines.sweeps.desk` for comparison, with the convolutional network and the
-learning rate that the desk has for other datasets. Latents, steps and batch stay. These runs are other methods than the
-board's, which are fully connected, so they do not stand there.
+In `baselines.sweeps.beyond_pixels` augmented views did not help at spacing 8. Its encoder is fully connected and treats
+all pairs of pixels alike, so that only the pixels' distances could show which positions are close. These are the same
+objectives, and the β-TCVAE of `baselines.sweeps.desk` for comparison, with the convolutional network and the learning
+rate that the desk has for other datasets. Latents, steps and batch size are the same. These methods differ from the
+board's, which are fully connected, so they are not on the board.
 
 **The hypothesis, written before the runs.** With convolutions, augmented views suffice: the linear R² of SimCLR, VICReg
 and LeJEPA at spacing 8 is higher than that of the untrained encoder, and than that of β-TCVAE.

@@ -4,27 +4,26 @@
     find runs/desk -name codes.npz -printf '%h ' |
         xargs offaxis board score --new --reproduced --tier desk --to leaderboard/published
 
-``offaxis train export`` of the runs, before they are evaluated, has their scores verified on fresh rows as well.
+With ``offaxis train export`` of the runs, before they are evaluated, their scores are verified on fresh rows as well.
 
 900 runs of small models with as many latents as factors (Zietlow et al. 2021 do the same), in batches of 64 images: ten
-seeds of each method on dSprites and XYSquares, five on room3d, whose runs take three times as long.
-Models and strengths are those of the papers' grids that `baselines.sweeps.desk_pilot` found to serve on the original
-datasets; that pilot looked at labels, and every run says so (``selection``). One line of settings serves all objectives
-on a family of datasets: a small convolution for dSprites and room3d; a fully connected model for XYSquares. On
-dSprites 1,000 steps give β-TCVAE a MIG of 0.12, and 3,000 one of 0.13 (2102.06822/table1_longer), for three times the
-time.
+seeds of each method on dSprites and XYSquares, five on room3d, whose runs take three times as long. Models and
+strengths are those of the papers' grids that `baselines.sweeps.desk_pilot` selected on the original datasets; that
+pilot used labels, and every run states this (``selection``). All objectives share the settings of a family of datasets:
+a small convolution for dSprites and room3d; a fully connected model for XYSquares. On dSprites β-TCVAE has a MIG of
+0.12 after 1,000 steps, and of 0.13 after 3,000 (2102.06822/table1_longer), for three times the time.
 
-On XYSquares the reconstruction weighs four times: with a weight of 1 the posterior collapses where places do not
+On XYSquares the reconstruction has a weight of 4: with a weight of 1 the posterior collapses where squares do not
 overlap, so that nothing is learned at all; with 8 β-TCVAE loses the factors where they do.
 
-A fully connected model of 128 units was tried on dSprites first: the pilot's one seed gave β-TCVAE a MIG of 0.21, and
-five others a mean of 0.07 (benchmarks/desk_pilot.csv). One seed is no pilot.
+A fully connected model of 128 units was tried on dSprites first: the MIG of β-TCVAE was 0.21 with the pilot's one seed,
+and 0.07 on average with five others (benchmarks/desk_pilot.csv). One seed is not enough for a pilot.
 
-Runs come task by task and method by method, so that what is done first is whole.
+Runs are ordered by task and method, so that tasks are completed one by one.
 
-Expected: β-TCVAE or FactorVAE reaches a mean MIG of 0.12 on dSprites, above PCA; MIG falls from XYSquares' spacing 1
-to 8 (Michlo et al. 2023, figure 9), and from dSprites and room3d, squeezed or noisy, to their perturbed forms (Zietlow
-et al. 2021, tables 1 and 2).
+Expected: β-TCVAE or FactorVAE reaches a mean MIG of 0.12 on dSprites, above PCA; MIG falls from XYSquares' spacing 1 to
+8 (Michlo et al. 2023, figure 9), and from contrast-matched or noisy dSprites and room3d to their perturbed forms
+(Zietlow et al. 2021, tables 1 and 2).
 """
 
 from __future__ import annotations

@@ -4,23 +4,23 @@
     find runs/precision/bfloat16 -name codes.npz -printf '%h ' |
         xargs offaxis board score --new --reproduced --tier desk --to leaderboard/published/precision/bfloat16
 
-115 runs with the settings of `baselines.sweeps.desk`, of which each part changes one thing. ``--only`` chooses a part;
-a run takes one to four minutes of a core. Runs with other numbers of latents, or in bfloat16, are other methods, so
-that each of ``latents=3``, ``10`` and ``20`` and bfloat16 has a results tree of its own
-(``leaderboard/published/latents/3`` ...). The others belong on the board.
+115 runs with the settings of `baselines.sweeps.desk`, of which each part changes one. ``--only`` selects a part; a run
+takes one to four minutes of a core. Runs with other numbers of latents, or in bfloat16, are other methods, so each of
+``latents=3``, ``10`` and ``20`` and bfloat16 has its own results tree (``leaderboard/published/latents/3`` ...). The
+others belong on the board.
 
 - ``ADVERSARIAL``: β-VAE and β-TCVAE, five seeds, on dsprites_spaced at four spacings and on room3d and room3d_equal.
 - ``CONV32``: the pattern follows a latent of a VAE (``conv32``), as in Zietlow et al. 2021, in place of a principal
   component of the pixels: the paper's four objectives on dSprites, five seeds, and β-TCVAE on room3d, ten seeds.
-  docs/datasets.md says how the latents were made.
+  docs/datasets.md describes how the latents were made.
 - ``LATENTS``: β-TCVAE on dSprites with 3, 10 and 20 latents; the desk has 5.
-- ``PRECISION``: β-TCVAE on dSprites in bfloat16. Its ten seeds begin with the same weights and see the same rows and
-  noise as the board's, in float32, so that seeds are paired.
+- ``PRECISION``: β-TCVAE on dSprites in bfloat16. Its ten seeds have the same initial weights, rows and noise as the
+  board's float32 runs, so that seeds are paired.
 
-Expected: MIG decreases from the spacing at which distances are linear in the move (2) to that at which every move costs
-the same (16), from room3d to room3d_equal, and from original and squeezed images to those with the pattern. With fewer
-latents than factors MIG is bounded by the factors that no latent is left for; with more, unused latents do not count.
-bfloat16 makes no difference: weights, losses, KL and Adam have 24 bits of mantissa.
+Expected: MIG decreases from the spacing at which distances are linear in the move (2) to that at which all moves change
+the distance equally (16), from room3d to room3d_equal, and from original and contrast-matched images to those with the
+pattern. With fewer latents than factors MIG is bounded, since some factors have no latent; with more, unused latents do
+not count. bfloat16 makes no difference: weights, losses, KL and Adam have 24 bits of mantissa.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
-"""Pilot of the sweep desk: it chooses models, and strengths from the papers' grids.
+"""Pilot of the sweep desk: selection of models, and of strengths from the papers' grids.
 
     offaxis train sweep desk_pilot --to runs/desk_pilot
 
-Runs on original datasets alone, with seeds 100 and 101, which nothing that is published uses. Strengths are chosen by
-MIG, which looks at labels: what `baselines.sweeps.desk` takes from here is chosen with supervision, the same for all
-forms of a dataset, and said so wherever its results stand.
+Runs on original datasets only, with seeds 100 and 101, which no published result uses. Strengths are selected by MIG,
+which uses labels: the settings that `baselines.sweeps.desk` takes from here are selected with supervision, the same for
+all forms of a dataset, and its results state this.
 
-Two questions come before the strengths. Which architecture: on dSprites a fully connected model of 128 units, at a
-fifth of the time of a small convolution, did as well with one seed and not with five others (`baselines.sweeps.desk`);
-on room3d it did not with one. And how much the reconstruction weighs on
-XYSquares, whose pixels are nearly all black: there a convolution with Bernoulli pixels stays at the empty picture for
-the first thousand steps, so the reconstruction is a squared error, as in Michlo et al. 2023, at either end of the
-ladder.
+Two choices precede the strengths. The architecture: on dSprites a fully connected model of 128 units, in a fifth of the
+time of a small convolution, did as well with one seed but not with five others (`baselines.sweeps.desk`); on room3d it
+did not with one. And the weight of the reconstruction on XYSquares, whose pixels are nearly all black: a convolution
+with Bernoulli pixels outputs the empty picture for the first thousand steps, so the reconstruction is a squared error,
+as in Michlo et al. 2023, at both ends of the spacing sweep.
 
-Expected: a strength for each objective whose models know more than PCA. What came out: benchmarks/desk_pilot.csv,
-where ``sprites2d`` is dSprites by an earlier renderer, which differs by one pixel in nine of 64,834 images.
+Expected: a strength for each objective whose models encode more of the factors than PCA. Results:
+benchmarks/desk_pilot.csv, where ``sprites2d`` is dSprites by an earlier renderer, which differs by one pixel in nine of
+64,834 images.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ OBJECTIVES: tuple[tuple[str, dict[str, Any]], ...] = (
 """The strengths that are compared. FactorVAE's discriminator has a quarter of the paper's units, to be affordable."""
 
 WEIGHTS = (1.0, 4.0, 8.0)
-"""Weights of the reconstruction that are tried on XYSquares, at either end of the ladder. The one that serves must
-leave something reconstructed where places do not overlap, or a low score says nothing."""
+"""Weights of the reconstruction that are tried on XYSquares, at both ends of the spacing sweep. The selected one must
+reconstruct something where squares do not overlap, or a low score means nothing."""
 
 SQUARED = ((2.0, 8.0), (5.0, 8.0), (12.0, 8.0), (5.0, 16.0), (12.0, 16.0))
 """Weights of the squared error, and β, that are tried on dSprites, for images whose values leave [0, 1]

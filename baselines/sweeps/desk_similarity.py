@@ -3,16 +3,16 @@
     offaxis train sweep desk_similarity --to runs/desk --jobs 2 --threads 1
     offaxis study run 2205.08399 --tier desk --runs runs/desk
 
-Claims on the similarity of layers take the papers' kinds of architecture: fully connected decoders stay similar where
+Claims on the similarity of layers need the papers' kinds of architecture: fully connected decoders stay similar where
 convolutional ones do not (2205.08399, appendix F). So these are ``conv_small``, the papers' convolutions at half the
 width, as the board's desk tier has them, and ``fc`` of 1,200 units where the papers have it. Runs have 1,000 steps of
 64 images at a learning rate of 5e-4, with snapshots near the shares of training that the papers show (dSprites' first
-is at 7.7%, ours at 2.5%), and five seeds. A run takes one to two minutes of an idle core, so that the whole is some two
-hours of two. The papers' own width and budget are the tier study.
+is at 7.7%, ours at 2.5%), and five seeds. A run takes one to two minutes of an idle core, so the sweep takes about two
+hours on two cores. The papers' own width and budget are in the tier study.
 
-Runs come in the order in which figures are whole: those of figure 3 first.
+Runs are ordered so that figures are completed one by one: those of figure 3 first.
 
-Expected: what the papers claim, each judged over seeds beside its control. docs/findings.md says what came out.
+Expected: the papers' claims, each judged over seeds and compared with its control. docs/findings.md has the results.
 """
 
 from __future__ import annotations

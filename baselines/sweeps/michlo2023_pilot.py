@@ -1,17 +1,17 @@
-"""Pilot of the sweep michlo2023_reduced: strengths at both ends of the spacing of XYSquares, and one between.
+"""Pilot of the sweep michlo2023_reduced: strengths at both ends of the spacing sweep of XYSquares, and one between.
 
     offaxis train sweep michlo2023_pilot --to runs/michlo2023_pilot --only dataset=xysquares/spacing_8
 
 80 runs of 12,000 steps of 64 images (92 million images with pairs): the paper's two objectives, convolution and loss,
-at 4 strengths for each end of the spacing, with seeds 100 to 103, which nothing that is published uses; at spacings
-2 and 4 with the strength chosen for spacing 1. Nothing is downloaded. Michlo et al. 2023 say that "much smaller values
-for beta are needed" at spacing 8 (section 5.3); their own strengths over the spacings are 0.001 and 0.00316.
+at 4 strengths for each end of the spacing sweep, with seeds 100 to 103, which no published result uses; at spacings 2
+and 4 with the strength chosen for spacing 1. Nothing is downloaded. Michlo et al. 2023 say that "much smaller values
+for beta are needed" at spacing 8 (section 5.3); their own strengths in the spacing sweep are 0.001 and 0.00316.
 
-Expected: models at spacing 1 that disentangle, and at spacing 8 some that reconstruct.
+Expected: models that disentangle at spacing 1, and some that reconstruct at spacing 8.
 
-Read from it, for each objective and end: the strength with the highest mean MIG among those whose reconstructions
-explain more than `COLLAPSED` of the variance of the images; where none does, the one that explains most. MIG looks at
-labels, and the sweep michlo2023_reduced says so in ``selection``.
+Selected for each objective and end: the strength with the highest mean MIG among those whose reconstructions explain
+more than `COLLAPSED` of the variance of the images; where none does, the one that explains most. MIG uses labels, and
+the sweep michlo2023_reduced states this in ``selection``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the commands say of a dataset: its factors as a table, and where its images come from."""
+"""What the commands print about a dataset: its factors as a table, and where its images come from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def value_range(factor: Factor) -> str:
 
 
 def source_kind(dataset: Dataset) -> str:
-    """Say in a word where images come from: computed, on disk, one's own, to be downloaded or derived."""
+    """Return one word for the origin of the images: rendered, on disk, own, to be downloaded or derived."""
     if isinstance(dataset.source, (InMemory, PictureFiles)):
         return "own"
     hidden = getattr(dataset.source, "hidden", None)

@@ -1,10 +1,10 @@
 """dSprites on a coarse grid of positions: at the largest spacing none overlap; all moves change pixels equally.
 
-XYSquares' spacing sweep (Michlo et al., IJCAI 2023, arXiv 2202.13341, section 5.4) for sprites that also turn, grow and
-change their shape. The sprites are those of `dsprites` at 0.58 of their size, which lets the largest of them turn
-within 16 pixels. Of all places in the image, `benchmark_data.variants.adversarial.chosen` takes some where sprites do
-not overlap for constant distances, and for linear ones some that are 2 pixels apart: the two ends of the sweep.
-Position is the factor that pixels show most, so that it counts most in what a dataset gives away.
+XYSquares' spacing sweep (Michlo et al., IJCAI 2023, arXiv 2202.13341, section 5.4) for sprites that also differ in
+rotation, size and shape. The sprites are those of `dsprites` at 0.58 of their size, so that the largest can rotate
+within 16 pixels. From all positions in the image, `benchmark_data.variants.adversarial.chosen` selects some where
+sprites do not overlap for constant distances, and some that are 2 pixels apart for linear ones: the two ends of the
+sweep. Position changes pixels most, so it has the largest effect on the giveaway of a dataset.
 """
 
 from __future__ import annotations

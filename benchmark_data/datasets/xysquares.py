@@ -1,9 +1,10 @@
 """XYSquares: three squares whose spacing determines whether pixel distance reveals the order of positions.
 
 Michlo, Klein and James, "Overlooked Implications of the Reconstruction Loss for VAE Disentanglement", IJCAI 2023
-(arXiv 2202.13341), section 5. The spacing sweep of section 5.4 keeps the grid at 8 x 8 and moves the places closer
-together until the squares overlap. With a spacing of 8 no two places share a pixel and every pair of images that differ
-in one factor is at the same distance; with a spacing of 1 they overlap by 7/8 and the distance grows with the move.
+(arXiv 2202.13341), section 5. The spacing sweep of section 5.4 keeps the grid at 8 x 8 and moves the positions closer
+together until the squares overlap. With a spacing of 8 no two positions share a pixel and every pair of images that
+differ in one factor is at the same distance; with a spacing of 1 they overlap by 7/8 and the distance grows with the
+move.
 """
 
 from __future__ import annotations

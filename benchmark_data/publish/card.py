@@ -1,6 +1,6 @@
 """The card of a published folder: what its configs hold, in words for people and in YAML for the Hub.
 
-The card is a pure function of the records that `benchmark_data.hf.publish` writes beside each config's files, so that
+The card is a pure function of the records that `benchmark_data.hf.publish` writes to each config's folder, so that
 configs can be published in any order, and again.
 """
 
@@ -31,7 +31,7 @@ HUB_LICENSES = frozenset(
         *("cc-by-nc-4.0", "cc-by-nc-sa-4.0", "cc-by-nc-nd-4.0"),
     )
 )
-"""Licences that the Hub knows by these names; any other is ``other`` there, with its own name beside it."""
+"""Licences that the Hub knows by these names; any other is ``other`` there, with its name in a second field."""
 
 TAGS = ["disentanglement", "representation-learning", "factors-of-variation", "benchmark"]
 """What a published dataset is found by."""

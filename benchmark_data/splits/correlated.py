@@ -1,4 +1,4 @@
-"""Correlated: pairs of factors that go together in training and are independent in testing.
+"""Correlated: pairs of factors that are correlated in training and independent in testing.
 
 Träuble et al., "On Disentangled Representations Learned from Correlated Data", ICML 2021, and Roth et al.,
 "Disentanglement of Correlated Factors via Hausdorff Factorized Support", ICLR 2023 (arXiv 2210.07347), whose pairs of

@@ -165,8 +165,8 @@ def explained_variance(images: ArrayLike, column: ArrayLike) -> float:
 def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names: Sequence[str]) -> pd.DataFrame:
     """Find the latent that each factor has of its own, and its noise.
 
-    A latent belongs to one factor at most, the one that it knows the greatest share of: else a factor that is not
-    encoded at all would be given the low noise of another one's latent.
+    A latent belongs to one factor at most, the one of which it encodes the largest share: otherwise a factor that is
+    not encoded at all would get the low noise of another factor's latent.
 
     Args:
         mean: posterior means, shape (n, L).
@@ -175,10 +175,10 @@ def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names:
         names: of the factors, F of them.
 
     Returns:
-        A row per factor: ``factor``; ``share``, the greatest share of its entropy that one latent knows (20 bins, as
-        in MIG), in [0, 1]; ``latent``, that latent if it knows anything, and no greater share of another factor,
-        else -1; and ``noise``, the mean posterior standard deviation of the latent, 1 as of the prior where there is
-        none.
+        A row per factor: ``factor``; ``share``, the largest share of its entropy that one latent encodes (20 bins, as
+        in MIG), in [0, 1]; ``latent``, that latent if its share is above 0 and it encodes no larger share of another
+        factor, else -1; and ``noise``, the mean posterior standard deviation of the latent, 1 as of the prior where
+        there is none.
 
     Raises:
         InvalidInput: arrays that do not match, a constant factor, or another number of names.

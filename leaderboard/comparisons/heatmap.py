@@ -31,15 +31,16 @@ SEEDS = 4
 def compare_layers(x: Layers, y: Layers, *, similarity: Similarity = "cka", memory: float = 1.0) -> pd.DataFrame:
     """Compare every layer of one model with every layer of another on the same samples.
 
-    Each layer's Gram matrix is made once, and all pairs come out of one blocked matrix product; for Procrustes each
-    wide layer is narrowed once. A layer that both models share, such as the input, is taken once too.
+    Each layer's Gram matrix is computed once, and all pairs by one blocked matrix product; for Procrustes each wide
+    layer is reduced once. A layer that both models share, such as the input, is processed once too.
 
     Args:
         x: layer name to activations, shape (n, p), in order from input to output.
         y: the same for the other model; it may be the same model.
         similarity: ``"cka"``, ``"cka_debiased"`` or ``"procrustes"``, see those modules; or ``"smaller"``, the smaller
             of CKA and Procrustes for each pair, which is what the papers interpret.
-        memory: GiB of scratch space that CKA may use beside the activations. Procrustes needs 8 n² bytes per layer.
+        memory: GiB of scratch space that CKA may use in addition to the activations. Procrustes needs 8 n² bytes per
+            layer.
 
     Returns:
         The similarities: one row per layer of ``x``, one column per layer of ``y``. CKA agrees with
@@ -201,10 +202,10 @@ def draw(
 
     Args:
         frame: similarities, as from ``compare_layers``; rows run downwards, columns to the right. Several tables, by
-            what stands above each, such as ``"epoch 25"``, are drawn beside each other, three in a row.
+            title, such as ``"epoch 25"``, are drawn next to each other, three in a row.
         path: the PNG file to write.
         half: half the width of each similarity's interval, as from ``compare_runs``: where it is a number, a cell shows
-            the similarity and this.
+            both.
         x_name: what the rows belong to, such as a model and its epoch.
         y_name: what the columns belong to.
 
@@ -238,7 +239,7 @@ def draw(
 
 
 ACROSS = 3
-"""Tables beside each other in a picture; more stand below."""
+"""Tables in a row of a picture; further ones are below."""
 
 
 def _panel(axes: Any, frame: pd.DataFrame) -> Any:

@@ -6,9 +6,9 @@ factors; and how far the second map A is from orthogonal, the Frobenius norm of 
 factors.
 
 Range [0, 1] of both R²; ideal 1; chance L / n for L latents and n samples: they are fitted and measured on the same
-samples (``r_squared`` holds samples out). The error is 0 for a rotation and 1 for codes that know nothing. It has no
-upper end and changes with the scale of the codes. Permuting, flipping or rotating latents changes nothing. Class ids
-are taken for numbers.
+samples (``r_squared`` holds samples out). The error is 0 for a rotation and 1 for codes that encode nothing. It has no
+upper bound and depends on the scale of the codes. Permuting, flipping or rotating latents changes nothing. Class ids
+are treated as numbers.
 """
 
 from __future__ import annotations

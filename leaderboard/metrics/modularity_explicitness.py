@@ -3,14 +3,14 @@
 Ridgeway and Mozer, "Learning deep disentangled embeddings with the f-statistic loss" (2018), as implemented by
 Locatello et al. (2019). Modularity: 20 equal-width bins, plug-in mutual information, one minus the squared information
 that a latent has about all factors but its best, relative to the best squared times F - 1; averaged over latents, 0 for
-one that knows nothing. Explicitness: for each factor, logistic regression on standardised codes and the area under the
-curve of each class, averaged. The classifier is the one that was published: one machine per class against the rest,
-with liblinear; newer defaults of scikit-learn score differently. 10,000 training and 5,000 test samples.
+one that encodes nothing. Explicitness: for each factor, logistic regression on standardised codes and the area under
+the curve of each class, averaged. The classifier is the published one: one per class against the rest, with liblinear;
+newer defaults of scikit-learn score differently. 10,000 training and 5,000 test samples.
 
 Modularity: range [0, 1]; ideal 1; chance is high, since it is a ratio of two small numbers on noise: constant latents
-score 0, noise scores more the more the factors differ in their number of values: 0.3 on XYSquares, 0.7 on dSprites, 1.0
-on Cars3D or with a single factor. Explicitness: range [0, 1]; ideal 1; chance 0.5. Permuting, flipping or copying
-latents changes neither beyond rounding and the classifier's tolerance.
+score 0, and noise scores higher the more the factors differ in their number of values: 0.3 on XYSquares, 0.7 on
+dSprites, 1.0 on Cars3D or with a single factor. Explicitness: range [0, 1]; ideal 1; chance 0.5. Permuting, flipping or
+copying latents changes neither beyond rounding and the classifier's tolerance.
 """
 
 from __future__ import annotations

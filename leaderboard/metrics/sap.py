@@ -58,8 +58,8 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the training part.
 
     Returns:
-        ``sap``: the mean over factors of the gap between the two best accuracies. A single latent is compared with one
-        that knows nothing, which names one class always.
+        ``sap``: the mean over factors of the gap between the two best accuracies. A single latent is compared with a
+        classifier that always predicts one class.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_train_test``.

@@ -1,16 +1,16 @@
 """Codes and activations from the files of any framework, or from an encoder in ONNX.
 
 ==================  ==================================================================================================
-a run folder        ``codes.npz`` and ``activations.npz``, with ``run.json`` beside them
-``.npz``            named arrays; ``layers``, an array of names, gives the order of layers
-``.npy``            one array, which is called ``codes``
-``.safetensors``    named tensors; ``layers`` in the metadata, a JSON list of names, gives the order of layers
-``.onnx``           an encoder: it is given the images of a dataset
+a run folder        ``codes.npz`` and ``activations.npz``, with ``run.json`` in the same folder
+``.npz``            named arrays; ``layers``, an array of names, sets the order of layers
+``.npy``            one array, named ``codes``
+``.safetensors``    named tensors; ``layers`` in the metadata, a JSON list of names, sets the order of layers
+``.onnx``           an encoder: its inputs are the images of a dataset
 ==================  ==================================================================================================
 
-Rows are samples everywhere. ``indices`` says which rows of the dataset they are; without it they must be the rows of
-the dataset's task, in order. Codes of three axes are units of several numbers, which ``leaderboard.reading.units``
-reduces to one each. ``factors`` holds class ids, for data that is no dataset here. Nothing is unpickled.
+Rows are always samples. ``indices`` are their rows in the dataset; without it they must be the rows of the dataset's
+task, in order. Codes of three axes are units of several numbers, which ``leaderboard.reading.units`` reduces to one
+each. ``factors`` holds class ids, for data without a dataset here. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ _NOT_LAYERS = ("layers", "indices", "factors", "codes", "factors_test", "codes_t
 
 
 class LabelledCodes(NamedTuple):
-    """Codes with what is known of their samples.
+    """Codes, and the indices and factors of their samples.
 
     Attributes:
         codes: float32 or float64, shape (n, L).
         indices: rows of the dataset, int64 (n,); None where there is no dataset.
-        factors: class ids, int64 (n, F), of the factors that have more than one value; None where nothing is known.
-        names: of those factors, F of them.
-        taken_for: the rows that the codes are taken for, in words, where nothing beside them says which they are.
+        factors: class ids, int64 (n, F), of the factors that have more than one value; None where they are unknown.
+        names: the names of those factors, F of them.
+        taken_for: the rows that are assumed, in words, where the file does not state them.
         dataset: its full name; empty where there is none.
     """
 

@@ -96,13 +96,13 @@ NOTE = (
 
 
 def escaped(text: str) -> str:
-    r"""Escape text for Markdown, so that it is text on one line that mentions nobody, whoever wrote it.
+    r"""Escape untrusted text for Markdown: the result is one line of plain text without mentions.
 
     Args:
         text: any text.
 
     Returns:
-        The same as Markdown source.
+        The text as Markdown source.
 
     Example:
         >>> print(escaped("a|b <i> @you dsprites@v1"))

@@ -1,4 +1,4 @@
-"""Datasets from easiest to hardest: what models reach on each, and how far its pixels give the factors away."""
+"""Datasets from easiest to hardest: the scores of models on each, and how much its pixels reveal about the factors."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ class DatasetLine:
 
     Attributes:
         table: its scores in the tier.
-        giveaway: how far it gives its factors away; None where that was not measured, or where no factor has an order.
-        order: groups of factors, those in front that a VAE is expected to learn first; none where not measured.
+        giveaway: how much its pixels reveal about its factors; None where it was not measured, or where no factor has
+            an order.
+        order: groups of factors, those that a VAE is expected to learn first in front; empty where not measured.
         rows: method -> its row, of the methods that are compared.
-        mean: of the score, over the methods that all datasets have; None where there are none.
-        interval: 95%, of the seeds; None where there are too few.
+        mean: the mean score over the methods that all datasets have; None where there are none.
+        interval: its 95% interval over seeds; None where there are too few.
     """
 
     table: Table
@@ -43,16 +44,16 @@ class DatasetLine:
 
 @dataclasses.dataclass(frozen=True)
 class Prediction:
-    """Whether the giveaway of datasets goes with the scores of a method.
+    """Correlation of the giveaway of datasets with the scores of a method.
 
     Attributes:
-        title: of the method.
+        title: the title of the method.
         method: its name.
-        datasets: how many have both numbers.
-        correlation: Spearman's, over these datasets; None where it is not told.
-        shared: how many datasets at least half of the methods have, with a giveaway.
-        on_shared: Spearman's over these, by which methods can be compared; None where the method has not all of them,
-            or it is not told.
+        datasets: the number of datasets that have both.
+        correlation: Spearman's, over these datasets; None where it is undefined or there are too few.
+        shared: the number of datasets with a giveaway that at least half of the methods have.
+        on_shared: Spearman's over these, by which methods can be compared; None where the method lacks any of them, or
+            as above.
     """
 
     title: str
@@ -93,7 +94,7 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
 
     Args:
         boards: the tables of one tier.
-        known: full name -> how far the dataset gives its factors away. Of another version, it counts as not measured.
+        known: full name -> giveaway of the dataset; one of another version counts as not measured.
 
     Returns:
         The datasets; None where fewer than two have scores of trained methods, none was measured, or they have no

@@ -20,11 +20,11 @@ from leaderboard.store import giveaways, reported, results, results_tree
 from leaderboard.store.results import Result, Sample, Scored
 
 BESIDE = ("sheet.png", "factors.png")
-"""What lies beside results of the dataset itself."""
+"""Pictures of the dataset in the folder of its results."""
 
 
 ALONE = ("reported", "giveaways.json")
-"""What a results tree may hold beside results, and alone."""
+"""What a results tree may hold in addition to results, or alone."""
 
 
 def check(root: str | os.PathLike[str]) -> list[OffaxisError]:

@@ -1,7 +1,7 @@
-"""What lies beside results for a reader to look at: pictures of the dataset.
+"""Pictures of the dataset, stored in the folder of its results.
 
-Nothing here decides a score. The commands that write results have these made once, so that pages can be built from the
-results tree alone.
+They do not affect scores. The commands that write results make them once, so that pages can be built from the results
+tree alone.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from benchmark_data.inspect import contact_sheets
 
 
 def of_dataset(name: str, folder: Path) -> None:
-    """Put pictures of a dataset beside its results, once.
+    """Write pictures of a dataset into the folder of its results, once.
 
-    Nothing is done where its images are not on this machine.
+    Nothing is written if its images are not on this machine.
 
     Args:
         name: full name of the dataset.

@@ -387,16 +387,16 @@ def _row(result: Result, tier: str) -> Row:
 
 
 def trusted(result: Result, tier: str) -> bool:
-    """Say whether a result is trusted as far as a rank asks: verified on fresh rows, or trained here (``reproduced``).
+    """Return whether a result is trusted enough for a rank: verified on fresh rows, or trained here (``reproduced``).
 
-    Those from codes that somebody handed in stand beside the ranked rows, unranked.
+    Results of submitted codes are listed with the ranked rows, but without a rank.
 
     Args:
         result: a method on a task.
-        tier: of its runs.
+        tier: the tier of its runs.
 
     Returns:
-        Whether it may be ranked, as far as those go who vouch for its scores.
+        Whether the origin of its scores allows a rank.
     """
     return result.trained_here(tier) or result.trust(tier) == "verified"
 

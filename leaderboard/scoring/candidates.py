@@ -44,12 +44,12 @@ class Candidate:
     """One run to score, checked.
 
     Args:
-        where: its place, for messages.
-        record: what is known of it.
-        about: what a reader wants to know of its method.
-        codes: what is scored, float32 (n, L), in the order of the task's rows.
-        given: the codes as they were handed in, (n, L), or (n, L, d) for units of d numbers.
-        encoder: the encoder in ONNX that made the codes, where there is one.
+        where: its location, for messages.
+        record: the record of the run.
+        about: the description of its method.
+        codes: the codes to score, float32 (n, L), in the order of the task's rows.
+        given: the codes as submitted, (n, L), or (n, L, d) for units of d numbers.
+        encoder: the ONNX file of the encoder of the codes, if there is one.
     """
 
     where: str

@@ -1,7 +1,7 @@
-"""How far datasets give their factors away: what `benchmark_data.inspect.audit` found of each, kept beside results.
+"""How much datasets reveal about their factors, as measured by `benchmark_data.inspect.audit`; stored with the results.
 
-``<root>/giveaways.json`` has one entry for each dataset, with the dataset's version. An audit looks at thousands of
-images, so a board reads this file instead. Nothing is typed in: ``benchmarks/giveaways.py`` writes it.
+``<root>/giveaways.json`` has one entry for each dataset, with the dataset's version. An audit reads thousands of
+images, so a board reads this file instead. No entry is written by hand: ``benchmarks/giveaways.py`` writes the file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Means of seeds with Student's 95% intervals, over one task or several: what tables and plots show.
+"""Means of seeds with Student's 95% intervals, over one task or several, for tables and plots.
 
-Few seeds give a wide interval, as they should. A seed counts once: over tasks what spreads is the mean of each seed
-(`leaderboard.store.verdicts` says why).
+With few seeds the interval is wide, as it should be. A seed counts once: over tasks the spread is that of the mean of
+each seed (`leaderboard.store.verdicts` explains why).
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
         values: one score per seed, shape (n,).
 
     Returns:
-        Its ends; None below `SEEDS` seeds. Few seeds give a wide interval, as they should: a percentile bootstrap of
-        five seeds holds the mean in 83% of cases instead of 95%.
+        Its ends; None below `SEEDS` seeds. With few seeds it is wide, as it should be: a percentile bootstrap of five
+        seeds covers the mean in 83% of cases instead of 95%.
 
     Raises:
         InvalidInput: no scores, or one that is not finite.
@@ -190,10 +190,10 @@ class Moments:
 def squared_error(tasks: Sequence[Floats]) -> tuple[float, float]:
     """Return the squared standard error of a mean over tasks, a seed counted once, and its degrees of freedom.
 
-    What spreads is what each seed adds to the mean. A task's scores are in the order of the seeds, and a task with more
-    of them has those of the others first: seeds of the same tasks are a stratum, within which they spread alike, and
-    the errors of strata add up. Where a stratum has one seed, or none spreads, tasks are taken to go together wholly,
-    which is the largest error that their mean can have.
+    It is computed from each seed's contribution to the mean. A task's scores are in the order of the seeds, and a task
+    with more of them has those of the others first: seeds of the same tasks are a stratum with one variance, and the
+    errors of strata add up. Where a stratum has one seed, or none has any variance, tasks are assumed to be fully
+    correlated, which is the largest error that their mean can have.
     """
     ends = sorted({len(task) for task in tasks})
     counts = np.diff([0, *ends])

@@ -1,4 +1,4 @@
-"""Ranks as far as seeds tell: all pairs of several methods by Welch's test and Holm, intervals of ranks, and bands."""
+"""Ranks of several methods: all pairs by Welch's test and Holm, intervals of ranks, and bands."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from leaderboard.store.verdicts import holm
 
 
 class Place(NamedTuple):
-    """Where a group stands among others, as far as its seeds tell.
+    """The ranks that a group may have among others, given its seeds.
 
     Attributes:
-        low: the best rank that it may have: one more than the groups that are significantly higher.
-        high: the worst one.
+        low: the best rank that it may have: one more than the number of groups that are significantly higher.
+        high: the worst rank that it may have.
         band: 1 for the highest band. Each group of a band differs significantly from each group of every other band.
     """
 

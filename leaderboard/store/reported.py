@@ -1,6 +1,6 @@
-"""Numbers that papers have published: dated, cited, shown beside ours and never ranked.
+"""Numbers that papers have published: dated, cited, shown next to ours and never ranked.
 
-They were measured by other code on other samples, often of other data: nobody can score them again. They live in
+They were measured by other code on other samples, often of other data, and cannot be scored again. They are stored in
 ``<root>/reported/<key>.json``, one file for each paper.
 """
 

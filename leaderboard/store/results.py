@@ -53,12 +53,12 @@ class Sample(Model):
 
 
 class Compared(Model):
-    """One score of codes that were handed in, beside that of codes of fresh images.
+    """One score of submitted codes, compared with that of codes of fresh images.
 
     Attributes:
         codes: mean over the blocks of the task's rows.
         fresh: mean over as many blocks of fresh rows.
-        margin: how far apart the two may be by chance.
+        margin: the largest difference that may be due to chance.
     """
 
     codes: float
@@ -307,8 +307,8 @@ def result(
         task: the task's name.
         method: the method's name.
         runs: its runs, in any order.
-        about: what a reader wants to know of the method.
-        quarantine: why it is not to be trusted.
+        about: the description of the method.
+        quarantine: the reason why it is not to be trusted.
 
     Returns:
         The result.

@@ -83,7 +83,7 @@ GRID = np.linspace(-1.0, 1.0, 161)
 """Correlations of normal variables among which the ends of an interval are sought."""
 
 PAIRS = 4
-"""Pairs of numbers below which a rank correlation is not told."""
+"""Pairs of numbers below which no rank correlation is reported."""
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:

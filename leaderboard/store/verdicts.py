@@ -1,33 +1,33 @@
 """From groups of seeds to a verdict: is a claim supported, opposed, or is there no significant difference?
 
-One rule serves the board and the studies. A claim says that one group of scores is the higher one; `compare` gives the
+The board and the studies share one rule. A claim says that one group of scores is the higher one; `compare` returns the
 difference of the means, its 95% interval and a two-sided p-value, and `judge` or `judge_all` the verdict.
 
 Which test, and why (`benchmarks/seeds.py` measures every figure; `docs/statistics.md` shows them):
 
 - **Independent groups: a permutation test of the difference of means.** Where both groups come from one distribution it
-  keeps its error, whatever that is, and scores of seeds are skewed and come in clumps. Where only the means are equal
-  and spreads differ, it errs more often. All splits are gone through where there are few, else `RESAMPLES` drawn ones
-  and the one that was seen. Its p-value is at least 2/70 for 4 seeds a side and 2/252 for 5.
+  keeps its error rate, whatever the distribution, and scores of seeds are skewed and clustered. Where only the means
+  are equal and variances differ, it errs more often. All splits are enumerated where there are few, else `RESAMPLES`
+  drawn ones and the observed one. Its p-value is at least 2/70 for 4 seeds a side and 2/252 for 5.
 - **So Holm over many such tests decides nothing**: 0.05 / 7 is below 2/252. Seven methods with 5 seeds each, tested one
-  by one, come to no verdict, however far apart. Hence one test for each sentence of a paper instead of one for each
-  method: groups may come in strata (a method each), labels are exchanged within each, and the differences are summed.
-  With two strata of 4 seeds the least p-value of that is 2/4,900, with more seeds or strata 2/10,000, that of drawn
-  splits; and Holm over a page leaves something to decide.
+  by one, reach no verdict, however different they are. Hence one test for each sentence of a paper instead of one for
+  each method: groups may come in strata (a method each), labels are exchanged within each, and the differences are
+  summed. With two strata of 4 seeds the smallest p-value of that is 2/4,900, with more seeds or strata 2/10,000, that
+  of drawn splits; and Holm over a page leaves something to decide.
 - **Seeds that are paired by design** (two measurements of one run) **and values against a constant: Student's t of the
   differences**, since exchanging signs cannot get below 2/32 with 5 pairs.
-- **All pairs of several methods: Welch's test and Holm**, for the same reason; ranks and bands are made of them. Where
-  scores come in two clumps, Welch alone errs too often far out; over the pairs of up to ten methods with 5 seeds the
-  family's error is still kept.
-- **A seed counts once.** Runs of one seed begin with the same weights, and those of one objective take the same rows.
-  Scores of one method on forms of a dataset go together, and so do those of two methods that are much alike
-  (docs/statistics.md measures how far). So over tasks and over methods what spreads is the mean of each seed. Where
-  `compare` has several strata, the exchange of labels takes them for independent; so Welch's test of these means must
-  tell the groups apart, too: the larger p-value counts.
+- **All pairs of several methods: Welch's test and Holm**, for the same reason; ranks and bands are computed from them.
+  Where scores form two clusters, Welch alone errs too often in the tails; over the pairs of up to ten methods with 5
+  seeds the family-wise error is still kept.
+- **A seed counts once.** Runs of one seed have the same initial weights, and those of one objective the same rows.
+  Scores of one method on forms of a dataset are correlated, and so are those of two similar methods (docs/statistics.md
+  reports how much). So over tasks and over methods the spread is that of the mean of each seed. Where `compare` has
+  several strata, the exchange of labels treats them as independent; so Welch's test of these means must be significant,
+  too: the larger p-value counts.
 
-A gate can be part of a claim: "it falls" is judged only where there is something to lose (`FLOOR`). The gate is part of
-the statistic, looked at anew in each permutation: methods that were chosen because they came out high would otherwise
-seem to fall by themselves.
+A gate can be part of a claim: "it falls" is judged only where the score can decrease (`FLOOR`). The gate is part of the
+statistic, applied again in each permutation: methods that were selected for high scores would otherwise seem to
+decrease by themselves.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Answer: TypeAlias = Literal[
     "too few seeds",
     "neither above untrained",
 ]
-"""What scores say of a claim. Below baseline: no group reaches what it takes to test it."""
+"""Verdicts on a claim. Below baseline: no group reaches the score that its test needs."""
 
 OWN_DATA = frozenset({"xysquares", "dsprites", "shapes3d", "cars3d", "smallnorb", "symsol_reduced", "celeba"})
 """The datasets that are the papers' own, to the bit: published archives, and what a rule renders exactly.

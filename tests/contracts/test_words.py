@@ -1,7 +1,8 @@
-"""Pages, README and help texts use the field's words, are short, and are no harder to read than those of peers."""
+"""Pages, help texts and docstrings use the field's words; pages are short, and as easy to read as those of peers."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,6 +70,18 @@ def private(where: str, text: str) -> list[str]:
     return [f"{where}: {match[0]!r}. Write: {PRIVATE[word]}" for word, match in found if match]
 
 
+def docstrings(where: str, tree: Any) -> Iterator[tuple[str, str]]:
+    """Yield the docstrings of a module or class, its constants and its public parts, without code and doctests."""
+    name = where
+    for node in tree.body:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield name, re.sub(r"``.*?``|`[^`]*`|^ *>>>.*?(?=^\s*$|\Z)", "", node.value.value, flags=re.S | re.M)
+        elif isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+            yield from docstrings(f"{where}.{node.name}", node)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            name = f"{where}.{ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)}"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_pages_use_the_fields_words_and_read_well(page):
     text, where = page.read_text("utf-8"), page.relative_to(ROOT).as_posix()
@@ -82,6 +95,17 @@ def test_help_texts_use_the_fields_words_and_all_pages_are_short():
     assert not [line for name in program.PARTS for of in helps(name, program.load(name)) for line in private(*of)]
 
 
+@pytest.mark.parametrize("package", ["baselines", "benchmark_data", "leaderboard"])
+def test_docstrings_use_the_fields_words(package):
+    files = [file for file in sorted((ROOT / package).rglob("*.py")) if not re.match(r"_(?!_init__)", file.name)]
+    trees = [(file.relative_to(ROOT).as_posix(), ast.parse(file.read_text("utf-8"))) for file in files]
+    public = [each for each in trees if "Internal." not in (ast.get_docstring(each[1]) or "")]
+    assert public
+    assert not [line for each in public for of in docstrings(*each) for line in private(*of)]
+
+
 def test_the_check_can_fail():
+    found = docstrings("x", ast.parse('"""One `beside`.\n\n>>> beside\n"""\nY = 1\n"""Two, beside one."""'))
+    assert [bool(private(*of)) for of in found] == [False, True]
     assert private("x", "Seeds do not tell them apart.")
     assert grade("Notwithstanding institutional considerations, organisational responsibilities necessitate it. ") > 20

@@ -164,7 +164,7 @@ def plan(tier: str, *, first: int = 0, **changes: Any) -> Plan:
 
 
 LEARNED_AT = (50, 100, 200, 400, 800, 1_500)
-"""Snapshots beside the first and the last."""
+"""Snapshots in addition to the first and the last."""
 
 
 FRESH: dict[str, Any] = {

@@ -1,17 +1,17 @@
 """Bonheme and Grześ, "How good are variational autoencoders at transfer learning?" (2023): will an encoder transfer?
 
 Figures 1 to 4 check CKA against known facts, on the models of the authors' first paper (`bonheme2022`), whose runs they
-share. They and figures 10 to 20, in the appendix, show that paper's figures again (`FIRST_PAPER`), but for figures 3
-and 14, which are read in another way. The others transfer plain VAEs (β = 1) within two pairs: dSprites and
-Symsol_reduced, Cars3D and CelebA. Figure 5 has the setting of the authors' code in its second panel: heads and
-innermost layer of the decoder start anew.
+share. They and figures 10 to 20, in the appendix, repeat that paper's figures (`FIRST_PAPER`), except for
+figures 3 and 14, which are interpreted differently. The others transfer plain VAEs (β = 1) within two pairs: dSprites
+and Symsol_reduced, Cars3D and CelebA. Figure 5 has the setting of the authors' code in its second panel: heads and
+innermost layer of the decoder start from new weights.
 
-The paper does not say which classifier its tables have; the claims here are judged by gradient-boosted trees, which the
-authors' code has by default, and logistic regression stands beside them. They learn from the first rows of the
-leaderboard's task and are tested on its held-out rows: 10,000 and 5,000.
+The paper does not state the classifier of its tables; the claims here are judged by gradient-boosted trees, the default
+of the authors' code, and logistic regression is reported as well. They are trained on the first rows of the
+leaderboard's task and tested on its held-out rows: 10,000 and 5,000.
 
-Below study tier dSprites and solids, room3d and xyobject are the pairs; xyobject has no faces, but an object whose
-place, size and colour vary.
+Below study tier dSprites and solids, room3d and xyobject are the pairs; xyobject has no faces, but an object that
+varies in position, size and colour.
 """
 
 from __future__ import annotations

@@ -1,26 +1,26 @@
 """Zietlow, Rolinek and Martius, "Demystifying Inductive Biases for (Beta-)VAE Based Architectures" (2021).
 
 The paper does not print its regularisation strengths ("literature or better"); here they are `OBJECTIVES`, and `SCALES`
-what figure 5 multiplies them by. Making room for the pattern costs contrast, which alone may lower a score: so tables 1
-and 2 have a control, ``squeezed``, that makes the room and leaves it empty.
+are their multipliers in figure 5. Adding the pattern requires a lower contrast, which alone may lower a score: so
+tables 1 and 2 have a control, ``squeezed``, with the same contrast and no pattern.
 
 The hidden variable is a latent of a VAE, as in the paper; at desk tier it is the first principal component in figure 3
-and in `table1_rooms`, `table1_longer` and `table1_pairs`. At desk tier tables 1 and 2 take the board's runs, and
-nothing else is trained for them. `table1_rooms` and `table2_rooms` have the one VAE that is above the baseline on
-rooms, with the paper's ten seeds. `table1_longer` and `table2_longer` train it on sprites for three times the steps.
-`table1_pairs` and `table2_pairs` ask what a pattern and what noise take beyond the squeeze, of the two objectives that
-have something to lose there, with ten seeds that nobody had seen when they were chosen.
+and in `table1_rooms`, `table1_longer` and `table1_pairs`. At desk tier tables 1 and 2 use the board's runs, and nothing
+else is trained for them. `table1_rooms` and `table2_rooms` have the one VAE that is above the baseline on rooms, with
+the paper's ten seeds. `table1_longer` and `table2_longer` train it on sprites for three times the steps. `table1_pairs`
+and `table2_pairs` measure the effect of a pattern and of noise beyond that of contrast, for the two objectives whose
+scores can still decrease there, with ten seeds that were not seen when the two were chosen.
 
-`table1_floats` and `table2_floats` keep the contrast, as the paper prints its images: x + ε f(s), in floats that leave
-[0, 1]. What is stored is y = ε + (1 - 2 ε) x + ε f, and a squared error of y that weighs 1 / (1 - 2 ε)² times as much
-is that of (y - ε) / (1 - 2 ε) = x + ε / (1 - 2 ε) f: the decoder's last layer takes up the shift and the scale. What is
-left of storing bytes is rounding (a 204th of the range) and the scale of what the encoder sees, which contrast-matched
-images, restored in the same way, have as well.
+`table1_floats` and `table2_floats` keep the contrast, as the paper defines its images: x + ε f(s), in floats that
+exceed [0, 1]. The stored value is y = ε + (1 - 2 ε) x + ε f, and a squared error of y with a weight of 1 / (1 - 2 ε)²
+is that of (y - ε) / (1 - 2 ε) = x + ε / (1 - 2 ε) f: the decoder's last layer absorbs the shift and the scale. The
+remaining effects of storing bytes are rounding (a 204th of the range) and the scale of the encoder's input, which
+contrast-matched images, restored in the same way, share.
 
 **Written before their runs.** Ten seeds of the one VAE above the baseline; MIG decreases from original to perturbed
 images (table 1), and by less than 0.05 to noisy ones (table 2; in the paper it decreases by 0.05 to 0.14 on dSprites,
-and on Shapes3D not at all, so that the bound is our question). If what the pattern costs at reduced contrast comes of
-the contrast, there is no such decrease in table 1; if there is, the pattern alone is enough.
+and on Shapes3D not at all, so that the bound is our question). If the decrease with the pattern at reduced contrast is
+due to the contrast, there is no such decrease in table 1; if there is, the pattern alone suffices.
 
 Panel (c) of figure 4 is on ``patterned`` data, where s is one more independent factor. Figure 1 (b) is `_plane`.
 """
@@ -71,8 +71,8 @@ _STRONGEST = ("beta_tc_vae",)
 """The VAE of the desk tier that is above the baseline."""
 
 PAIRED = ("ada_gvae", "ada_ml_vae")
-"""Objectives that are told pairs, with their defaults: on squeezed sprites no others reach the floor. The paper has
-none."""
+"""Weakly supervised objectives, with their defaults: on contrast-matched sprites no others reach the floor. The paper
+has none."""
 
 SQUARED = {"weight": 12.0, "beta": 16.0}
 """Of the squared error on original images, by the MIG of other seeds (sweep desk_pilot)."""

@@ -1,4 +1,4 @@
-"""Pictures of a dataset that lie beside its results, as a page shows them."""
+"""Pictures of a dataset from the folder of its results, as a page shows them."""
 
 from __future__ import annotations
 

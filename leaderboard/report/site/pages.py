@@ -1,6 +1,6 @@
 """The static site: an overview, a page for each task and a page for each method, made of tables and pictures.
 
-Style and script are inside every page and pictures lie beside them, so that the site works from a disk; its content
+Every page contains its style and script, and pictures are files of the site, so that it works from a disk; its content
 security policy forbids requests to anything else.
 """
 
@@ -38,13 +38,13 @@ def render(root: Path, found: Sequence[Result], papers: Sequence[Paper], boards:
     """Render the site, one page after another.
 
     Args:
-        root: the results tree, for the pictures that lie beside the results.
+        root: the results tree, for the pictures in it.
         found: its results.
         papers: what papers report.
         boards: the results' tables.
 
     Yields:
-        Path within the site, and content: the pages, then what they show.
+        Path within the site, and content: the pages, then their pictures.
 
     Raises:
         MissingExtra: Jinja is not installed.
@@ -137,7 +137,7 @@ BIBTEX = """@misc{offaxis,
 
 @functools.cache
 def environment() -> jinja2.Environment:
-    """Return the templates, with what all of them may call. They escape all text, whoever wrote it.
+    """Return the templates, with the functions that all of them may call. They escape all text.
 
     Raises:
         MissingExtra: Jinja is not installed.

@@ -45,7 +45,7 @@ class Point:
 
 @dataclasses.dataclass(frozen=True)
 class Series:
-    """A method in a plot: a line for each run of neighbouring places. Beyond `COLOURS` the looks come again, hollow."""
+    """A method in a plot: a line for each run of adjacent ticks. Beyond `COLOURS` the styles repeat, hollow."""
 
     title: str
     colour: str
