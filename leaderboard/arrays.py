@@ -403,7 +403,7 @@ def warn_if_continuous(factors: Int64[NDArray[np.int64], "n F"], names: Sequence
     if many:
         warnings.warn(
             f"{what}: {', '.join(many)}: most of {len(factors):,} rows have a value of their own. Metrics take each "
-            "value for a class, and such scores mean nothing: put the values into bins first (numpy.digitize).",
+            "value for a class, and such scores mean nothing: bin the values first (numpy.digitize), or leave ids out.",
             ContinuousFactors,
             stacklevel=3,
         )

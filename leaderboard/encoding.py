@@ -279,7 +279,7 @@ def _checked(codes: Any, n: int) -> NDArray[np.floating[Any]]:
         elif array.ndim == 1 and len(array) == n:
             remedy = "For a single latent, return codes[:, None]."
         elif array.ndim > 3 and len(array) == n:
-            remedy = "Average or flatten the maps of features: return codes.reshape(len(codes), -1)."
+            remedy = "Pass what encodes, such as model.encode; maps of features as codes.reshape(len(codes), -1)."
         raise InvalidInput(
             f"codes: expected shape ({n}, latents) for {n} images, received shape {array.shape}. {remedy}"
         )

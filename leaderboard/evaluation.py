@@ -7,7 +7,6 @@ import dataclasses
 import functools
 import math
 import os
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, needs
 from benchmark_data.files import written_atomically
 from leaderboard import protocol
-from leaderboard.arrays import check_codes, narrowed, varying, warn_if_continuous, warn_if_same
+from leaderboard.arrays import check_codes, narrowed, warn_if_continuous, warn_if_same
 from leaderboard.encoding import Input
 from leaderboard.metrics.r_squared import ROUNDING
 from leaderboard.reading import units
@@ -122,13 +121,7 @@ def evaluate(
                 candidates.check_part(task, tier, known.hyperparameters, name)
         else:
             warn_if_continuous(task.labels(), task.scored, task.dataset)
-            varies = varying(task.labels()[: len(task.train)])
-            if constant := [factor for factor, it in zip(task.scored, varies, strict=True) if not it]:
-                warnings.warn(
-                    f"{task.dataset}: {', '.join(constant)}: one value in the rows that metrics learn from. Left out.",
-                    measure.LeftOut,
-                    stacklevel=2,
-                )
+            measure.warn_if_left_out(task.labels()[: len(task.train)], task.scored, task.dataset)
     for task in chosen[1:]:  # so that an encoder that does not take its images says so before others are scored
         for call in filter(None, (source.call for source in sources)):
             with _told(name, task):
@@ -332,8 +325,8 @@ class Evaluation:
         seeds = sorted({row.candidate.record.seed for row in self.rows})
         first = self.rows[0].candidate
         missing = [
-            f"{submission.FILE}: fill in authors, license, versions and the budget of each seed, of which steps are "
-            f"filled in; check supervision, {first.record.supervision}."
+            f"{submission.FILE}: fill in authors and license; versions and each seed's budget where known; "
+            f"check supervision, {first.record.supervision}."
         ]
 
         def fill(form: dict[str, Any]) -> None:

@@ -71,6 +71,7 @@ class Monitor:
         self._images, self._factors = dataset.images(chosen), protocol.labels(dataset, np.array(chosen), rows.scored)
         if rows.own is not None:
             warn_if_continuous(self._factors, rows.scored, rows.dataset)
+        measure.warn_if_left_out(self._factors[: samples[0]], rows.scored, rows.dataset)
         self._input, self._batch_size = input, batch_size
 
     def __call__(self, encode: Any) -> dict[str, float]:
@@ -160,7 +161,9 @@ class BatchedMetric:
             sample, arguments = measure.divided(self._metric, codes[order], factors[order])
         else:
             sample, arguments = (codes, factors), measure.arguments(self._metric)
-        return _scores(self._name, self._metric, *sample, **arguments)
+        scores = _scores(self._name, self._metric, *sample, **arguments)
+        measure.warn_if_left_out(sample[1], [f"factor {place}" for place in range(factors.shape[1])], self._name)
+        return scores
 
 
 def _scores(name: str, metric: Any, *sample: Any, **arguments: Any) -> dict[str, float]:

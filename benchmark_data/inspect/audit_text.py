@@ -56,7 +56,8 @@ def summary(found: Audit) -> list[str]:
     ]
     unseen = [one.factor.name for one in found.factors if not one.traversals]
     if unseen:
-        lines.append(f"not measured, since no two images differ in it alone: {', '.join(unseen)}")
+        names = ", ".join(unseen)
+        lines.append(f"not measured, since no two images differ in it alone: {names}; leave out columns such as ids")
     unordered = [
         one.factor.name for one in found.factors if one.traversals and one.factor.kind not in ("ordinal", "cyclic")
     ]

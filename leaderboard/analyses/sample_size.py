@@ -100,7 +100,7 @@ def measure(
     check_count("repeats", repeats, 1)
     x, y = np.asarray(x), np.asarray(y)
     n = len(x)
-    used = [size for size in sorted(set(sizes)) if size <= n]
+    used = [size for size in sorted(set(map(int, sizes))) if size <= n]
     if not used or used[0] < 4:
         raise InvalidInput(f"sizes: expected at least one from 4 to {n} samples, received {list(sizes)}.")
     if not similarities or not set(similarities) <= set(SIMILARITIES):
@@ -143,10 +143,12 @@ def measure_shared(
     Raises:
         InvalidInput: as ``shared_features`` and ``measure``.
     """
+    for what, count in (("repeats", repeats), ("number of shares", len(shares)), ("number of sizes", len(sizes))):
+        check_count(what, count, 1)
     tables = []
     for share in shares:
         for repeat in range(repeats):
-            a, b = shared_features(share, samples=max(sizes), features=features, seed=seed + repeat)
+            a, b = shared_features(share, samples=int(max(sizes)), features=features, seed=seed + repeat)
             table = measure(a, b, sizes=sizes, similarities=similarities)
             tables.append(table.assign(share=share, repeat=repeat))
     return pd.concat(tables, ignore_index=True)

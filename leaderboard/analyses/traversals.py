@@ -34,7 +34,7 @@ def measure(images: Real[ArrayLike, "latents steps H W C"]) -> pd.DataFrame:
         over steps of the mean squared error between neighbours.
 
     Raises:
-        InvalidInput: another shape, fewer than two steps, or numbers outside [0, 1].
+        InvalidInput: another shape, or numbers outside [0, 1].
 
     Example:
         >>> ramp = np.linspace(0, 1, 3).reshape(1, 3, 1, 1, 1)

@@ -67,15 +67,15 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: 
 def ceiling(seeds: Sequence[ArrayLike]) -> float:
     """Compute the highest mean CKA with several seeds of one model that any representation can have.
 
-    CKA is the cosine of centred Gram matrices, so that the mean of the seeds', each of unit norm, reaches it: with a
-    mean CKA of c among the pairs of m seeds it is √((1 + (m - 1) c) / m). A representation that has what the seeds
-    share, without their noise, is more like them than they are like each other.
+    CKA is the cosine of centred Gram matrices, so that the mean of the seeds', each of unit norm, reaches it: the
+    ceiling is the square root of the mean CKA over all ordered pairs of seeds, each with itself included. A
+    representation that has what the seeds share, without their noise, is more like them than they are like each other.
 
     Args:
         seeds: activations of one layer, shape (n, p), on the same samples, for each of two or more seeds.
 
     Returns:
-        The ceiling, in (0, 1].
+        The ceiling, in [0, 1]; 0 if all seeds are constant.
 
     Raises:
         InvalidInput: fewer than two seeds, or as ``leaderboard.comparisons.cka.compare``.
@@ -87,5 +87,4 @@ def ceiling(seeds: Sequence[ArrayLike]) -> float:
     """
     if len(seeds) < 2:
         raise InvalidInput(f"seeds: expected two or more, received {len(seeds)}.")
-    among = float(np.mean([cka.compare(*pair) for pair in itertools.combinations(seeds, 2)]))
-    return math.sqrt((1 + (len(seeds) - 1) * among) / len(seeds))
+    return math.sqrt(np.mean([cka.compare(*pair) for pair in itertools.product(seeds, repeat=2)]))

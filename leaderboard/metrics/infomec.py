@@ -115,7 +115,7 @@ def of_active(
         return {"infom": 0.0, "infoc": 0.0, "infoe": 0.0, "active_latents": 0.0}
     z = codes.astype(np.float64)
     if discrete:
-        _check_repeated(z, np.flatnonzero(active))
+        _check_repeated(z)
     ids = numbered(factors)
     known = _normalised_information(z[:, active], ids, discrete, seed)
     return {
@@ -126,9 +126,9 @@ def of_active(
     }
 
 
-def _check_repeated(z: NDArray[np.float64], active: NDArray[np.int64]) -> None:
-    """Refuse latents that count and whose values hardly repeat: each of them would know all of any factor."""
-    for place, column in zip(active, z[:, active].T, strict=True):
+def _check_repeated(z: NDArray[np.float64]) -> None:
+    """Refuse latents whose values hardly repeat, also inactive ones: InfoE would predict any factor from them."""
+    for place, column in enumerate(z.T):
         if (values := len(np.unique(column))) > len(column) / 2:
             raise InvalidInput(
                 f"codes: expected discrete codes, whose values repeat, received {values} values in {len(column)} rows "

@@ -68,7 +68,7 @@ def score(
     rest, back = _left(v, z)
     total, count = float((z**2).sum()), v.shape[1]
     return {
-        "linear_identifiability": 1 - unexplained / v.size,
+        "linear_identifiability": max(0.0, 1 - unexplained / v.size),
         "codes_explained": 1 - rest / total if total > 0 else 0.0,
         "orthogonality_error": float(np.linalg.norm(back @ back.T - np.eye(count)) / np.sqrt(count)),
     }

@@ -141,7 +141,7 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
         others = () if path.suffix == ".npy" else _NOT_LAYERS  # its one array is a layer, whatever it is called
         found = {k: v for k, v in found.items() if k not in others and v.ndim >= 2 and _is_layer(v)}
     if not found:
-        raise InvalidInput(f"{path}: expected at least one layer: numbers of shape (n, ...), received none.")
+        raise InvalidInput(f"{path}: expected a layer, floats (n, ...) or integers (n, a, b, ...), received none.")
     if single := [name for name, array in found.items() if not array.ndim]:
         raise InvalidInput(f"layer {single[0]} of {path}: expected shape (n, ...), received a single number.")
     if len(counts := {name: len(array) for name, array in found.items()}) and len(set(counts.values())) > 1:

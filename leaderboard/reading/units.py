@@ -65,6 +65,8 @@ def reduced(
         [0.0, 3.0, 6.0]
     """
     codes = np.asarray(codes)
+    if fit is not None and codes.shape[1:] != (row := np.shape(fit)[1:]):
+        raise InvalidInput(f"{what}: expected rows of shape {row}, as in codes, received {codes.shape[1:]}.")
     if codes.ndim != 3:
         return codes
     n, units, size = codes.shape

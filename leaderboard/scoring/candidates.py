@@ -134,7 +134,8 @@ def _looked_at(folder: Path, known: RunFile) -> Candidate | list[OffaxisError]:
             raise InvalidInput(
                 f"{folder}: expected a run on a dataset that the board has a task on, received one on your own "
                 f"pictures, {known.dataset!r}. Without a task it has scores that you choose: offaxis board score "
-                f"{shlex.quote(str(folder))} --metric mig"
+                f"{shlex.quote(str(folder))} --metric mig. In Python, evaluate takes "
+                "lambda images: Run.open(FOLDER).encode(images).mean"
             )
         task = protocol.task(known.dataset)
     except OffaxisError as error:

@@ -17,7 +17,7 @@ from benchmark_data import discovery
 from benchmark_data.errors import InvalidInput, OffaxisWarning
 from benchmark_data.factors import Indices
 from leaderboard import protocol
-from leaderboard.arrays import Codes
+from leaderboard.arrays import Codes, varying
 
 HELD_OUT = ("codes_test", "factors_test")
 """What a metric calls the rows that nothing is learned from."""
@@ -47,6 +47,13 @@ def is_every(names: str | Sequence[str] | None) -> bool:
 
 class LeftOut(OffaxisWarning):
     """A metric refuses the codes and every metric was asked for, or a factor does not vary."""
+
+
+def warn_if_left_out(labels: NDArray[np.int64], names: Sequence[str], what: str) -> None:
+    """Warn of factors that have one value in the rows that metrics learn from, and so are not scored."""
+    if constant := [name for name, varies in zip(names, varying(labels), strict=True) if not varies]:
+        said = f"{what}: {', '.join(constant)}: one value in the rows that metrics learn from. Left out."
+        warnings.warn(said, LeftOut, stacklevel=3)
 
 
 @contextlib.contextmanager

@@ -60,7 +60,7 @@ def problems(dataset: Dataset) -> list[str]:
             found.append(
                 f"{factor.name}: no effect is declared. Say in DATASET what one sees as its class id rises, such as "
                 f"effects={{{factor.name!r}: expected_effects.right()}}, or why no measure shows it; "
-                "benchmark_data/effects.py has the list"
+                "benchmark_data/expected_effects.py has the list"
             )
         elif isinstance(effect, str):
             if len(effect) < 20:

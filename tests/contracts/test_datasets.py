@@ -231,7 +231,7 @@ def test_what_every_factor_does_is_declared(dataset):
     assert not missing, (
         f"no effect is declared of {', '.join(missing)}. Say in DATASET what one sees as the class id rises, such as "
         f"effects={{{missing[0]!r}: expected_effects.right()}}, or in a sentence why no measure shows it; "
-        "benchmark_data/effects.py has the list"
+        "benchmark_data/expected_effects.py has the list"
     )
     for name, effect in dataset.effects.items():
         assert isinstance(effect, Effect) or len(effect) > 20, f"{name}: expected an effect, or a sentence why none"

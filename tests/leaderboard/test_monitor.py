@@ -11,6 +11,7 @@ from benchmark_data import draws
 from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard import BatchedMetric, Monitor, protocol
 from leaderboard.metrics import dci, mig
+from leaderboard.scoring.measure import LeftOut
 
 
 def encode(images):
@@ -171,7 +172,15 @@ def test_a_factor_that_does_not_vary_in_the_batches_is_left_out(name):
     metric = BatchedMetric(name)
     kinds = np.arange(60) % 3
     metric.update(kinds[:, None].astype(float), np.stack([kinds, 0 * kinds], axis=1))
-    assert metric.compute()["mig" if name == "mig" else "dci.informativeness_test"] == pytest.approx(1.0)
+    with pytest.warns(LeftOut, match=f"{name}: factor 1: one value in the rows that metrics learn from. Left out"):
+        assert metric.compute()["mig" if name == "mig" else "dci.informativeness_test"] == pytest.approx(1.0)
+
+
+def test_a_factor_that_does_not_vary_in_the_monitors_rows_is_named():
+    labels = {"kind": np.arange(90) % 3, "rare": np.arange(90) == 0}
+    own = benchmark_data.from_images("mine", np.zeros((90, 4, 4, 1), np.uint8), labels)
+    with pytest.warns(LeftOut, match="mine: rare: one value in the rows that metrics learn from. Left out"):
+        Monitor(own, metrics="mig", samples=(9, 3))
 
 
 def test_what_is_held_out_does_not_come_of_the_order_of_the_batches():

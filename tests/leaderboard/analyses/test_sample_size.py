@@ -64,6 +64,13 @@ def test_bad_input():
         sample_size.measure(x, x, sizes=[10], similarities=[])
     with pytest.raises(InvalidInput, match="repeats: expected at least 1, received 0"):
         sample_size.measure(x, x, sizes=[10], repeats=0)
+    for wrong, what in (
+        ({"repeats": 0}, "repeats"),
+        ({"sizes": []}, "sizes"),
+        ({"shares": ()}, "shares"),
+    ):
+        with pytest.raises(InvalidInput, match=rf"{what}: expected at least 1, received 0"):
+            sample_size.measure_shared(**wrong)
     with pytest.raises(InvalidInput, match=r"share: expected a number in \[0, 1\], received 1.2"):
         sample_size.shared_features(1.2, samples=10)
     with pytest.raises(InvalidInput, match="y: expected 10 rows, as in x"):

@@ -52,6 +52,9 @@ def test_the_ceiling_is_reached_by_the_mean_of_the_gram_matrices():
     assert cka_interval.ceiling([seeds[0]] * 3) == pytest.approx(1)
     for other in seeds:
         assert np.mean([cka.compare(other, z) for z in seeds]) <= cka_interval.ceiling(seeds)
+    collapsed = 0 * seeds[0]
+    assert cka_interval.ceiling([seeds[0], collapsed]) == pytest.approx(0.5), "that of the first, (1 + 0) / 2"
+    assert cka_interval.ceiling([collapsed, collapsed]) == 0
     with pytest.raises(InvalidInput, match="seeds: expected two or more, received 1"):
         cka_interval.ceiling(seeds[:1])
     with pytest.raises(InvalidInput, match="resamples: expected at least 2, received 1"):

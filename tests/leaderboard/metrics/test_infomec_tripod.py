@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmark_data.errors import InvalidInput
 from leaderboard.metrics import infomec, infomec_tripod
 
 KEYS = ("infom", "infoc", "infoe")
@@ -26,6 +27,16 @@ def test_a_latent_that_moves_for_a_few_outliers_is_pruned_here_and_kept_there():
     assert infomec.score(codes, factors, discrete=True)["active_latents"] == 2.0
     assert infomec_tripod.score(codes, factors, discrete=True)["active_latents"] == 1.0
     assert infomec_tripod.score(codes, factors, discrete=True)["infoc"] == pytest.approx(1.0)
+
+
+def test_an_idle_latent_whose_values_hardly_repeat_is_not_discrete():
+    """It would give the whole of InfoE."""
+    rng = np.random.default_rng(0)
+    factors, codes = rng.integers(0, 4, (400, 2)), rng.integers(0, 3, (400, 2)).astype(float)
+    idle = 1e-3 * rng.normal(size=(400, 1))
+    assert infomec_tripod.score(np.hstack([codes, 0 * idle]), factors, discrete=True)["infoe"] < 0.05
+    with pytest.raises(InvalidInput, match=r"expected discrete codes, .* received 400 values in 400 rows of latent 2"):
+        infomec_tripod.score(np.hstack([codes, idle]), factors, discrete=True)
 
 
 def test_no_active_latent_scores_nothing():

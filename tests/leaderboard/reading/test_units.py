@@ -120,6 +120,9 @@ def test_a_rule_fitted_elsewhere():
     fit = np.array([[[0.0, 0.0]], [[3.0, 4.0]], [[9.0, 9.0]]])
     codes = np.array([[[1.5, 2.0]], [[4.5, 6.0]], [[1.5, 7.0]]])
     np.testing.assert_allclose(units.reduced(codes, fit=fit)[:, 0], [0, 5, 4], atol=1e-12)
+    for other in (codes[:, 0], codes[:, :, :1], np.tile(codes, (1, 2, 1))):
+        with pytest.raises(InvalidInput, match=r"expected rows of shape \(1, 2\), as in codes, received \("):
+            units.reduced(other, fit=fit)
 
 
 def test_the_train_rows_of_tasks_are_the_first_two_thirds():
