@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from benchmark_data import console
-from benchmark_data.errors import OffaxisError
+from benchmark_data.errors import OffaxisError, Unavailable
 
 if TYPE_CHECKING:
     from leaderboard.store.results import Result
 
 PUBLISHED = Path(__file__).parents[1] / "published"
 """As `leaderboard.store.results_tree.PUBLISHED`, which takes long to import."""
+
+
+def there(root: Path) -> Path:
+    """Refuse the published results where they are not installed, before packages are asked for that read them."""
+    if root == PUBLISHED and not root.is_dir():
+        raise Unavailable(
+            "This installation has no published results: they come with a checkout of the source. "
+            "Name a results tree: your own, or leaderboard/published of a checkout."
+        )
+    return root
 
 
 def published(datasets: Iterable[str] | None = None) -> list[Result]:
@@ -62,7 +72,7 @@ def by_tier(found: Sequence[Result], others: Sequence[Result]) -> Iterator[tuple
 
 Results = Annotated[
     Path,
-    typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results"),
+    typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results", callback=there),
 ]
 OneTask = Annotated[
     str,
