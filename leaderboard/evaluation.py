@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Evaluation", "evaluate"]
-"""The published results. They lie in a checkout of the source, and not in wheels."""
 
 
 def evaluate(
