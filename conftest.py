@@ -83,6 +83,10 @@ def pytest_configure(config):
         for place in PLACES:
             os.environ.pop(place, None)
         os.environ |= {HOME: str(home), "HOME": str(home), "USERPROFILE": str(home)}
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())  # what a failed test wrote stays there
+        tempfile.tempdir = str(home / "temporary")
+        os.mkdir(tempfile.tempdir)
+        os.environ |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), tempfile.tempdir)
         os.environ["OFFAXIS_CACHE"] = kept if config.getoption("--prepared") else str(home / "offaxis")
 
 

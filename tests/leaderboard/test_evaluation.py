@@ -33,9 +33,8 @@ PLACES = np.arange(64, dtype=np.float32)
 
 def squares(images):
     """Return x and y of each square: the centre of each channel, which is the factors themselves."""
-    pixels = images.astype(np.float32)
-    total = pixels.sum(axis=(1, 2))
-    x, y = (np.einsum(f"nhwc,{axis}->nc", pixels, PLACES) / total for axis in ("w", "h"))
+    columns, rows = (images.sum(axis=axis, dtype=np.float32) for axis in (1, 2))
+    x, y = (PLACES @ brightness / brightness.sum(axis=1) for brightness in (columns, rows))
     return np.concatenate([x, y], axis=1)
 
 
