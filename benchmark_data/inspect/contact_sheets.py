@@ -80,10 +80,13 @@ def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -
     if not dataset.space.factors:
         raise InvalidInput(f"traversals of {dataset.id}: expected a dataset with factors, received none.")
     font, small = ImageFont.load_default(TEXT), ImageFont.load_default(TEXT - 2)
+    order = draws.sample(0, len(dataset), 1 if isinstance(dataset.space, FactorSpace) else len(dataset))
+    chosen = int(order[0] if row is None else dataset.rows([row])[0])
+    labels = dataset.labels(order)
     lines = []
     for factor in dataset.space.factors:
         shown = np.unique(np.linspace(0, factor.size - 1, columns).round().astype(np.int64))
-        found, rows = _examples(dataset, factor.name, shown, row)
+        found, rows = _examples(dataset, factor.name, shown, chosen, order, labels)
         size = f"{factor.size} values{factor.unit and ', '}{factor.unit}"
         lines.append((factor, size, found, _tiles(dataset.images(rows))))
     width, height = lines[0][3][0].size
@@ -134,13 +137,13 @@ def _tiles(images: Pixels) -> list[Image.Image]:
     return [Image.fromarray(image.squeeze(-1) if image.shape[-1] == 1 else image).convert("RGB") for image in images]
 
 
-def _examples(dataset: Dataset, factor: str, values: Indices, row: int | None) -> tuple[Indices, Indices]:
-    """Find a row for each class id; class ids that no row has are left out."""
-    chosen = int(dataset.rows(draws.sample(0, len(dataset), 1) if row is None else [row])[0])
+def _examples(
+    dataset: Dataset, factor: str, values: Indices, chosen: int, order: Indices, labels: Indices
+) -> tuple[Indices, Indices]:
+    """Find a row for each class id, without a full grid in this order; class ids that no row has are left out."""
     if isinstance(dataset.space, FactorSpace):
         return values, dataset.space.traverse(chosen, factor)[values]
-    order = draws.permutation(0, len(dataset))
-    labels, column = dataset.labels(order), dataset.space.column(factor)
+    column = dataset.space.column(factor)
     others = np.arange(labels.shape[1]) != column
     alike = (labels[:, others] == dataset.labels([chosen])[:, others]).all(axis=1)
     if 2 * len(np.unique(labels[alike, column])) > len(np.unique(labels[:, column])):

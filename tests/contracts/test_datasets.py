@@ -54,7 +54,7 @@ sent = pytest.mark.parametrize("dataset", SENT.values(), ids=SENT)
 
 def some_rows(dataset: Dataset, count: int = 24) -> np.ndarray:
     """Random rows, with the first and the last, in no order."""
-    return np.concatenate([draws.permutation(8, len(dataset))[:count], [len(dataset) - 1, 0]])
+    return np.concatenate([draws.sample(8, len(dataset), count), [len(dataset) - 1, 0]])
 
 
 @pytest.mark.parametrize("module", [color_dsprites, scream_dsprites, solids])

@@ -48,7 +48,7 @@ def cast(corners, samples):
     return shade.reshape(64, samples, 64, samples).mean((1, 3))
 
 
-@pytest.mark.parametrize("row", [0, 1, 2, 3, 4, 8, 9, 112_790])
+@pytest.mark.parametrize("row", [0, 1, 2, 3, 4, 112_790])
 def test_images_agree_with_a_ray_caster(row):
     shape = solids.SHAPES[row % 5]
     turn = solids.rotations(np.array([row]))[0]
