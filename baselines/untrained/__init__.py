@@ -128,7 +128,7 @@ def write(
 
     Example:
         >>> import tempfile
-        >>> folder = write("random_encoder", "dsprites", Path(tempfile.mkdtemp()) / "run", seed=1)
+        >>> folder = write("pca", "dsprites", Path(tempfile.mkdtemp()) / "run")
         >>> sorted(file.name for file in folder.iterdir())
         ['codes.npz', 'run.json']
     """

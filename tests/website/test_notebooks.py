@@ -58,7 +58,7 @@ def execute(tmp_path_factory):
 
     def run(made):
         folder = tmp_path_factory.mktemp("notebook")
-        made.cells.insert(0, nbformat.v4.new_code_cell(f"%reset -f\nimport os\nos.chdir({str(folder)!r})"))
+        made.cells.insert(0, nbformat.v4.new_code_cell(f"%reset_selective -f .\nimport os\nos.chdir({str(folder)!r})"))
         client.nb = made
         client.execute(cleanup_kc=False)
         return folder
