@@ -90,7 +90,7 @@ def about(method: str) -> dict[str, str]:
         if method in discovery.names(package):
             module = discovery.find(package, method, kind="method")
             title, _, description = (module.__doc__ or "").partition("\n")[0].partition(": ")
-            cited = re.match(r"([A-Z]\w+(?: et al\.| and [A-Z]\w+)), .*?\b(\d{4})\b", description)
+            cited = re.match(r"([A-Z]\w+(?:, [A-Z]\w+)*(?: et al\.| and [A-Z]\w+)), .*?\b(\d{4})\b", description)
             constants = {"paper": "PAPER", "code": "CODE", "license": "CODE_LICENSE", "bibtex": "CITATION"}
             return {
                 "title": title,

@@ -37,6 +37,12 @@ UNITS = 64
 STEPS = 500
 SEEDS = 5
 TITLES = {"raw": "features", "pca": "PCA", "topk": "TopK", "l1": "L1"}
+DESCRIPTIONS = {
+    "raw": "All features of the network.",
+    "pca": "The features' first principal components, as many as factors.",
+    "topk": "64 units of a sparse autoencoder trained on the features, 8 of them active.",
+    "l1": "64 units of a sparse autoencoder trained on the features with an L1 penalty.",
+}
 FIELDS = ("task", "encoder", "codes", "latents", "seed", "mig", "r_squared")
 
 
@@ -84,7 +90,7 @@ def scored(encoder: Path, name: str, about: dict[str, str], task: str, into: Pat
             supervision="pretrained",
             hyperparameters={"codes": codes, "encoder": files.hash_of(encoder)[:16], "features": features.shape[1]},
             versions={"numpy": np.__version__},
-            about=about | {"title": f"{about['title']} ({TITLES[codes]})"},
+            about=about | {"title": f"{about['title']} ({TITLES[codes]})", "description": DESCRIPTIONS[codes]},
         )
         write_arrays(folder / "codes.npz", {"indices": rows.indices, "codes": found})
         read = independent(found, count)

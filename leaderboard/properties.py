@@ -77,15 +77,16 @@ class Properties:
         chance: the score by chance, in words.
         range: the minimum and the maximum of every score.
         ideal: the main score of codes that are the factors; in words where it needs some, such as ``"1 for factors of
-            two or three values"``.
+            many values"``.
         unbounded: scores that may lie outside ``range``, such as counts.
         uses_factors: False for a score of the codes alone.
         beside_idle_latents: the main score of perfect codes to which as many constant latents are added.
-        binary_factors_only: whether the ideal is reached by factors of two values only.
+        binary_factors: whether the ideal begins with that of factors of two values.
         copied_latent: the effect of a copy of every latent: one word for all scores, or one by the score's name, where
             other scores are not checked. ``"zero"`` is for a gap to the second best.
         rotation_lowers: whether a rotation of two latents that are the factors lowers the main score.
         scale_dependent: scores that change when all codes are multiplied by a number.
+        scale_matters: empty, or what else then changes, among scores that ``quick`` leaves out.
         numbering_matters: empty, or why the score treats class ids as numbers, so that renumbering the classes changes
             it.
         factor_order_matters: empty, or why the order of the factors' columns changes the score.
@@ -115,10 +116,11 @@ class Properties:
     unbounded: tuple[str, ...] = ()
     uses_factors: bool = True
     beside_idle_latents: float = 1.0
-    binary_factors_only: bool = False
+    binary_factors: bool = False
     copied_latent: Copied | Mapping[str, Copied] = "same"
     rotation_lowers: bool = False
     scale_dependent: tuple[str, ...] = ()
+    scale_matters: str = ""
     numbering_matters: str = ""
     factor_order_matters: str = ""
     noise_scores: str = ""

@@ -112,7 +112,7 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
             Tier(
                 "desk",
                 "Small models with as many latents as factors, twice as many for QLAE: minutes of a core for a run, "
-                "a day of two for all.",
+                "a day of two cores for all.",
                 _MIG_AND_DCI,
             ),
             Tier(
@@ -130,7 +130,7 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
             ),
             Tier(
                 "held_out",
-                "Trained on what a split rule leaves, scored on what it holds out; compared with the random split.",
+                "Trained on what a split rule leaves, scored on what it holds out; reference: rows held out at random.",
                 (
                     Measurement("r_squared", train=10_000, test=5_000, arguments={"readout": "boosting", "seed": 0}),
                     Measurement("mig", train=0, test=5_000, arguments={"bins": 20}),

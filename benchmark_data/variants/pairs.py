@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -230,11 +231,13 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
             "about the labels there. Rows are the source's, then the target's, nine tenths of each to train on and one "
             "tenth to test on. A factor is named after its side and does not apply to the rows of the other one."
         ),
-        citation="\n\n".join(dict.fromkeys((CITATION, source.citation, target.citation))),
+        citation="\n\n".join(
+            dict.fromkeys(re.split(r"\n+(?=@)", "\n\n".join((CITATION, source.citation, target.citation))))
+        ),
         license=source.license if alike else f"{source.license} ({source_name}); {target.license} ({target_name})",
         redistributable=source.redistributable and target.redistributable,
         homepage="https://arxiv.org/abs/2304.10767",
-        effects=dict.fromkeys(space.names, "Labels of either side are held to its images where that dataset is."),
+        effects=dict.fromkeys(space.names, "As in the dataset that the factor is of."),
         defects=tuple(f"{side.id}: {defect}" for side in (source, target) for defect in side.defects),
     )
 

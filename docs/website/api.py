@@ -84,7 +84,8 @@ def face(package: str) -> str:
             target = f"{package}.{name}"
             elsewhere.append(f"::: {target}")
         here += [name] if at == package else []
-        rows.append((f"[`{name}`][{target}]", str(found.__doc__ or "").strip().partition("\n")[0]))
+        says = found.__doc__ if callable(found) else ""  # of a value it is its type's
+        rows.append((f"[`{name}`][{target}]", str(says or "").strip().partition("\n")[0]))
     if rows:
         parts.append(markup.table(["name", "what it is"], rows))
     if here:

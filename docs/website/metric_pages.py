@@ -56,7 +56,7 @@ def page(name: str) -> str:
         markup.table(["", ""], facts),
         *([prose(rest)] if rest else []),
         "## What moves the score, and what does not",
-        "\n".join(f"- {line}" for line in movements(says)),
+        "\n".join(f"- {line}" for line in movements(says, next(iter(next(iter(known.values())))))),
         "## Scores of codes that are known",
         "Codes of 600 samples of three factors with 3, 4 and 5 values, and 300 more held out where the metric learns "
         "something. *Rotated*: the first two columns are turned by 45°. These numbers are computed while this page is "
@@ -93,8 +93,8 @@ def takes_held_out(score: Any) -> bool:
     return "codes_test" in inspect.signature(score).parameters
 
 
-def movements(says: properties.Properties) -> list[str]:
-    """Say in words what a metric's properties state. The contract tests hold the metric to each."""
+def movements(says: properties.Properties, main: str) -> list[str]:
+    """Say in words what the properties of a metric with this main score state. Tests hold the metric to each."""
     copied = {
         "same": "leave the score as it is",
         "zero": "lower the score to 0: there is no gap to the second best",
@@ -102,20 +102,19 @@ def movements(says: properties.Properties) -> list[str]:
         "infinite": "make the score infinite",
     }
     lines = ["The order and the sign of latents do not matter."]
-    if says.scale_dependent:
-        lines.append(f"Multiplying all codes by a number changes {listed(says.scale_dependent)}.")
+    if says.scale_dependent or says.scale_matters:
+        changed = listed(says.scale_dependent) if says.scale_dependent else says.scale_matters
+        lines.append(f"Multiplying all codes by a number changes {changed}.")
     else:
         lines.append("Multiplying all codes by a number does not matter.")
     if isinstance(says.copied_latent, str):
         lines.append(f"Copies of every latent {copied[says.copied_latent]}.")
     else:
         lines += [f"For `{key}`, copies of every latent {copied[what]}." for key, what in says.copied_latent.items()]
-    if says.beside_idle_latents != 1.0:
-        lines.append(f"Perfect codes beside as many constant latents score {says.beside_idle_latents:g}.")
+    if says.beside_idle_latents != 1.0 and not isinstance(says.ideal, str):
+        lines.append(f"`{main}` of perfect codes beside as many constant latents is {says.beside_idle_latents:g}.")
     if says.rotation_lowers:
-        lines.append("A rotation of two latents that are the factors lowers the score.")
-    if says.binary_factors_only:
-        lines.append("The ideal is reached with factors of two values only.")
+        lines.append(f"A rotation of two latents that are the factors lowers `{main}`.")
     if says.numbering_matters:
         lines.append(f"Other numbers for the same classes change the score: {says.numbering_matters}")
     if says.factor_order_matters:

@@ -44,7 +44,7 @@ PROPERTIES = Properties(
     rotation_lowers=True,
     noise_scores="InfoM and InfoC are ratios: one chance dependency among small samples fills them",
     many_rows=False,
-    tolerance=0.02,
+    tolerance=0.07,  # the estimator breaks ties by noise: perfect codes of 240 samples score 0.94 to 1
 )
 
 _LEAST = 1 / 20

@@ -4,10 +4,11 @@ Kumar et al., "Variational inference of disentangled latent concepts from unlabe
 implemented by Locatello et al. (2019): for each latent and factor the test accuracy of a linear support vector machine
 on that latent alone, C = 0.01, balanced classes; 10,000 training and 5,000 test samples.
 
-Range [0, 1]; ideal 1 is reached only by factors that thresholds on one latent can tell apart one from the rest: two or
-three values. Chance near 0. Permuting or flipping latents changes nothing; their scale and offset matter, since
-the machine's penalty is on slope and intercept as they are: as in the reference, latents far from 0 come to score 0. A
-copy of the best latent lowers its factor's score to 0.
+Range [0, 1]. Perfect codes of a factor with K equally frequent values score 1 - 1 / K, since the second best latent
+predicts one class, and less for K above 4, which a linear machine on one latent cannot tell apart. Chance near 0.
+Permuting or flipping latents changes nothing; their scale and offset matter, since the machine's penalty is on slope
+and intercept as they are: as in the reference, latents far from 0 come to score 0. A copy of the best latent lowers
+its factor's score to 0.
 """
 
 from __future__ import annotations
@@ -28,9 +29,8 @@ PROPERTIES = Properties(
     asks="does the best latent predict a factor much better than the next?",
     source="Kumar et al. 2018",
     chance="near 0",
-    ideal="1 for factors of two or three values",
-    binary_factors_only=True,
-    beside_idle_latents=0.5,
+    ideal="0.5 for factors of two values, 1 - 1 / K for K up to 4",
+    binary_factors=True,
     copied_latent={"sap": "zero"},
     rotation_lowers=True,
     scale_dependent=("sap",),

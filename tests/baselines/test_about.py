@@ -37,6 +37,7 @@ def test_authors_and_year():
     assert about("beta_vae")["authors"] == "Higgins et al., 2017"
     assert about("factor_vae")["authors"] == "Kim and Mnih, 2018"
     assert about("classifier")["authors"] == "Bonheme and Grześ, 2022"
+    assert about("vicreg")["authors"] == "Bardes, Ponce and LeCun, 2022"
     assert about("ae")["authors"] == ""
 
 

@@ -98,6 +98,8 @@ def test_metadata_is_filled(dataset):
     assert dataset.description.endswith((".", "!", ")")), said
     citation = "citation: an entry of BibTeX with a year, its braces closed"
     assert re.match(r"@\w+\{\w+,", dataset.citation), citation
+    keys = re.findall(r"^@\w+\{(\w+),", dataset.citation, re.MULTILINE)
+    assert len(keys) == len(set(keys)), "BibTeX refuses a key that it has"
     assert dataset.citation.count("{") == dataset.citation.count("}"), citation
     assert "year" in dataset.citation, citation
     assert all(len(defect) > 20 and defect.endswith(".") for defect in dataset.defects), "defects: whole sentences"

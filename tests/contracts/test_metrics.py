@@ -202,7 +202,7 @@ def test_perfect_codes_reach_the_ideal(name, seed, order):
     if not found.uses_factors:
         pytest.skip("the metric does not look at factors")
     factors = sample(seed)[1]
-    if found.binary_factors_only:
+    if found.binary_factors:
         factors = np.random.default_rng(seed).permutation(np.stack(np.divmod(np.arange(240) % 4, 2), 1))
     codes = np.hstack([4.0 * factors - 2, np.zeros_like(factors)])[:, order]
     ideal = float(str(found.ideal).split()[0])

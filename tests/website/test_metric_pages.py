@@ -52,6 +52,10 @@ def test_a_page_says_what_the_file_says(pages):
     assert "::: leaderboard.metrics.mig.score" in text
     assert "| needs held-out rows | no |" in text
     assert "codes_test=codes_test" in pages.page("dci")
+    assert "- Multiplying all codes by a number changes the accuracies of logistic regression" in pages.page(
+        "downstream"
+    )
+    assert "- `omes` of perfect codes" not in pages.page("omes"), "which depends on the factors' values"
 
 
 def test_scores_of_known_codes(pages):

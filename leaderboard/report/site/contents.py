@@ -102,7 +102,8 @@ class MethodPage:
             for table, row in rows:
                 run = row.runs[0]
                 own = [f"{key} {value}" for key, value in run.hyperparameters.items() if key not in SHARED]
-                said = "; ".join([*ranking.models(row.runs), f"{run.budget.steps:,} steps", *own])
+                trained = [*ranking.models(row.runs), f"{run.budget.steps:,} steps"]
+                said = "; ".join([*(trained if run.budget.steps else [f"{run.latents} latents"]), *own])
                 if row.category != "reference":
                     found.setdefault(tier, {}).setdefault(said, []).append(table.dataset)
         return {tier: list(said.items()) for tier, said in found.items()}
