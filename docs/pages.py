@@ -211,7 +211,7 @@ def text_on_longer_training() -> list[str]:
         row("spacing", *spacings),
         row(*["---"] * (1 + len(spacings))),
         *(row(f"MIG of {title}", *cells("mig", ".3f", lines)) for title, lines in of.items()),
-        row("pixel variance explained (uncollapsed seeds)", *cells("explained", ".0%", rest)),
+        row("pixel variance explained (uncollapsed)", *cells("explained", ".0%", rest)),
         "",
         f"{seeds} seeds at the ends (p = {p:.3f}; collapsed at 8: {' and '.join(lost)}), {between} between; strengths "
         f"chosen by one β-VAE's MIG. After {int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and Ada-GVAE reach at "
