@@ -71,6 +71,8 @@ class Recorder:
         self._computed_before = _computed(folder) if self.step else []
         before = [read_record(Path(source)) for source in (folder, config.start_from) if source]
         told = [self.objective.supervision, *(held["supervision"] for held in before if "supervision" in held)]
+        if any(held.get("dataset", dataset.id) != dataset.id for held in before):
+            told.append("pretrained")  # on other images
         self._supervision = max(told, key=get_args(Supervision).index)
         self._history = folder / "history.jsonl"
         rows = whole_history(folder, config)

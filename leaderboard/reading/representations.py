@@ -166,21 +166,24 @@ def check_same_rows(paths: Sequence[FilePath]) -> None:
         paths: run folders or files as for ``activations``.
 
     Raises:
-        InvalidInput: two of them hold other rows, or the same in another order.
+        InvalidInput: two of them hold other rows, the same in another order, or those of other images.
         DamagedFile: as ``activations``.
         MissingExtra: as ``arrays``.
     """
-    first: tuple[FilePath, Array] | None = None
+    first: tuple[FilePath, dict[str, Array]] | None = None
     for path in paths:
-        try:
-            indices = arrays(activations_file(path), ["indices"])["indices"]
-        except UnknownName:
+        file = activations_file(path)
+        found: dict[str, Array] = {}
+        for name in ("indices", "input"):  # equal rows of two folders of pictures are other images
+            with contextlib.suppress(UnknownName):
+                found |= arrays(file, [name])
+        if "indices" not in found:
             continue
-        first = first or (path, indices)
-        if not np.array_equal(first[1], indices):
+        first = first or (path, found)
+        if not all(np.array_equal(first[1][name], found[name]) for name in first[1].keys() & found.keys()):
             raise InvalidInput(
                 f"activations of {path}: expected those of the images that {first[0]} has, in that order, received "
-                "those of other rows. Write them of the same images: offaxis train encode --layers RUN... "
+                "those of others. Write them of the same images: offaxis train encode --layers RUN... "
                 "--dataset NAME"
             )
 
@@ -289,7 +292,14 @@ def codes(
         checked = check_codes(units.reduced(given, what, train=train), what)
         if rows is not None:
             _not_of_another_task(rows, asked, f"{path}: indices")
-        return _labelled(checked, rows, asked)
+        labelled = _labelled(checked, rows, asked)
+        told = found_arrays.get("factors") if asked.train is None else None
+        if told is not None and rows is not None and not np.array_equal(asked.dataset.labels(rows), told):
+            raise InvalidInput(
+                f"{path}: factors: expected those of {asked.id}, received others: these are codes of other images. "
+                "Leave out the dataset, or encode it: offaxis train encode RUN --dataset FOLDER --to codes.npz"
+            )
+        return labelled
     checked = check_codes(units.reduced(given, what), what)
     if "factors" not in found_arrays:
         return LabelledCodes(checked, None, None, ())

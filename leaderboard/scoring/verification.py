@@ -334,6 +334,6 @@ def _scores(
 
 def _not_its_codes(encoder: object, expected: str, received: str) -> Disagreement:
     return Disagreement(
-        f"{encoder}: expected {expected}, received {received}. Hand in the codes that this encoder gives, or the "
-        "encoder that gave these."
+        f"{encoder}: expected {expected}, received {received}. Hand in the codes that this encoder gives (in a "
+        "submission, remove its .npz and call offaxis board submit), or the encoder that gave these."
     )

@@ -238,14 +238,24 @@ def test_a_transfer_to_another_objective_or_architecture(trained, tmp_path):
     assert Run.open(tmp_path / "run").config.objective == "ae"
 
 
-def test_a_run_from_a_supervised_source_is_supervised(trained, tiny, tmp_path):
-    source = train(tiny(objective="regression", steps=1, snapshots=[]), tmp_path / "source")
-    config = finetune.config(source.folder, TARGET, decoder=0, objective="beta_vae", steps=1, snapshots=[])
+@pytest.mark.parametrize(
+    ("objective", "elsewhere", "supervision"),
+    [
+        ("regression", False, "supervised"),
+        ("regression", True, "pretrained"),
+        ("ae", False, "unsupervised"),
+        ("ae", True, "pretrained"),
+    ],
+)
+def test_a_run_saw_what_its_source_saw(tiny, tmp_path, objective, elsewhere, supervision):
+    source = train(tiny(objective=objective, steps=1, snapshots=[]), tmp_path / "source")
+    target = TARGET if elsewhere else source.config.dataset
+    config = finetune.config(source.folder, target, decoder=0, objective="beta_vae", steps=1, snapshots=[])
     folder = train(config.with_steps(0), tmp_path / "run").folder
     shutil.rmtree(source.folder)
     claims.lengthen(folder, 1)
     train(Run.open(folder).config, folder)
-    assert json.loads((folder / "run.json").read_text())["supervision"] == "supervised"
+    assert json.loads((folder / "run.json").read_text())["supervision"] == supervision
 
 
 def test_an_objective_without_a_decoder_takes_the_encoder_alone(trained, tmp_path):
