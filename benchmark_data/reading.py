@@ -377,8 +377,8 @@ class Pairs(Images):
 
     Raises:
         UnknownName: there is no such dataset, split, factor or field.
-        InvalidInput: the rows are no full grid, k is not between 1 and F, no factor is named, or ``length`` is not
-            positive.
+        InvalidInput: the rows are no full grid, k is not between 1 and F, no factor is named or one that does not
+            vary, or ``length`` is not positive.
 
     Example:
         >>> pairs = Pairs("xysquares", changed=1, distinct=True, fields=("image", "label"))
@@ -412,11 +412,12 @@ class Pairs(Images):
                 f"changed: expected 1 to {len(self._varying)}, the factors that vary, received {changed}."
             )
         if isinstance(changed, Iterable):
-            self._varying = np.array([self._space.column(name) for name in changed], np.int64)
-            changed = len(set(self._varying.tolist()))
-            if not changed or changed < len(self._varying):
-                received = "one twice" if changed else "none"
-                raise InvalidInput(f"changed: expected the name of a factor, or several, received {received}.")
+            named = np.array([self._space.column(name) for name in changed], np.int64)
+            changed = len(np.intersect1d(named, self._varying))
+            if not changed or changed < len(named):
+                received = "one twice, or one that has a single value here" if len(named) else "none"
+                raise InvalidInput(f"changed: expected factors that vary, each once, received {received}.")
+            self._varying = named
         draws.check_seed(seed)
         self.changed, self.distinct, self.seed = changed, distinct, seed
         self._length = len(self.rows) if length is None else length

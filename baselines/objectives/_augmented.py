@@ -44,11 +44,7 @@ class Augmented(Objective):
     def inputs(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
-        """Draw factors of brightness (n, 1, 1, 3) and centres of squares (n, 2) in [0, 1].
-
-        Raises:
-            InvalidInput: there is one image alone, which cannot be compared with another.
-        """
+        """Draw factors of brightness (n, 1, 1, 3) and centres of squares (n, 2) in [0, 1]."""
         return {
             "brightness": 1 - np.float32(self.darkened) * rng.random((len(rows), 1, 1, 3), np.float32),
             "centres": rng.random((len(rows), 2), np.float32),

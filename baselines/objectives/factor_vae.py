@@ -63,11 +63,7 @@ class OBJECTIVE(Objective):
     def inputs(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
-        """Draw a permutation of the batch for each latent: int32 (n, latents).
-
-        Raises:
-            InvalidInput: there is one image or one latent alone, of which no permutation makes other codes.
-        """
+        """Draw a permutation of the batch for each latent: int32 (n, latents)."""
         return {"permutation": rng.random((len(rows), latents)).argsort(axis=0).astype(np.int32)}
 
     def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:

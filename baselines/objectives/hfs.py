@@ -60,11 +60,7 @@ class OBJECTIVE(Objective):
     def inputs(
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
-        """Draw pairs of latents without replacement: int32 (pairs, 2).
-
-        Raises:
-            InvalidInput: there is one image or one latent alone.
-        """
+        """Draw pairs of latents without replacement: int32 (pairs, 2)."""
         every = np.array(list(itertools.combinations(range(latents), 2)), np.int32)
         return {"pairs": every[rng.permutation(len(every))[: self.pairs]]}
 

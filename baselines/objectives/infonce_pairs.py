@@ -55,8 +55,8 @@ class OBJECTIVE(Objective):
         """Draw pairs: the first image from the rows to train on, the second from all that may be drawn.
 
         Raises:
-            InvalidInput: the rows that may be drawn have not every combination of values once, there is no factor with
-                an order, or there is one pair alone.
+            InvalidInput: the rows that may be drawn have not every combination of values once, or no factor has an
+                order.
         """
         return neighbours(rows, space, count, rng, rate=self.data_rate, power=self.power)
 

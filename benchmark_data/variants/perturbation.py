@@ -128,6 +128,8 @@ def _random_signs(rows: Indices, width: int) -> Bytes:
 def noise(indices: Indices, height: int, width: int) -> Bytes:
     """Return the control's pattern: uniform noise, independent for every row and pixel and the same in all channels.
 
+    Its seed is 2023, so a split of seed 2023 is by the pixel (0, 7): take another seed for splits of these datasets.
+
     Args:
         indices: rows, int64, shape (n,).
         height: of the images.

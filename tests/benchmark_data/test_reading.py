@@ -218,9 +218,12 @@ def test_pairs_that_cannot_be(tiny_family, tiny_grid):
     for changed in (0, 3):
         with pytest.raises(InvalidInput, match=f"changed: expected 1 to 2, the factors that vary, received {changed}"):
             reading.Pairs(tiny_grid, changed=changed)
-    with pytest.raises(InvalidInput, match="changed: expected the name of a factor, or several, received one twice"):
+    with pytest.raises(InvalidInput, match="changed: expected factors that vary, each once, received one twice"):
         reading.Pairs("xysquares", changed=["x_R", "x_R"])
-    with pytest.raises(InvalidInput, match="changed: expected the name of a factor, or several, received none"):
+    squares = range(737280 // 3)
+    with pytest.raises(InvalidInput, match="received one twice, or one that has a single value here"):
+        reading.Pairs("dsprites", rows=squares, changed=["shape", "posX"])
+    with pytest.raises(InvalidInput, match="changed: expected factors that vary, each once, received none"):
         reading.Pairs(tiny_grid, changed=[])
 
 
