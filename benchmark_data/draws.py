@@ -147,23 +147,6 @@ def sample(seed: int, n: int, count: int) -> Int64[NDArray[np.int64], " k"]:
         >>> sample(3, 100, 4).tolist() == permutation(3, 100)[:4].tolist()
         True
     """
-    share = 1.1 * (count + 100) / max(n, 1)  # of the keys, more than are wanted: they are spread evenly
-    low, keys = _low(seed, n, np.uint64(share * 2.0**64)) if share < 1 else (np.empty(0, np.int64), np.empty(0))
-    if len(low) < min(count, n):
-        low, keys = np.arange(n), bits(seed, np.arange(n), 1)[:, 0]
-    return low[np.argsort(keys, kind="stable")][:count].astype(np.int64)
-
-
-BLOCK = 2**14
-"""Numbers that are drawn together, so few that their arrays stay in a core's cache and need no new pages of memory."""
-
-
-def _low(seed: int, n: int, limit: np.uint64) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the indices of ``range(n)`` whose keys are below a limit, and these keys."""
-    found, keys = [], []
-    for start in range(0, n, BLOCK):
-        drawn = bits(seed, np.arange(start, min(start + BLOCK, n)), 1)[:, 0]
-        low = np.flatnonzero(drawn < limit)
-        found.append(start + low)
-        keys.append(drawn[low])
-    return np.concatenate(found), np.concatenate(keys)
+    keys = bits(seed, np.arange(n), 1)[:, 0]  # a number's own, so that no two are equal
+    first = np.argpartition(keys, count)[:count] if count < n else np.arange(n)
+    return first[np.argsort(keys[first])].astype(np.int64, copy=False)

@@ -186,11 +186,9 @@ def part_ranges(name: str) -> Mapping[str, tuple[float, float]]:
         {'gaps': (0.0, 1.0)}
     """
     try:
-        module = discovery.find("leaderboard.metrics", name, kind="metric")
-    except UnknownName:
+        return of(name).part_ranges
+    except (InvalidInput, UnknownName):
         return {}
-    found = getattr(module, "PROPERTIES", None)
-    return found.part_ranges if isinstance(found, Properties) else {}
 
 
 def read(module: ModuleType) -> Properties:

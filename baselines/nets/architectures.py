@@ -124,15 +124,12 @@ def _convolutional(
     layers, initial = keras.layers, glorot(rng)
     alike: dict[str, Any] = {"padding": "same", "kernel_initializer": initial}
 
-    def half(x: Any, name: str, count: int, kernel: int) -> Any:
-        return convolutions.Conv2D(count, kernel, 2, activation="relu", name=name, **alike)(x)
-
     def double(x: Any, name: str, count: int, activation: str | None) -> Any:
         return convolutions.Conv2DTranspose(count, 4, 2, activation=activation, name=name, **alike)(x)
 
     x = image = keras.Input(image_shape, name="input")
     for i, (count, kernel) in enumerate(zip(filters, kernels, strict=True)):
-        x = half(x, f"encoder_{i + 1}", count, kernel)
+        x = convolutions.Conv2D(count, kernel, 2, activation="relu", name=f"encoder_{i + 1}", **alike)(x)
     x = layers.Flatten(name="encoder_5")(x)
     x = layers.Dense(units, "relu", kernel_initializer=initial, name="encoder_6")(x)
     encoder = keras.Model(image, _heads(x, latents, initial), name="encoder")

@@ -26,6 +26,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, Unavailable
 from benchmark_data.factors import Factor, FactorSpace, FactorTable, Indices
 from benchmark_data.files import user_path, write_json, written_atomically
+from benchmark_data.sources import resized
 from benchmark_data.types import Extra, Pixels, Source
 
 
@@ -337,3 +338,23 @@ class Precomputed(Cached):
 
         store.require_space(self.folder, len(self.space) * math.prod(self.image_shape))
         self._write(fill, [{"dataset": self.base.id, "version": self.base.version}])
+
+
+def reduced(base: Dataset, id: str, method: str, statistics: PublishedStatistics | None = None) -> Precomputed:
+    """Return the images of an archive at 64 x 64 pixels.
+
+    Args:
+        base: the dataset at its own size.
+        id: full name of the reduced one.
+        method: one of Pillow's filters.
+        statistics: what the pixels are checked against, if anything is published.
+    """
+    return Precomputed(
+        id=id,
+        version=base.version,
+        image_shape=(64, 64, base.image_shape[2]),
+        splits=base.splits,
+        statistics=statistics or PublishedStatistics(),
+        base=base,
+        change=functools.partial(resized, size=64, method=method),
+    )

@@ -7,7 +7,6 @@ that car k is another car on another machine.
 
 from __future__ import annotations
 
-import functools
 import io
 import posixpath
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
+from benchmark_data.archives.archive import Archive, Cached, Distribution, reduced
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import damaged, reading, tar_members
 from benchmark_data.archives.downloads import Download
@@ -25,7 +24,6 @@ from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import needs
 from benchmark_data.factors import Factor
 from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS
-from benchmark_data.sources import resized
 
 TAR = Download(
     name="nips2015-analogy-data.tar.gz",
@@ -114,17 +112,7 @@ NATIVE = _dataset(ARCHIVE, "none")
 
 
 def _reduced(method: str, statistics: PublishedStatistics) -> Dataset:
-    return _dataset(
-        Precomputed(
-            id=f"cars3d/64_{method}",
-            version=ARCHIVE.version,
-            image_shape=(64, 64, 3),
-            base=NATIVE,
-            change=functools.partial(resized, size=64, method=method),
-            statistics=statistics,
-        ),
-        method,
-    )
+    return _dataset(reduced(NATIVE, f"cars3d/64_{method}", method, statistics), method)
 
 
 DATASET = Family(

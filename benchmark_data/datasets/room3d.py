@@ -18,6 +18,7 @@ is summed up where the solid and its shadow may be; around them stands one of 1,
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -314,17 +315,25 @@ def wall_to_the_right(images: Pixels) -> NDArray[np.float64]:
     return np.asarray(green[:, :, 32:].mean(axis=(1, 2)) - green[:, :, :32].mean(axis=(1, 2)))
 
 
+def effects_of(
+    hues: Mapping[str, int], colour: str, orientation: expected_effects.Effect
+) -> dict[str, expected_effects.Effect]:
+    """Return the effects of a room's factors, those that depend on hues at these ones; the solid is of a colour."""
+    order = ("cube", "sphere", "cylinder", "capsule")
+    return {
+        "floor_hue": expected_effects.hue(floor),
+        "wall_hue": expected_effects.hue(wall),
+        "object_hue": expected_effects.hue(solid),
+        "scale": expected_effects.Effect(f"shows more of a {colour} solid", blue, where=hues),
+        "shape": expected_effects.Effect("fills more of the middle", height, order, {**hues, "scale": 7}),
+        "orientation": orientation,
+    }
+
+
 _COLOURS = {"floor_hue": 0, "wall_hue": 3, "object_hue": 7}  # red, green and blue
-EFFECTS = {
-    "floor_hue": expected_effects.hue(floor),
-    "wall_hue": expected_effects.hue(wall),
-    "object_hue": expected_effects.hue(solid),
-    "scale": expected_effects.Effect("shows more of a blue solid", blue, where=_COLOURS),
-    "shape": expected_effects.Effect(
-        "fills more of the middle", height, ("cube", "sphere", "cylinder", "capsule"), {**_COLOURS, "scale": 7}
-    ),
-    "orientation": expected_effects.Effect("brings the right wall nearer", wall_to_the_right, where=_COLOURS),
-}
+EFFECTS = effects_of(
+    _COLOURS, "blue", expected_effects.Effect("brings the right wall nearer", wall_to_the_right, where=_COLOURS)
+)
 
 DATASET = Dataset(
     name="room3d",

@@ -51,19 +51,13 @@ def right_wall(images: Pixels) -> NDArray[np.float64]:
     return -room3d.wall_to_the_right(images)
 
 
-_WHERE = {"floor_hue": 0, "wall_hue": 2, "object_hue": 3}  # red, dark cyan and violet
-EFFECTS = {
-    "floor_hue": expected_effects.hue(room3d.floor),
-    "wall_hue": expected_effects.hue(room3d.wall),
-    "object_hue": expected_effects.hue(room3d.solid),
-    "scale": expected_effects.Effect("shows more of a violet solid", room3d.blue, where=_WHERE),
-    "shape": expected_effects.Effect(
-        "fills more of the middle", room3d.height, ("cube", "sphere", "cylinder", "capsule"), {**_WHERE, "scale": 7}
-    ),
-    "orientation": expected_effects.Effect(
+EFFECTS = room3d.effects_of(
+    {"floor_hue": 0, "wall_hue": 2, "object_hue": 3},  # red, dark cyan and violet
+    "violet",
+    expected_effects.Effect(
         "brings the right wall nearer", right_wall, where={"floor_hue": 2, "wall_hue": 0, "object_hue": 2}
     ),
-}
+)
 
 DATASET = Dataset(
     name="room3d_equal",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import gzip
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import expected_effects
-from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
+from benchmark_data.archives.archive import Archive, Cached, Distribution, reduced
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import Opened, Slabs, damaged, reading, slabs_of
 from benchmark_data.archives.downloads import Download
@@ -31,7 +30,7 @@ from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.factors import Factor, FactorSpace
 from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS
-from benchmark_data.sources import Selected, resized
+from benchmark_data.sources import Selected
 
 STEMS = {
     "train": "smallnorb-5x46789x9x18x6x2x96x96-training",
@@ -199,7 +198,7 @@ ARCHIVE = Archive(
 def _dataset(
     config: str, source: Cached | Selected, size: int, method: str, splits: Mapping[str, range], description: str
 ) -> Dataset:
-    reduced = {
+    made = {
         "none": "",
         "lanczos": " Reduced by Pillow's Lanczos filter, as in disentanglement_lib.",
         "bilinear": " Reduced by Pillow's bilinear filter, as in disent.",
@@ -213,7 +212,7 @@ def _dataset(
         source=source,
         image_shape=(size, size, 1),
         splits=splits,
-        description=f"Grey photographs of 50 toys of 5 categories on a turntable. {description}{reduced}",
+        description=f"Grey photographs of 50 toys of 5 categories on a turntable. {description}{made}",
         citation="""@inproceedings{lecun2004learning,
   title = {Learning methods for generic object recognition with invariance to pose and lighting},
   author = {LeCun, Yann and Huang, Fu Jie and Bottou, L{\'e}on},
@@ -248,14 +247,7 @@ LEFT = _dataset(
 
 
 def _left(method: str, statistics: PublishedStatistics) -> Dataset:
-    source = Precomputed(
-        id=f"smallnorb/left_64_{method}",
-        version=ARCHIVE.version,
-        image_shape=(64, 64, 1),
-        base=LEFT,
-        change=functools.partial(resized, size=64, method=method),
-        statistics=statistics,
-    )
+    source = reduced(LEFT, f"smallnorb/left_64_{method}", method, statistics)
     return _dataset(f"left_64_{method}", source, 64, method, LEFT_SPLITS, "The left camera alone.")
 
 

@@ -8,7 +8,6 @@ solid.
 
 from __future__ import annotations
 
-import functools
 import re
 import shutil
 import zipfile
@@ -17,13 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
+from benchmark_data.archives.archive import Archive, Cached, Distribution, reduced
 from benchmark_data.archives.containers import damaged, npz_slabs, reading, zip_members
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer, require_space
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor
-from benchmark_data.sources import resized
 from benchmark_data.types import Extra
 
 ZIP = Download(
@@ -139,14 +137,7 @@ NATIVE = _dataset(ARCHIVE, "none", "224 x 224, as published.")
 DATASET = Family(
     NATIVE,
     _dataset(
-        Precomputed(
-            id="symsol/64_lanczos",
-            version=ARCHIVE.version,
-            image_shape=(64, 64, 3),
-            splits=ARCHIVE.splits,
-            base=NATIVE,
-            change=functools.partial(resized, size=64, method="lanczos"),
-        ),
+        reduced(NATIVE, "symsol/64_lanczos", "lanczos"),
         "lanczos",
         "Reduced to 64 x 64 by Pillow's Lanczos filter.",
     ),

@@ -37,7 +37,6 @@ __all__ = [
     "PairDistance",
     "correlation",
     "matrices",
-    "mean_squared_error",
     "mean_squared_errors",
     "pair_distances",
     "published",
@@ -70,24 +69,6 @@ class Correlation(NamedTuple):
 
     pearson: float
     spearman: float
-
-
-def mean_squared_error(a: Pixels, b: Pixels) -> Float64[NDArray[np.float64], " n"]:
-    """Return the perceived distance of images, pair by pair (equation 7).
-
-    Args:
-        a: uint8, shape (n, H, W, C).
-        b: the same.
-
-    Returns:
-        float64 in [0, 1], shape (n,): the mean squared difference of pixels scaled to [0, 1].
-
-    Example:
-        >>> black, white = np.zeros((1, 2, 2, 1), np.uint8), np.full((1, 2, 2, 1), 255, np.uint8)
-        >>> mean_squared_error(black, white).tolist()
-        [1.0]
-    """
-    return _squared_errors(a, b) / (255.0**2 * math.prod(a.shape[1:]))
 
 
 def mean_squared_errors(images: Pixels) -> Float64[NDArray[np.float64], "n n"]:

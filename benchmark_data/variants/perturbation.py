@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -202,7 +202,7 @@ def _form(base: Dataset, kind: str, epsilon: float) -> Dataset:
         suffix="perturbed",
         config=_config(kind, epsilon),
         epsilon=epsilon,
-        parameters={"hidden": kind, "epsilon": epsilon},
+        hidden=kind,
         source=_Perturbed(base, functools.partial(_perturb, hidden=hidden, epsilon=epsilon), hidden),
         what=(
             f"with a faint pattern of strength {epsilon:g} that moves up and down with a hidden variable of the image: "
@@ -259,7 +259,6 @@ def _controls(base: Dataset, suffix: str, change: Callable[..., Pixels], what: s
                 suffix=suffix,
                 config=f"eps{round(100 * epsilon):02d}",
                 epsilon=epsilon,
-                parameters={"epsilon": epsilon},
                 source=Derived(base, functools.partial(change, epsilon=epsilon)),
                 what=what.format(epsilon=epsilon),
                 moves=moves,
@@ -290,7 +289,6 @@ def patterned(base: Dataset) -> Family:
             suffix="patterned",
             config=f"eps{round(1000 * epsilon):03d}",
             epsilon=epsilon,
-            parameters={"epsilon": epsilon},
             source=Derived(base, functools.partial(_show_s, epsilon=epsilon)),
             what=(
                 f"with a faint pattern of strength {epsilon:g} that moves up and down with one more factor, s, which "
@@ -333,16 +331,16 @@ def _derived(
     suffix: str,
     config: str,
     epsilon: float,
-    parameters: Mapping[str, object],
     source: Derived,
     what: str,
     moves: bool = True,
+    **parameters: object,
 ) -> Dataset:
     return dataclasses.replace(
         base,
         name=f"{base.name}_{suffix}",
         config=config,
-        parameters=parameters,
+        parameters={**parameters, "epsilon": epsilon},
         version="1.0.0",
         source=source,
         description=(

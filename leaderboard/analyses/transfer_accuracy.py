@@ -20,11 +20,11 @@ import pandas as pd
 import threadpoolctl
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, UnknownName, check_choice
+from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices, integers
 from benchmark_data.variants.pairs import divided
 from leaderboard import figures
-from leaderboard.arrays import ConstantFactors, check_codes, plain
+from leaderboard.arrays import check_codes, plain
 from leaderboard.metrics import downstream
 
 if TYPE_CHECKING:
@@ -79,7 +79,6 @@ def measure(
     classifiers: Sequence[downstream.Classifier] = CLASSIFIERS,
     test: Bool[ArrayLike, " n"] | None = None,
     seed: int = 0,
-    constant_labels: ConstantFactors = "refuse",
     progress: Callable[[str], None] = lambda what: None,
 ) -> pd.DataFrame:
     """Measure how well each label of the target dataset can be read from each representation of it.
@@ -93,8 +92,6 @@ def measure(
         test: whether each row is held out, bool (n,), as from ``held_out``. By default the rows are divided as those of
             a dataset that has no others.
         seed: for ties between latents in the trees.
-        constant_labels: what to do with a label that has one value among the rows to fit to: ``"refuse"`` it or
-            ``"drop"`` it.
         progress: is called with what is being fitted, before it is.
 
     Returns:
@@ -132,7 +129,7 @@ def measure(
                 "images of the target dataset with every encoder."
             )
     fit, rest = _divided(len(classes), test)
-    names, classes = _varying(list(names), classes, fit, constant_labels)
+    _check_varying(names, classes, fit)
     rows: list[tuple[str, str, str, float, float]] = []
     for name, codes in codes_of.items():
         for classifier in classifiers:
@@ -261,16 +258,11 @@ def _divided(n: int, test: ArrayLike | None) -> tuple[Indices, Indices]:
     return fit, rest
 
 
-def _varying(
-    names: list[str], classes: NDArray[Any], fit: Indices, constant_labels: ConstantFactors
-) -> tuple[list[str], NDArray[Any]]:
-    check_choice("constant_labels", constant_labels, ("refuse", "drop"))
+def _check_varying(names: Sequence[str], classes: NDArray[Any], fit: Indices) -> None:
     varying = (classes[fit] != classes[fit[0]]).any(axis=0)
     constant = [name for name, varies in zip(names, varying, strict=True) if not varies]
-    if constant and (constant_labels == "refuse" or not varying.any()):
-        remedy = "Pass constant_labels='drop' to leave such labels out." if varying.any() else ""
+    if constant:
         raise InvalidInput(
             f"label{'s' * (len(constant) > 1)} {', '.join(constant)}: expected at least two classes among the rows to "
-            f"fit to, received one. {remedy}"
+            "fit to, received one. Leave such labels out of labels and names."
         )
-    return [name for name in names if name not in constant], classes[:, varying]

@@ -75,9 +75,8 @@ def boost(
     seeds = draws.bits(seed, np.arange(len(classes)), 1)[:, 0]
 
     def fit(f: int) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-        result: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
-        result = _fit(x, order, bins, inside, columns[f], classes[f], x_test, seeds[f])
-        return result
+        gains, raw, raw_test = _fit(x, order, bins, inside, columns[f], classes[f], x_test, seeds[f])
+        return gains, _predicted(raw), _predicted(raw_test)
 
     largest_first = sorted(range(len(classes)), key=lambda f: -classes[f])
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
@@ -87,18 +86,20 @@ def boost(
     return Boosted(np.abs(np.stack(importances, axis=1)), np.stack(train, axis=1), np.stack(test, axis=1))
 
 
+def _predicted(raw: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the class of each sample: the first greatest raw score, or for two classes its sign."""
+    return raw.argmax(axis=0) if len(raw) > 1 else (raw[0] >= 0).astype(np.int64)
+
+
 @compiled
 def _fit(x, order, bins, inside, y, classes, x_test, seed):  # type: ignore[no-untyped-def]
     """Boost one factor: x float32 (L, n), order uint32 (L, n) sorting each row, y int64 (n,), x_test float32 (m, L)."""
     latents, n = x.shape
     m = len(x_test)
     trees = 1 if classes == 2 else classes
-    counts = np.zeros(classes)
-    for i in range(n):
-        counts[y[i]] += 1.0
     raw = np.empty((trees, n))
     raw_test = np.empty((trees, m))
-    shares = counts / n
+    shares = np.bincount(y) / n
     middle = np.exp(np.log(shares).mean())
     for k in range(trees):
         start = np.log(shares[1] / shares[0]) if trees == 1 else np.log(shares[k] / middle)
@@ -129,8 +130,7 @@ def _fit(x, order, bins, inside, y, classes, x_test, seed):  # type: ignore[no-u
     for _ in range(ROUNDS):
         _residuals(raw, y, residual)
         for k in range(trees):
-            for i in range(n):
-                positive[i] = y[i] == (1 if trees == 1 else k)
+            positive[:] = y == (1 if trees == 1 else k)
             _grow(
                 x, order, (bins, inside), residual[k], positive, shrink, raw[k], (rising, falling), scratch, state,
                 importances, (feature, threshold, value),
@@ -145,7 +145,7 @@ def _fit(x, order, bins, inside, y, classes, x_test, seed):  # type: ignore[no-u
     total = importances.sum()
     if total > 0:
         importances /= total
-    return importances, _predict(raw), _predict(raw_test)
+    return importances, raw, raw_test
 
 
 @compiled
@@ -244,7 +244,7 @@ def _grow(  # type: ignore[no-untyped-def]
             smaller, larger = (left, right) if 2 * cut < size else (right, left)
             _members(everyone, nodes, smaller, rows[1])
             totals(bins, rows[1, : end[smaller] - begin[smaller]], pack, packs[smaller])
-            _subtract(packs[node], packs[smaller], packs[larger])
+            packs[larger] = packs[node] - packs[smaller]
 
 
 @compiled
@@ -264,14 +264,6 @@ def _parted(here, cut, left, gradient, nodes, samples):  # type: ignore[no-untyp
             last -= 1
             samples[first], samples[last] = samples[last], samples[first]
     return _sums(here[:cut], gradient)
-
-
-@compiled
-def _subtract(whole, part, rest):  # type: ignore[no-untyped-def]
-    """Write the totals of a node without those of one of its children."""
-    for k in range(whole.shape[0]):
-        for j in range(whole.shape[1]):
-            rest[k, j] = whole[k, j] - part[k, j]
 
 
 @compiled
@@ -327,7 +319,7 @@ def _search(  # type: ignore[no-untyped-def]
             _cumulate4(rows, size, gradient, sums)
         else:
             for b in range(block):
-                _cumulate(rows[b, :size], gradient, sums[b])
+                sums[b, :size] = np.cumsum(gradient[rows[b, :size]])
         for b in range(block):
             j, here = tried[first + b], rows[b]
             left_sums = sums[b, : size - 1]
@@ -349,15 +341,6 @@ def _search(  # type: ignore[no-untyped-def]
                     break
                 bar = best * _NEARLY  # the greatest lies between equal codes: look at all that beat the best so far
     return best, chosen, cut
-
-
-@compiled
-def _cumulate(row, gradient, out):  # type: ignore[no-untyped-def]
-    """Write the running sums of the gradient in the order of ``row``."""
-    s = 0.0
-    for i in range(len(row)):
-        s += gradient[row[i]]
-        out[i] = s
 
 
 @compiled
@@ -404,24 +387,6 @@ def _leaf(samples, gradient, positive, shrink, raw):  # type: ignore[no-untyped-
     for s in samples:
         raw[s] += RATE * step
     return step
-
-
-@compiled
-def _predict(raw):  # type: ignore[no-untyped-def]
-    """Return the class of each sample: the first greatest raw score, or for two classes its sign."""
-    trees, n = raw.shape
-    result = np.zeros(n, np.int64)
-    if trees == 1:
-        for i in range(n):
-            result[i] = raw[0, i] >= 0
-        return result
-    top = raw[0].copy()
-    for k in range(1, trees):
-        for i in range(n):
-            if raw[k, i] > top[i]:
-                top[i] = raw[k, i]
-                result[i] = k
-    return result
 
 
 @compiled

@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Literal, TypeAlias
+from typing import IO, Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +97,7 @@ class OnnxEncoder:
             env={"PYTHONPATH": paths, **threads, **libraries},
             start_new_session=True,  # Ctrl-C is for this side, which ends it
         )
-        self._inward, self._outward = _stream(self._process.stdin), _stream(self._process.stdout)
+        self._inward, self._outward = (cast("IO[bytes]", end) for end in (self._process.stdin, self._process.stdout))
         self._late = False
         # A machine may be busy with other things.
         self._overdue = threading.Timer(4 * seconds + 60, self._end_late)
@@ -220,23 +220,19 @@ class OnnxEncoder:
             self._process.wait(timeout=_ENDING)
         status = self._process.poll()
         self._process.kill()
-        if self._late:
-            what, expected = "too slow", f"all images within {4 * self._seconds + 60} s"
-            return InvalidInput(f"{self.path}: {what}: expected {expected}, received more than that.")
-        if status == -signal.SIGXCPU:
-            expected = f"all images within {self._seconds} s of processor time"
-            return InvalidInput(f"{self.path}: too slow: expected {expected}, received more than that.")
-        if status == -signal.SIGSYS:
-            received = "one that it may not make"
-            return InvalidInput(
-                f"{self.path}: refused: expected no calls to the system but to compute, received {received}."
-            )
-        if status == -signal.SIGKILL:
+        slow = f"{4 * self._seconds + 60} s" if self._late else f"{self._seconds} s of processor time"
+        if self._late or status == -signal.SIGXCPU:
+            what, expected, received = "too slow", f"all images within {slow}", "more than that"
+        elif status == -signal.SIGSYS:
+            what, expected, received = "refused", "no calls to the system but to compute", "one that it may not make"
+        elif status == -signal.SIGKILL:
+            what, expected = "killed", "a process that ends by itself"
             received = "an end from outside (SIGKILL), as where the machine has no memory left"
-            return InvalidInput(f"{self.path}: killed: expected a process that ends by itself, received {received}.")
-        received = "an answer out of form" if status is None else sandbox.ended_by(status) or f"exit status {status}"
-        expected = f"a model that runs in {self._memory >> 20:,} MiB of memory"
-        return InvalidInput(f"{self.path}: it broke down: expected {expected}, received {received}.")
+        else:
+            what, expected = "it broke down", f"a model that runs in {self._memory >> 20:,} MiB of memory"
+            ended = "an answer out of form" if status is None else sandbox.ended_by(status)
+            received = ended or f"exit status {status}"
+        return InvalidInput(f"{self.path}: {what}: expected {expected}, received {received}.")
 
 
 def check(path: str | os.PathLike[str]) -> None:
@@ -323,9 +319,3 @@ def placed(
             f"{tuple(shape)}. Export it with fixed height, width and channels."
         )
     return fitting[0]
-
-
-def _stream(stream: IO[bytes] | None) -> IO[bytes]:
-    if stream is None:
-        raise RuntimeError("the process has no streams")
-    return stream

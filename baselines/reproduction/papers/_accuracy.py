@@ -128,12 +128,10 @@ def judge_averages(table: pd.DataFrame) -> Verdict:
     return judged("accuracy from the bound", parts, numbers)
 
 
-def judge_untrained(table: pd.DataFrame) -> Verdict:
-    """Judge that the other encoder is better than an untrained one on every target."""
-    found, numbers = _trees(table, "target")
-    parts = [
-        verdicts.compare([_seeds(found, target, OTHER)], [_seeds(found, target, UNTRAINED)]) for target in _keys(found)
-    ]
+def judge_better(table: pd.DataFrame, key: str, better: str, worse: str) -> Verdict:
+    """Judge that an encoder is better than another one on every target, or for every label."""
+    found, numbers = _trees(table, key)
+    parts = [verdicts.compare([_seeds(found, one, better)], [_seeds(found, one, worse)]) for one in _keys(found)]
     return judged("accuracy", parts, numbers)
 
 
@@ -150,13 +148,6 @@ def judge_nearly_every_label(table: pd.DataFrame) -> Verdict:
 def _nearly(other: NDArray[np.float64], own: NDArray[np.float64]) -> verdicts.Comparison:
     """Compare accuracies of which the first are said to be less than `NEAR` below the second."""
     return verdicts.compare([other + NEAR], [own])
-
-
-def judge_every_label(table: pd.DataFrame) -> Verdict:
-    """Judge that every label is read better from codes of the target's own encoder."""
-    found, numbers = _trees(table, "label")
-    parts = [verdicts.compare([_seeds(found, label, OWN)], [_seeds(found, label, OTHER)]) for label in _keys(found)]
-    return judged("accuracy", parts, numbers)
 
 
 def judge_positions(table: pd.DataFrame) -> Verdict:

@@ -117,10 +117,11 @@ def _falls(pairs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], by: float = 0.0) 
 GATE = "gate: VAEs with PCA's MIG, and 0.1, on the data that it would fall from"
 
 
-def _judge(table: pd.DataFrame, begin: str, *, stays: bool) -> Verdict:
+def judge(table: pd.DataFrame, begin: str, *, stays: bool) -> Verdict:
     """Judge that the VAEs' MIG falls from one role's data to changed data, or that it falls by less than `SAME`.
 
-    Each dataset is a test, and each VAE a stratum of it.
+    Contrast-matched data have as little contrast as changed ones. Each dataset is a test, and each VAE a stratum of it.
+    The autoencoder has little to lose and is shown only.
     """
     groups = _groups(table)
     numbers: dict[str, float] = {}
@@ -135,19 +136,6 @@ def _judge(table: pd.DataFrame, begin: str, *, stays: bool) -> Verdict:
     return judged("MIG from the bound" if stays else "MIG", parts, numbers | _numbers(groups), GATE)
 
 
-def judge_falls(table: pd.DataFrame) -> Verdict:
-    """Judge that the VAEs' MIG falls from original to changed data, on every dataset.
-
-    The autoencoder has little to lose and is shown only.
-    """
-    return _judge(table, ORIGINAL, stays=False)
-
-
-def judge_falls_from_control(table: pd.DataFrame) -> Verdict:
-    """Judge the same from contrast-matched data, which have as little contrast as changed ones."""
-    return _judge(table, CONTROL, stays=False)
-
-
 def _by_seed(table: pd.DataFrame) -> tuple[dict[str, NDArray[np.float64]], float]:
     """Return what each seed has on contrast-matched and changed data, mean over objectives, and the floor of the first.
 
@@ -160,20 +148,13 @@ def _by_seed(table: pd.DataFrame) -> tuple[dict[str, NDArray[np.float64]], float
     return {str(variant): row.to_numpy(np.float64) for variant, row in mean.iterrows()}, floor
 
 
-def judge_pattern(table: pd.DataFrame) -> Verdict:
-    """Judge that MIG is lower on changed data than on contrast-matched data, seed by seed."""
+def judge_by_seed(table: pd.DataFrame, *, stays: bool) -> Verdict:
+    """Judge that MIG falls from contrast-matched to changed data, or by less than `SAME`, seed by seed."""
     mean, floor = _by_seed(table)
-    found = verdicts.compare([mean[CONTROL]], [mean[CHANGED]], paired=True, floors=[floor])
-    return judged("MIG", [found], _fall(found) | _numbers(_groups(table)), GATE)
-
-
-def judge_noise(table: pd.DataFrame) -> Verdict:
-    """Judge that MIG on changed data is less than `SAME` below that on contrast-matched data, seed by seed."""
-    mean, floor = _by_seed(table)
-    before, bound = mean[CONTROL] - SAME, floor - SAME
-    found = verdicts.compare([before], [mean[CHANGED]], paired=True, floors=[bound]).turned()
-    fall = verdicts.compare([mean[CONTROL]], [mean[CHANGED]], paired=True)
-    return judged("MIG from the bound", [found], _fall(fall) | _numbers(_groups(table)), GATE)
+    fall = verdicts.compare([mean[CONTROL]], [mean[CHANGED]], paired=True, floors=[floor])
+    less = verdicts.compare([mean[CONTROL] - SAME], [mean[CHANGED]], paired=True, floors=[floor - SAME]).turned()
+    measure, found = ("MIG from the bound", less) if stays else ("MIG", fall)
+    return judged(measure, [found], _fall(fall) | _numbers(_groups(table)), GATE)
 
 
 def _fall(found: verdicts.Comparison) -> dict[str, float]:
@@ -182,16 +163,6 @@ def _fall(found: verdicts.Comparison) -> dict[str, float]:
     if found.seeds >= intervals.SEEDS:
         numbers |= {"its lower end, 95%": found.low, "its upper end, 95%": found.high}
     return numbers
-
-
-def judge_stays(table: pd.DataFrame) -> Verdict:
-    """Judge that noise does not lower the VAEs' MIG by `SAME` from that on original data, on every dataset."""
-    return _judge(table, ORIGINAL, stays=True)
-
-
-def judge_stays_from_control(table: pd.DataFrame) -> Verdict:
-    """Judge the same from contrast-matched data, which have as little contrast as noisy ones."""
-    return _judge(table, CONTROL, stays=True)
 
 
 def judge_tuned(table: pd.DataFrame) -> Verdict:

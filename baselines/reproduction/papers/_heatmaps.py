@@ -227,16 +227,20 @@ def against(values: ArrayLike, bound: float) -> verdicts.Comparison:
     return verdicts.compare([found], [np.full_like(found, bound)], paired=True)
 
 
-def encoder_above_decoder(table: pd.DataFrame) -> Verdict:
-    """Judge that encoder layers are more similar than decoder layers, of the same pairs of runs, in every panel."""
-    encoder, decoder = diagonal(table, "encoder"), diagonal(table, "decoder")
-    parts = [verdicts.compare([encoder.loc[p]], [decoder.loc[p]], paired=True) for p in encoder.index]
-    return judged("similarity", parts, numbers(encoder=encoder, decoder=decoder))
+def encoder_above(table: pd.DataFrame, networks: Sequence[str] = ("decoder",)) -> Verdict:
+    """Judge that encoder layers are more similar than other layers, of the same pairs of runs, in every panel."""
+    encoder, others = diagonal(table, "encoder"), {name: diagonal(table, name) for name in networks}
+    parts = [
+        verdicts.compare([encoder.loc[panel]], [means.loc[panel]], paired=True)
+        for means in others.values()
+        for panel in encoder.index
+    ]
+    return judged("similarity", parts, numbers(encoder=encoder, **others))
 
 
 def ahead(table: pd.DataFrame) -> Verdict:
     """Judge that encoder layers are more similar to their final state than decoder layers, while models are trained."""
-    return encoder_above_decoder(table[(table["share"] > 0) & (table["share"] < 1)])
+    return encoder_above(table[(table["share"] > 0) & (table["share"] < 1)])
 
 
 LEFT = 0.05
@@ -297,17 +301,8 @@ def _alike(encoder: pd.DataFrame) -> Verdict:
     )
 
 
-def decoder_falls(table: pd.DataFrame) -> Verdict:
-    """Judge that decoder layers are more similar in the first panel than in the second, which share one side's runs."""
-    return _falls(table, "decoder")
-
-
-def between_falls(table: pd.DataFrame) -> Verdict:
-    """Judge the same of mean, variance and sampled layers."""
-    return _falls(table, *BETWEEN)
-
-
-def _falls(table: pd.DataFrame, *networks: str) -> Verdict:
+def falls(table: pd.DataFrame, networks: Sequence[str]) -> Verdict:
+    """Judge that layers are more similar in the first panel than in the second, which share one side's runs."""
     found = {network: diagonal(table, network) for network in networks}
     parts = [verdicts.compare([means.iloc[0]], [means.iloc[1]], paired=True) for means in found.values()]
     return judged("similarity", parts, numbers(**found))
@@ -337,18 +332,3 @@ def between_dataset(table: pd.DataFrame) -> Verdict:
         if other != 1
     ]
     return judged("similarity", parts, numbers(**between))
-
-
-def between_vary(table: pd.DataFrame) -> Verdict:
-    """Judge that mean, variance and sampled layers are less alike than encoder layers are, in every panel.
-
-    The layers of a panel are those of the same pairs of runs.
-    """
-    encoder = diagonal(table, "encoder")
-    between = {name: diagonal(table, name) for name in BETWEEN}
-    parts = [
-        verdicts.compare([encoder.loc[panel]], [means.loc[panel]], paired=True)
-        for means in between.values()
-        for panel in encoder.index
-    ]
-    return judged("similarity", parts, numbers(encoder=encoder, **between))

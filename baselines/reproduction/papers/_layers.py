@@ -60,17 +60,8 @@ def _snapshots(settings: Mapping[str, Any], runs: Runs) -> Iterator[tuple[float,
                 yield strength, config.seed, step, _heatmaps.activations(runs, config, step, settings["samples"])
 
 
-def judge_sampled_input(table: pd.DataFrame) -> Verdict:
-    """Judge that sampled and input are less similar after training at the greatest strength than at the least."""
-    return _apart(table, "input")
-
-
-def judge_sampled_mean(table: pd.DataFrame) -> Verdict:
-    """Judge the same of sampled and mean."""
-    return _apart(table, "mean")
-
-
-def _apart(table: pd.DataFrame, other: str) -> Verdict:
+def judge_sampled(table: pd.DataFrame, other: str) -> Verdict:
+    """Judge that sampled and another are less similar after training at the greatest strength than at the least."""
     end = table[(table["step"] == table["step"].max()) & (table["with"] == other)]
     groups = {strength: part.sort_values("seed")["similarity"] for strength, part in end.groupby("strength")}
     low, *_, high = groups
@@ -97,20 +88,11 @@ def _is(layer: NDArray[np.floating], images: NDArray[np.floating]) -> bool:
     return layer.size == images.size and np.array_equal(layer.reshape(images.shape), images)
 
 
-def judge_against_input(table: pd.DataFrame) -> Verdict:
-    """Judge by CKA that no encoder layer differs by `SAME` or more between the least and the greatest strength."""
-    return _alike(table, "CKA")
+def judge_against_input(table: pd.DataFrame, metric: str) -> Verdict:
+    """Judge that no encoder layer differs by `SAME` or more between the least and the greatest strength.
 
-
-def judge_against_input_procrustes(table: pd.DataFrame) -> Verdict:
-    """Judge the same by Procrustes."""
-    return _alike(table, "Procrustes")
-
-
-def _alike(table: pd.DataFrame, metric: str) -> Verdict:
-    """Test for each layer that the difference of means is above -`SAME` and below `SAME`.
-
-    A layer that is the input, with a similarity of 1 throughout, does not count.
+    Each layer has two tests: that the difference of means is above -`SAME`, and that it is below `SAME`. A layer that
+    is the input, with a similarity of 1 throughout, does not count.
     """
     end = table[(table["step"] == table["step"].max()) & (table["metric"] == metric)]
     learned = end.groupby("layer")["similarity"].transform("min") < 1 - 1e-6

@@ -102,9 +102,9 @@ def rows_of_traversals(settings: Mapping[str, Any], runs: Runs, tier: str) -> Fo
             images[f"{name} {factor.name}"] = seen[
                 np.linspace(0, len(seen) - 1, settings["columns"]).round().astype(int)
             ]
+            apart = distances.mean_squared_errors(seen)
             for first, second in itertools.combinations(range(len(seen)), 2):
-                apart = distances.mean_squared_error(seen[first : first + 1], seen[second : second + 1])[0]
-                rows.append((name, factor.name, first, second, float(second - first), float(apart)))
+                rows.append((name, factor.name, first, second, float(second - first), float(apart[first, second])))
     columns = ["dataset", "factor", "first", "second", "ground_truth", "perceived"]
     return Found(pd.DataFrame(rows, columns=columns), images)
 

@@ -9,6 +9,7 @@ What it says of mean, variance and samples, of all objectives and of a collapsed
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
@@ -260,14 +261,14 @@ ENTRIES = (
         _AT,
         "Regularisation changes decoder layers more than encoder layers.",
         REGULARISED,
-        _heatmaps.encoder_above_decoder,
+        _heatmaps.encoder_above,
     ),
     heatmap_entry(
         f"{PAPER}/fig4_collapsed",
         "not asked: β at most 16",
         "Regularisation changes decoder layers more than encoder layers, also where the posterior collapses (β = 256).",
         [strengths("beta_vae", 1, 256)],
-        _heatmaps.encoder_above_decoder,
+        _heatmaps.encoder_above,
         added=True,
     ),
     heatmap_entry(
@@ -275,7 +276,7 @@ ENTRIES = (
         "lower than the encoder's",
         "Regularisation changes mean, variance and sampled layers more than encoder layers.",
         REGULARISED,
-        _heatmaps.between_vary,
+        functools.partial(_heatmaps.encoder_above, networks=_heatmaps.BETWEEN),
     ),
     Entry(
         id=f"{PAPER}/fig5",
@@ -284,8 +285,8 @@ ENTRIES = (
         **_by_strength(SPRITES, (1, 2, 4, 6, 8)),
         compute=_layers.sampled,
         draw=of_table(_scores.draw_lines, panel="with", x="step", y="similarity", group="strength"),
-        judge=_layers.judge_sampled_input,
-        second=Second(_APART.format("mean"), _layers.judge_sampled_mean, control=False),
+        judge=functools.partial(_layers.judge_sampled, other="input"),
+        second=Second(_APART.format("mean"), functools.partial(_layers.judge_sampled, other="mean"), control=False),
     ),
     Entry(
         id=f"{PAPER}/fig6",
@@ -293,7 +294,7 @@ ENTRIES = (
         claim=_INPUT_CLAIM,
         **_by_strength(CARS, (1, 8), similarities=("CKA",)),
         **_AGAINST_INPUT,
-        judge=_layers.judge_against_input,
+        judge=functools.partial(_layers.judge_against_input, metric="CKA"),
     ),
     heatmap_entry(
         f"{PAPER}/fig7",
@@ -315,7 +316,7 @@ ENTRIES = (
         "lower than the encoder's on dSprites, high on Cars3D and SmallNORB",
         "On dSprites, mean, variance and sampled layers are less similar across objectives than encoders are.",
         ACROSS[1:2],
-        _heatmaps.between_vary,
+        functools.partial(_heatmaps.encoder_above, networks=_heatmaps.BETWEEN),
     ),
     heatmap_entry(
         f"{PAPER}/fig7_datasets",
@@ -344,7 +345,7 @@ ENTRIES = (
         claim=_INPUT_CLAIM.replace("CKA", "The Procrustes similarity"),
         **_by_strength(CARS, (1, 8), similarities=("CKA", "Procrustes")),
         **_AGAINST_INPUT,
-        judge=_layers.judge_against_input_procrustes,
+        judge=functools.partial(_layers.judge_against_input, metric="Procrustes"),
     ),
     in_time(
         f"{PAPER}/fig12",
@@ -374,8 +375,12 @@ ENTRIES = (
             Panel("10 and 20 latents", side(SPRITES, "beta_vae", 1), side(SPRITES, "beta_vae", 1, latents=20)),
             REGULARISED[0],
         ],
-        _heatmaps.decoder_falls,
-        second=Second(_DOUBLED.format("mean, variance and sampled layers"), _heatmaps.between_falls, control=False),
+        functools.partial(_heatmaps.falls, networks=("decoder",)),
+        second=Second(
+            _DOUBLED.format("mean, variance and sampled layers"),
+            functools.partial(_heatmaps.falls, networks=_heatmaps.BETWEEN),
+            control=False,
+        ),
     ),
     heatmap_entry(
         f"{PAPER}/fig16",

@@ -17,6 +17,7 @@ varies in position, size and colour.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Mapping
 from typing import Any
@@ -369,7 +370,7 @@ ENTRIES = (
         judge=_accuracy.judge_averages,
         second=Second(
             "On each target, labels are read better from a transferred encoder than from an untrained one.",
-            _accuracy.judge_untrained,
+            functools.partial(_accuracy.judge_better, key="target", better=_accuracy.OTHER, worse=_accuracy.UNTRAINED),
         ),
     ),
     Entry(
@@ -378,7 +379,7 @@ ENTRIES = (
         claim="Every label of Cars3D is predicted better from its own encoder than from the other.",
         **_tables({CARS: FACES}),
         **_LABELS,
-        judge=_accuracy.judge_every_label,
+        judge=functools.partial(_accuracy.judge_better, key="label", better=_accuracy.OWN, worse=_accuracy.OTHER),
     ),
     Entry(
         id=f"{PAPER}/table3",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import math
@@ -293,18 +294,21 @@ def on_target(own, other, target):
 GENERIC = ((0.9, 0.8), (0.85, 0.3), (0.95, 0.7), (0.5, 0.6), (0.45, 0.2))
 
 CASES = {
-    _heatmaps.encoder_above_decoder: (heat((0.9, 0.5)), heat((0.9, 0.5), (0.5, 0.9))),
+    _heatmaps.encoder_above: (heat((0.9, 0.5)), heat((0.9, 0.5), (0.5, 0.9))),
     _heatmaps.encoders_alike: (heat((0.82, 0.1)), heat((0.9, 0.1), (0.7, 0.1))),
     _heatmaps.encoders_matched: (heat((0.82, 0.1)), heat((0.9, 0.1), (0.7, 0.1))),
-    _heatmaps.decoder_falls: (heat((0.5, 0.9), (0.5, 0.4)), heat((0.5, 0.4), (0.5, 0.9))),
-    _heatmaps.between_falls: (heat((0.5, 0.4, 0.9), (0.5, 0.9, 0.4)), heat((0.5, 0.9, 0.4), (0.5, 0.4, 0.9))),
+    (_heatmaps.falls, ("decoder",)): (heat((0.5, 0.9), (0.5, 0.4)), heat((0.5, 0.4), (0.5, 0.9))),
+    (_heatmaps.falls, _heatmaps.BETWEEN): (
+        heat((0.5, 0.4, 0.9), (0.5, 0.9, 0.4)),
+        heat((0.5, 0.9, 0.4), (0.5, 0.4, 0.9)),
+    ),
     # From 0.7 to 0.85 an encoder goes half of its way, from 0.1 to 0.4 a decoder a third of it.
     _heatmaps.learned_first: (
         course((0.7, 0.1), (0.85, 0.4), (0.97, 0.5)),
         course((0.7, 0.1), (0.85, 0.7), (0.97, 0.5)),
     ),
     _heatmaps.ahead: (course((0.7, 0.1), (0.8, 0.4), (0.97, 0.5)), course((0.7, 0.1), (0.8, 0.4), (0.4, 0.5))),
-    _heatmaps.between_vary: (heat((0.9, 0.1, 0.4)), heat((0.9, 0.1, 0.4), (0.5, 0.1, 0.9))),
+    (_heatmaps.encoder_above, _heatmaps.BETWEEN): (heat((0.9, 0.1, 0.4)), heat((0.9, 0.1, 0.4), (0.5, 0.1, 0.9))),
     _heatmaps.between_dataset: (
         heat((0.9, 0.1, 0.8), (0.9, 0.1, 0.2), (0.9, 0.1, 0.7)),
         heat((0.9, 0.1, 0.8), (0.9, 0.1, 0.5), (0.9, 0.1, 0.2)),
@@ -312,11 +316,11 @@ CASES = {
     _heatmaps.metrics_agree: (heat((0.9, 0.5), (0.8, 0.7)), heat((0.9, 0.5), (0.6, 0.7))),
     _layers.judge_collapse: (heat((0.9, 0.5, 0.1, 0.6)), heat((0.9, 0.5, 0.6, 0.1))),
     _layers.judge_samples: (shared(0.2), shared(0.01)),
-    _layers.judge_sampled_input: (drift(0.2), drift(0.95)),
-    _layers.judge_sampled_mean: (drift(0.2), drift(0.95)),
+    (_layers.judge_sampled, "input"): (drift(0.2), drift(0.95)),
+    (_layers.judge_sampled, "mean"): (drift(0.2), drift(0.95)),
     _layers.judge_losses: (falling(10, 20), falling(20, 10)),
-    _layers.judge_against_input: (against(0.88), against(0.5)),
-    _layers.judge_against_input_procrustes: (against(0.88), against(0.5)),
+    (_layers.judge_against_input, "CKA"): (against(0.88), against(0.5)),
+    (_layers.judge_against_input, "Procrustes"): (against(0.88), against(0.5)),
     bonheme2023.judge_generic: (heat(*GENERIC), heat(*GENERIC[:2], (0.95, 0.9), *GENERIC[3:])),
     bonheme2023.judge_brightness: (correlations(brightness=0.6), correlations(brightness=0.4)),
     bonheme2023.judge_places: (correlations(x=0.9, y=0.8, size=0.3), correlations(x=0.9, y=0.6, size=0.7)),
@@ -326,7 +330,7 @@ CASES = {
         both(on_target(0.5, 0.45, "d"), on_target(0.5, 0.3, "e")),
         both(on_target(0.5, 0.3, "d"), on_target(0.5, 0.6, "e")),
     ),
-    _accuracy.judge_untrained: (
+    (_accuracy.judge_better, "target", _accuracy.OTHER, _accuracy.UNTRAINED): (
         both(on_target(0.5, 0.3, "d"), on_target(0.5, 0.45, "e")),
         both(on_target(0.5, 0.1, "d"), on_target(0.5, 0.45, "e")),
     ),
@@ -334,7 +338,10 @@ CASES = {
         accuracies([0.5] * 3, [0.45] * 3),
         accuracies([0.5] * 3, (0.45, 0.45, 0.2)),
     ),
-    _accuracy.judge_every_label: (accuracies([0.5] * 3, [0.4] * 3), accuracies([0.5] * 3, (0.4, 0.4, 0.6))),
+    (_accuracy.judge_better, "label", _accuracy.OWN, _accuracy.OTHER): (
+        accuracies([0.5] * 3, [0.4] * 3),
+        accuracies([0.5] * 3, (0.4, 0.4, 0.6)),
+    ),
     _accuracy.judge_positions: (accuracies([0.5] * 3, (0.1, 0.6, 0.6)), accuracies([0.5] * 3, (0.1, 0.6, 0.4))),
     _perceived.judge_natural: (distances(0.1, 0.2), both(distances(0.1, 0.2), distances(0.2, 0.1, "e"))),
     _perceived.judge_constant: (distances(0.1, 0.1).query("ground_truth > 0"), distances(0.1, 0.2)),
@@ -357,12 +364,12 @@ CASES = {
     michlo2023.judge_scores_by_spacing: (spaced(0.5, 0.1), spaced(0.1, 0.5)),
     michlo2023.judge_blur: (losses(0.1, 0.5), losses(0.5, 0.1)),
     michlo2023.judge_latents: (latent(0.02), latent(0.4)),
-    _changed.judge_falls: (migs(0.5, 0.1), migs(0.1, 0.5)),
-    _changed.judge_falls_from_control: (migs(0.1, 0.2, squeezed=0.5), migs(0.5, 0.4, squeezed=0.2)),
-    _changed.judge_pattern: (migs(0.5, 0.1), migs(0.5, 0.5, squeezed=0.3)),
-    _changed.judge_noise: (migs(0.1, 0.48, squeezed=0.5), migs(0.5, 0.1, 0.48)),
-    _changed.judge_stays: (migs(0.5, 0.48), migs(0.5, 0.1, 0.48)),
-    _changed.judge_stays_from_control: (migs(0.9, 0.48, squeezed=0.5), migs(0.1, 0.1, 0.48, squeezed=0.5)),
+    (_changed.judge, "original", False): (migs(0.5, 0.1), migs(0.1, 0.5)),
+    (_changed.judge, "squeezed", False): (migs(0.1, 0.2, squeezed=0.5), migs(0.5, 0.4, squeezed=0.2)),
+    (_changed.judge_by_seed, False): (migs(0.5, 0.1), migs(0.5, 0.5, squeezed=0.3)),
+    (_changed.judge_by_seed, True): (migs(0.1, 0.48, squeezed=0.5), migs(0.5, 0.1, 0.48)),
+    (_changed.judge, "original", True): (migs(0.5, 0.48), migs(0.5, 0.1, 0.48)),
+    (_changed.judge, "squeezed", True): (migs(0.9, 0.48, squeezed=0.5), migs(0.1, 0.1, 0.48, squeezed=0.5)),
     _changed.judge_tuned: (migs(0.5, 0.1, 0.48), migs(0.5, 0.1, 0.3)),
     _changed.judge_robust: (pruned(4), pruned(5)),
     _hidden.judge_small: (changes(0.2), changes(0.5)),
@@ -372,6 +379,17 @@ CASES = {
     _plane.judge_local: (plane(2, 40), plane(2, 10)),
 }
 """Judge -> a table for which the claim holds and one that contradicts it, both made up, of five seeds."""
+
+
+def key(judge):
+    """Return a judge, with its own arguments if it has any, as `CASES` names it."""
+    return (judge.func, *judge.keywords.values()) if isinstance(judge, functools.partial) else judge
+
+
+PATTERN = functools.partial(_changed.judge_by_seed, stays=False)
+FALLS, FALLS_FROM_CONTROL = (
+    functools.partial(_changed.judge, begin=role, stays=False) for role in ("original", "squeezed")
+)
 
 ILLUSTRATIONS = {
     *(f"2205.08399/fig{n}" for n in (9, 10, 20)),
@@ -571,7 +589,7 @@ every_sentence = pytest.mark.parametrize(("entry", "judge"), SENTENCES.values(),
 @every_sentence
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_claim_can_be_supported_and_opposed(entry, judge, place):
-    verdict = judge(CASES[judge][place])
+    verdict = judge(CASES[key(judge)][place])
     wanted = "illustration" if entry.id in ILLUSTRATIONS else ("supported", "opposed")[place]
     assert verdict.answer == wanted
     assert verdict.numbers
@@ -589,9 +607,9 @@ def test_a_claim_can_be_supported_and_opposed(entry, judge, place):
 @every_sentence
 @pytest.mark.parametrize("place", [0, 1])
 def test_two_seeds_decide_nothing(entry, judge, place):
-    if entry.id in ILLUSTRATIONS | FACTS or judge(CASES[judge][place]).p is None:
+    if entry.id in ILLUSTRATIONS | FACTS or judge(CASES[key(judge)][place]).p is None:
         return
-    verdict = judge(CASES[judge][place].query("seed < 2"))
+    verdict = judge(CASES[key(judge)][place].query("seed < 2"))
     assert (verdict.answer, verdict.p) == ("too few seeds", None)
     assert all(math.isfinite(number) for number in verdict.numbers.values()), "what is no number cannot be recorded"
 
@@ -621,13 +639,13 @@ def test_what_is_learned_first_needs_the_state_before_training():
 @pytest.mark.parametrize(
     ("judge", "table"),
     [
-        (_changed.judge_falls, migs(0.08, 0.01)),
-        (_changed.judge_falls_from_control, migs(0.5, 0.01, squeezed=0.08)),
+        (FALLS, migs(0.08, 0.01)),
+        (FALLS_FROM_CONTROL, migs(0.5, 0.01, squeezed=0.08)),
         (_changed.judge_tuned, migs(0.08, 0.08, 0.08)),
         (_hidden.judge_noises, noisy(1.0, 1.0).assign(value=lambda table: table["value"].clip(lower=1.0))),
-        (_changed.judge_stays, migs(0.08, 0.08, 0.08)),
-        (_changed.judge_pattern, migs(0.5, 0.01, squeezed=0.08)),
-        (_changed.judge_noise, migs(0.5, 0.08, squeezed=0.08)),
+        (functools.partial(_changed.judge, begin="original", stays=True), migs(0.08, 0.08, 0.08)),
+        (PATTERN, migs(0.5, 0.01, squeezed=0.08)),
+        (functools.partial(_changed.judge_by_seed, stays=True), migs(0.5, 0.08, squeezed=0.08)),
         (_changed.judge_robust, pruned(4).assign(pca_mig=0.6)),
         (michlo2023.judge_scores_by_spacing, spaced(0.09, 0.01)),
         (michlo2023.judge_densities, apart(0.5, 0.1).assign(pca_dci_disentanglement=0.6)),
@@ -642,7 +660,7 @@ def test_models_that_know_too_little_test_nothing(judge, table):
 def test_a_fall_and_the_fall_from_the_control_are_two_sentences():
     """From 0.5 to 0.2; but squeezed data have 0.2, too, so that no pattern is needed."""
     table = migs(0.5, 0.2, squeezed=0.2)
-    own, control = _changed.judge_falls(table), _changed.judge_falls_from_control(table)
+    own, control = FALLS(table), FALLS_FROM_CONTROL(table)
     assert (own.answer, control.answer) == ("supported", "no significant difference")
     assert own.numbers["fall on b from original"] == pytest.approx(0.3)
     assert control.numbers["fall on b from squeezed"] == pytest.approx(0.0, abs=0.01)
@@ -651,7 +669,7 @@ def test_a_fall_and_the_fall_from_the_control_are_two_sentences():
 def test_a_vae_below_the_floor_does_not_count():
     """Two VAEs: one falls from 0.5 to 0.1; the other has 0.05 on all data, and is left out of the fall."""
     table = both(migs(0.5, 0.1), migs(0.05, 0.05).assign(objective="factor_vae"))
-    found = _changed.judge_falls(table)
+    found = FALLS(table)
     assert found.answer == "supported"
     assert found.numbers["VAEs above the baseline on b, original"] == 1
     assert found.numbers["fall on b from original"] == pytest.approx(0.4)
@@ -661,14 +679,12 @@ def test_runs_of_one_seed_count_once():
     """Two objectives whose scores are the same, seed by seed, tell no more than one; another seed's luck is no fall."""
     table = migs(0.5, 0.4, squeezed=0.45).assign(mig=lambda found: found["mig"] + 0.1 * (found["seed"] % 2))
     noise = 0.03 * np.sin(np.arange(len(table)))
-    one = _changed.judge_pattern(table.assign(mig=table["mig"] + noise))
-    two = _changed.judge_pattern(
-        both(table, table.assign(objective="other")).assign(mig=lambda t: t["mig"] + [*noise] * 2)
-    )
+    one = PATTERN(table.assign(mig=table["mig"] + noise))
+    two = PATTERN(both(table, table.assign(objective="other")).assign(mig=lambda t: t["mig"] + [*noise] * 2))
     assert 0 < one.p < 1
     assert two.p == pytest.approx(one.p)
     assert two.numbers["fall from contrast-matched"] == pytest.approx(one.numbers["fall from contrast-matched"])
-    unpaired = _changed.judge_falls_from_control(table[table["variant"] != "original"].assign(mig=table["mig"] + noise))
+    unpaired = FALLS_FROM_CONTROL(table[table["variant"] != "original"].assign(mig=table["mig"] + noise))
     assert unpaired.p > one.p, "what is the seed's, on either side, is taken off"
 
 
@@ -807,7 +823,7 @@ DRAWN = {entry.draw: entry for entry in ENTRIES.values()}
 
 @pytest.mark.parametrize("entry", DRAWN.values(), ids=lambda entry: entry.id)
 def test_the_picture_is_drawn(entry, tmp_path):
-    entry.draw(Found(CASES[entry.judge][0], IMAGES), tmp_path / "figure.png")
+    entry.draw(Found(CASES[key(entry.judge)][0], IMAGES), tmp_path / "figure.png")
     with PIL.Image.open(tmp_path / "figure.png") as picture:
         assert picture.format == "PNG"
         assert min(picture.size) > 50
@@ -835,7 +851,7 @@ def test_levels_of_a_model(tiny, tmp_path):
     ("judge", "table"),
     [
         (_hidden.judge_noises, noisy(0.1, 0.1)),
-        (_changed.judge_falls_from_control, migs(0.5, 0.2, squeezed=0.2)),
+        (FALLS_FROM_CONTROL, migs(0.5, 0.2, squeezed=0.2)),
         (_changed.judge_robust, pruned(4).assign(active=4)),
         (michlo2023.judge_densities, both(apart(0.5, 0.1), apart(0.05, 0.1).assign(dataset="e"))),
     ],

@@ -147,12 +147,8 @@ def test_a_constant_label():
         InvalidInput, match="label x: expected at least two classes among the rows to fit to, received one"
     ):
         transfer_accuracy.measure(representations, labels, NAMES)
-    kept = transfer_accuracy.measure(representations, labels, NAMES, constant_labels="drop")
-    assert kept.label.unique().tolist() == ["shape"]
-    with pytest.raises(InvalidInput, match=r"labels a, b: expected at least two classes .* received one\.$"):
-        transfer_accuracy.measure(representations, np.ones((100, 2), int), ["a", "b"], constant_labels="drop")
-    with pytest.raises(InvalidInput, match="constant_labels: expected 'refuse' or 'drop'"):
-        transfer_accuracy.measure(representations, labels, NAMES, constant_labels="keep")
+    with pytest.raises(InvalidInput, match=r"labels a, b: expected at least two classes .* received one\. Leave such"):
+        transfer_accuracy.measure(representations, np.ones((100, 2), int), ["a", "b"])
 
 
 def test_hard_codes():
