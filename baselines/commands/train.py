@@ -283,7 +283,7 @@ def explained(run: Run) -> None:
     if share < HARDLY and run.model.objective.reconstructs:
         beta = ", a lower beta" * hasattr(run.model.objective, "beta")
         alone = type(run.model.objective).terms is Objective.terms  # a weight of the only term does nothing
-        weight = "" if alone else ", or --set reconstruction_weight=4"
+        weight = "" if alone else f", or --set reconstruction_weight={4 * run.config.reconstruction_weight:g}"
         console.warn(
             "the decoder draws hardly more than one mean picture: the codes hold little of the images. "
             f"More steps{beta}{weight} may help."

@@ -274,6 +274,7 @@ def run(
             jobs, threads or runs below 1, no cluster answers at the address, or none of its nodes has the GPUs.
         UnknownName: there is no such dataset or device.
         MissingExtra: Ray is not installed.
+        Unavailable: a dataset is neither prepared nor to be had.
     """
     into = Path(into).absolute()
     if device not in get_args(Device):
@@ -290,9 +291,9 @@ def run(
         "Wait for it, stop it, or choose another folder."
     )
     with contextlib.ExitStack() as stack:
-        stack.enter_context(stopping.as_interrupt())
         stack.enter_context(files.exclusive(into / ".lock", what=into, refusal=refusal))
         stack.enter_context(parallel.on_ray(ray, gpus=gpus))
+        stack.enter_context(stopping.as_interrupt())  # after Ray has begun, which takes SIGTERM for itself
         if progress is None:
             progress = stack.enter_context(console.progress(*columns()))
         monitor = _ProgressMonitor(configs, into, encode, progress)
@@ -305,6 +306,8 @@ def run(
         ]
         stack.enter_context(monitor.watching())
         if ray is None:
+            for dataset in dict.fromkeys(config.dataset for config in todo):
+                benchmark_data.load(dataset).prepare()  # once, so that what is missing is said once
             processes.train(tasks, jobs, threads, device)
         else:
             chosen = "gpu" if gpus and device == "auto" else device

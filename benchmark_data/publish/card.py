@@ -111,7 +111,7 @@ def readme(records: Sequence[Record]) -> str:
     lines = [
         *_opening(main, several=len(records) > 1),
         *("## Configs", "", *_configs(records)),
-        *("## Records", "", *_fields(main), ""),
+        *("## Records", "", *_fields(records), ""),
         *("## Factors", "", *_factors(records)),
         *("## Known defects", "", *_defects(records)),
         *("## Digests", "", *_digests(records)),
@@ -246,13 +246,16 @@ def natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (0, part) for part in name.replace("_", " _ ").split()]
 
 
-def _fields(r: Record) -> list[str]:
+def _fields(records: Sequence[Record]) -> list[str]:
+    """Describe the columns, with those that only some configs have."""
     lines = [
         "- `image`: PNG.",
         "- `index`: row of the dataset; records stand in this order.",
-        "- `label_<factor>`: class id with names. `value_<factor>`: value in the factor's unit, float32.",
+        "- `factors`: all class ids, int64. `label_<factor>`: class id with names.",
+        "- `value_<factor>`: value in the factor's unit, float32.",
     ]
-    return lines + [f"- `extra_{name}`: {extra['meaning']}" for name, extra in r["extras"].items()]
+    extras = [f"- `extra_{name}`: {extra['meaning']}" for r in records for name, extra in r["extras"].items()]
+    return [*lines, *dict.fromkeys(extras)]
 
 
 def _grouped(pairs: Iterable[tuple[str, Any]]) -> list[tuple[Any, list[str]]]:

@@ -244,7 +244,7 @@ def _grow(  # type: ignore[no-untyped-def]
             smaller, larger = (left, right) if 2 * cut < size else (right, left)
             _members(everyone, nodes, smaller, rows[1])
             totals(bins, rows[1, : end[smaller] - begin[smaller]], pack, packs[smaller])
-            packs[larger] = packs[node] - packs[smaller]
+            np.subtract(packs[node], packs[smaller], packs[larger])
 
 
 @compiled
@@ -319,7 +319,7 @@ def _search(  # type: ignore[no-untyped-def]
             _cumulate4(rows, size, gradient, sums)
         else:
             for b in range(block):
-                sums[b, :size] = np.cumsum(gradient[rows[b, :size]])
+                _cumulate(rows[b, :size], gradient, sums[b])
         for b in range(block):
             j, here = tried[first + b], rows[b]
             left_sums = sums[b, : size - 1]
@@ -341,6 +341,15 @@ def _search(  # type: ignore[no-untyped-def]
                     break
                 bar = best * _NEARLY  # the greatest lies between equal codes: look at all that beat the best so far
     return best, chosen, cut
+
+
+@compiled
+def _cumulate(row, gradient, out):  # type: ignore[no-untyped-def]
+    """Write the running sums of the gradient in the order of ``row``."""
+    s = 0.0
+    for i in range(len(row)):
+        s += gradient[row[i]]
+        out[i] = s
 
 
 @compiled

@@ -426,6 +426,19 @@ def test_one_process_at_a_time_publishes_to_a_folder(tmp_path, tiny_grid):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy"]
 
 
+def test_the_card_describes_columns_that_only_some_configs_have():
+    whole, part = (
+        card.record(
+            benchmark_data.load(f"dsprites_spaced/{config}"),
+            splits=[{"name": "test", "rows": 2, "files": "x", "bytes": 9}],
+            digests={"full": {"pixels": "p", "factors": "f"}},
+        )
+        for config in ("spacing_16", "spacing_16.composition")
+    )
+    assert not whole["extras"]
+    assert "- `extra_row`: row in the dataset that is divided\n" in card.readme([whole, part])
+
+
 def test_publish_to_a_place_that_cannot_be_written(tiny_grid, tmp_path, disk_full):
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidInput, match="place that can be written, received NotADirectoryError"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import json
@@ -23,7 +24,7 @@ from baselines import RunConfig, train
 from baselines.commands import train as cli
 from baselines.run_folder import Snapshots, is_trained, read_arrays
 from baselines.training import batches, processes, recorder, sweep, worker
-from benchmark_data import InvalidInput, UnknownName, console, discovery, files
+from benchmark_data import InvalidInput, Unavailable, UnknownName, console, discovery, files
 from benchmark_data.datasets import smallnorb
 
 every = pytest.mark.parametrize("name", sweep.names())
@@ -226,6 +227,19 @@ def test_files_where_the_command_is_called_are_no_modules_of_a_worker(tiny, tmp_
     assert (state.state, state.error) == ("done", "")
 
 
+def test_sigterm_is_the_sweeps_also_on_ray_which_takes_it_for_itself(tiny, tmp_path, monkeypatch):
+    @contextlib.contextmanager
+    def on_ray(address, *, gpus):
+        before = signal.signal(signal.SIGTERM, lambda number, frame: pytest.fail("Ray's"))
+        yield
+        signal.signal(signal.SIGTERM, before)
+
+    monkeypatch.setattr("benchmark_data.parallel.on_ray", on_ray)
+    monkeypatch.setattr(processes, "train", lambda *_: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(KeyboardInterrupt):
+        sweep.run([tiny()], tmp_path)
+
+
 def test_a_worker_that_begins_while_a_sweep_is_stopped_gets_no_run(tmp_path, monkeypatch):
     both, ended, end = threading.Barrier(2), threading.Event(), processes._end
     late = f"import pathlib, sys; sys.stdin.readline() and pathlib.Path({str(tmp_path / 'begun')!r}).touch(); print()"
@@ -417,6 +431,8 @@ def test_what_cannot_be_run(tiny, tmp_path):
         sweep.run([tiny()], tmp_path)
     with pytest.raises(InvalidInput, match="--gpus: expected 0 where tasks do not go to Ray, received 1"):
         sweep.run([tiny()], tmp_path, gpus=1)
+    with pytest.raises(Unavailable, match="img_align_celeba"):
+        sweep.run([tiny(dataset="celeba/native")], tmp_path / "celeba")
     assert not (tmp_path / "index.csv").exists()
     (tmp_path / "file").write_text("")
     with pytest.raises(InvalidInput, match="file: expected a place that can be written"):
