@@ -20,7 +20,7 @@ from baselines.record import digests_of, own_images, read_record, same_pixels
 from baselines.run_folder import Snapshots, read_arrays, read_config, read_history, write_arrays
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
+from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, is_whole
 from benchmark_data.factors import Indices
 from benchmark_data.sources import Pixels
 from benchmark_data.variants import splitting
@@ -136,7 +136,7 @@ class Run:
 
     def _recorded(self, key: str, count: int | None = None) -> list[int]:
         found = read_record(self.folder).get(key)
-        if not isinstance(found, list) or count not in (None, len(found)):
+        if not isinstance(found, list) or count not in (None, len(found)) or not all(map(is_whole, found)):
             raise DamagedFile(f"{self.folder / 'run.json'}: expected a run's record with {key}, received {found!r}.")
         return found
 

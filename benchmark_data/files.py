@@ -105,7 +105,7 @@ def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -
 def _remove(path: Path) -> None:
     """Remove a file or folder, if it is there."""
     with contextlib.suppress(OSError):  # never written, or its folder is no folder
-        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 def withdraw(path: Path) -> None:

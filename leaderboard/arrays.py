@@ -151,7 +151,7 @@ def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> Int
     """Check the factors' class ids.
 
     Args:
-        factors: integers, shape (n, F): one row per sample, one column per factor. Any integers will do as class ids;
+        factors: integers, shape (n, F): one row per sample, one column per factor. Any integers below 2**62 will do;
             booleans and floats that hold whole numbers are taken too.
         what: what the array is called in an error message.
 
@@ -178,8 +178,8 @@ def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> Int
                 f"{what}: expected whole numbers, the class ids, received {array[row, column]} at row {row}, column "
                 f"{column}. Pass class ids, not physical values."
             )
-    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
-        raise InvalidInput(f"{what}: expected class ids below 2**63, received {array.max()}.")
+    if (largest := max(int(array.max()), -int(array.min()))) >= 2**62:  # so that differences are int64, too
+        raise InvalidInput(f"{what}: expected class ids below 2**62 in magnitude, received {largest}.")
     return np.ascontiguousarray(array, dtype=np.int64)
 
 

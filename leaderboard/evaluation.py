@@ -183,7 +183,7 @@ def _scored(
     chosen = []
     for name, metric in measure.named(list(of_tier) if metrics is None else metrics).items():
         drop = {"constant_factors": "drop"} if measure.takes(metric, "constant_factors") else {}
-        test = protocol.TEST if measure.takes(metric, measure.HELD_OUT[0]) else 0
+        test = protocol.TEST if measure.takes(metric, measure.TEST_NAMES[0]) else 0
         one = of_tier.get(name, protocol.Measurement(name, test=test))
         chosen.append(dataclasses.replace(one, arguments={**one.arguments, **drop}))
     scores: dict[str, float] = {}

@@ -156,7 +156,7 @@ class BatchedMetric:
             if len(shapes := {batch.shape[1:] for batch in batches}) > 1:
                 raise InvalidInput(f"{what}: expected batches of one width, received {sorted(shapes)}.")
         codes, factors = map(np.concatenate, zip(*self._batches, strict=True))
-        if measure.takes(self._metric, measure.HELD_OUT[0]):
+        if measure.takes(self._metric, measure.TEST_NAMES[0]):
             order = draws.permutation(0, len(codes))  # batches may come in the order of factors
             sample, arguments = measure.divided(self._metric, codes[order], factors[order])
         else:

@@ -16,12 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from baselines.training import worker
-from benchmark_data.errors import MissingExtra
-
-try:
-    import joblib
-except ImportError as error:
-    raise MissingExtra("training many runs", "joblib", "train") from error
+from benchmark_data.errors import needs
 
 ATTEMPTS = 3
 """How often a run is begun whose worker dies, in one call."""
@@ -35,6 +30,9 @@ Task: TypeAlias = tuple[list[worker.Assignment], str, bool]
 
 def train(tasks: Sequence[Task], jobs: int | None, threads: int | None, device: str) -> None:
     """Train in so many worker processes, one for each core if None, each with so many threads."""
+    needs("training many runs", "train", "joblib")
+    import joblib
+
     waiting = collections.deque(tasks)
     jobs = min(jobs or joblib.cpu_count(), len(tasks))
     if not tasks:

@@ -23,7 +23,7 @@ import math
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -71,7 +71,7 @@ def find(name: str) -> tuple[RunConfig, ...]:
     return discovery.find("baselines.sweeps", name, kind="sweep").SWEEP
 
 
-def select(configs: Sequence[RunConfig], only: Iterable[str]) -> tuple[RunConfig, ...]:
+def select(configs: Sequence[RunConfig], only: Sequence[str]) -> tuple[RunConfig, ...]:
     """Choose runs.
 
     Args:

@@ -182,7 +182,7 @@ def hdf5_slabs(path: Path, name: str) -> Slabs:
     """
     with _hdf5_array(path, name) as array:
         shape, dtype, chunks = array.shape, array.dtype, array.chunks
-    row_bytes = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
+    row_bytes = math.prod(shape[1:]) * dtype.itemsize
     step = max(1, SLAB // max(1, row_bytes))
     if chunks:
         # A chunk is unpacked as a whole: a slab that ends within one would unpack it twice.

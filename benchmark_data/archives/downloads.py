@@ -217,8 +217,8 @@ def _from_mirrors(
     answers = "; ".join(f"from {urlsplit(url).netloc}: {failure}" for url, failure in failures.items())
     raise Unavailable(
         f"{download.name}: expected {_expectation(download)}, received {answers or 'no mirror to ask'}. "
-        f"Try again later, or put your own copy of {download.name} in a folder and name the folder with --manual-dir "
-        f"or {MANUAL_DIR}{looked}.{kept}"
+        f"Try again later, or put your own copy of {download.name} in a folder and name the folder with {MANUAL_DIR}, "
+        f"or --manual-dir of offaxis data prepare{looked}.{kept}"
     )
 
 

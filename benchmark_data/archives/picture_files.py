@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import struct
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -128,10 +127,7 @@ def opened(path: Path) -> Iterator[Image]:
     import PIL.Image  # where it is used: who judges codes draws and reads no pictures
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)  # the limit below is lower
-            found = PIL.Image.open(path, formats=("PNG", "JPEG"))
-        with found as picture:
+        with PIL.Image.open(path, formats=("PNG", "JPEG")) as picture:
             most = limit("OFFAXIS_MAX_PIXELS", MOST_PIXELS)
             if picture.width * picture.height > most:
                 raise DamagedFile(

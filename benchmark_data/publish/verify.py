@@ -164,7 +164,7 @@ def _difference(handle: parallel.Handle, copy: Copy, rows: Rows) -> str:
                 except Exception as error:  # whatever a library raises over damaged files
                     raise DamagedFile(
                         f"{copy.folder}: expected files that can be read, received {type(error).__name__}: {error}. "
-                        "Make the copy again."
+                        f"Remove {reader.path} and make the copy again."
                     ) from error
                 if problem := _compared(dataset, inside, *read):
                     return problem
@@ -221,7 +221,7 @@ class _TFDS:
         import tensorflow_datasets as tfds
 
         self._names = list(_compared_columns(dataset))
-        path = copy.folder / f"offaxis_{dataset.name}" / dataset.config / dataset.version
+        self.path = path = copy.folder / f"offaxis_{dataset.name}" / dataset.config / dataset.version
         try:
             self._builder = tfds.builder_from_directory(path)
             found = str(self._builder.info.file_format.value)
@@ -231,8 +231,8 @@ class _TFDS:
             raise _no_copy(dataset, path, "build", copy.folder) from error
         if found != "array_record":
             raise InvalidInput(
-                f"{path}: expected array_record files, which can be read at random, received {found}. Build the copy "
-                "again without a file format."
+                f"{path}: expected array_record files, which can be read at random, received {found}. Remove them, "
+                "and build the copy again without a file format."
             )
 
     def names(self, factor: str) -> list[str]:
@@ -255,6 +255,7 @@ class _HF:
         import pyarrow.parquet as pq
 
         config, folder = card.config_name(dataset), copy.folder
+        self.path = folder / config
         self._folder, self._shape, self._columns = folder, dataset.image_shape, _compared_columns(dataset)
         self._lengths = {split: len(rows) for split, rows in dataset.splits.items()}
         try:
@@ -302,4 +303,5 @@ _READERS: dict[Library, Callable[[Dataset, Copy], _TFDS | _HF]] = {"tfds": _TFDS
 
 def _no_copy(dataset: Dataset, path: Path, command: str, to: Path) -> InvalidInput:
     remedy = f"offaxis data {command} {dataset.id} --to {shlex.quote(str(to))}"
-    return InvalidInput(f"{path}: expected a whole copy of {dataset.id}, received none. Make one with: {remedy}")
+    make = "Remove it and make" if command == "build" and path.exists() else "Make"  # TFDS keeps what is there
+    return InvalidInput(f"{path}: expected a whole copy of {dataset.id}, received none. {make} one with: {remedy}")

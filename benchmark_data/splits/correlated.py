@@ -182,7 +182,7 @@ def parsed(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
         sigma = float(last)
     except ValueError:
         sigma = math.nan
-    if not words or len(words) % 2 or not 0 < sigma < math.inf:
+    if not words or len(words) % 2 or not 1e-150 < sigma < 1e150:  # its square is a number, too
         raise InvalidInput(
             "variant of split rule 'correlated': expected "
             f"{'pairs of factors and sigma, such as ' + ', '.join(variants(space)[:2])}, received {variant!r}."

@@ -156,10 +156,10 @@ def _opened(path: Path, base: str, version: str) -> Mapping[str, NDArray[Any]]:
     try:
         arrays = npz.read_all(path, remedy="Remove the file and make it again.")
         provenance = json.loads(str(arrays["provenance"]))
-        recorded = provenance["digest"], provenance["base"], provenance["base_version"]
-    except (ValueError, KeyError) as error:
+        *recorded, _ = (provenance[name] for name in ("digest", "base", "base_version", "base_digest"))
+    except (ValueError, KeyError, TypeError) as error:
         raise DamagedFile(f"{path}: expected values of a hidden variable, received {error}.") from error
-    wanted = _digest(arrays), base, version
+    wanted = [_digest(arrays), base, version]
     if recorded != wanted:
         raise DamagedFile(
             f"{path}: expected values with the digest {recorded[0]} for {base} {version}, received digest {wanted[0]} "

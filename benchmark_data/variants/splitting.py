@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, is_whole
 from benchmark_data.factors import FactorTable, Indices
 from benchmark_data.sources import OfBase
 from benchmark_data.types import Extra
@@ -189,11 +189,13 @@ def split_names(base: Dataset) -> tuple[str, ...]:
 def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Split:
     """Divide a dataset's rows by a rule: see `benchmark_data.split`."""
     check_undivided(base)
+    if not isinstance(name, str):
+        raise InvalidInput(f"split rule: expected a text, such as 'holdout', received {name!r}.")
     rule_name, variant, named_seed = _read(name)
     rule = _rule(rule_name)
     seed = named_seed if seed is None else seed
-    if not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
-        raise InvalidInput(f"seed of split {name!r}: expected an integer in [0, 2**63), received {seed}.")
+    if not is_whole(seed) or not 0 <= seed < 2**63:
+        raise InvalidInput(f"seed of split {name!r}: expected an integer in [0, 2**63), received {seed!r}.")
     if seed and not rule.DRAWN:
         raise InvalidInput(f"seed of split {name!r}: expected none, since the rule draws nothing, received {seed}.")
     seed = int(seed)  # as the name has it

@@ -24,7 +24,7 @@ from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices, integers
 from benchmark_data.variants.pairs import divided
 from leaderboard import figures
-from leaderboard.arrays import check_codes, plain
+from leaderboard.arrays import check_codes, plain, varying
 from leaderboard.metrics import downstream
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def by_label(table: pd.DataFrame, *, classifier: str = "gbt") -> pd.DataFrame:
     shown = table[table["classifier"].isin([classifier, "constant"])]
     labels, sources = shown["label"].unique(), shown["source"].unique()
     wide = shown.pivot_table(index="source", columns="label", values="test", aggfunc="mean", observed=True)
-    order = [source for source in sources if source != MAJORITY] + [s for s in sources if s == MAJORITY]
+    order = sorted(sources, key=lambda source: source == MAJORITY)  # which comes last
     return wide.loc[order, list(labels)].rename_axis(columns=None)
 
 
@@ -259,8 +259,7 @@ def _divided(n: int, test: ArrayLike | None) -> tuple[Indices, Indices]:
 
 
 def _check_varying(names: Sequence[str], classes: NDArray[Any], fit: Indices) -> None:
-    varying = (classes[fit] != classes[fit[0]]).any(axis=0)
-    constant = [name for name, varies in zip(names, varying, strict=True) if not varies]
+    constant = [name for name, varies in zip(names, varying(classes[fit]), strict=True) if not varies]
     if constant:
         raise InvalidInput(
             f"label{'s' * (len(constant) > 1)} {', '.join(constant)}: expected at least two classes among the rows to "

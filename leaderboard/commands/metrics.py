@@ -84,7 +84,7 @@ def compute(
                 progress.advance(work)
     if not scored:
         raise InvalidInput(
-            f"{', '.join(map(str, paths))}: expected codes that some metric can score, received {doubts[-1][1]}."
+            f"{', '.join(map(str, paths))}: expected codes that some metric can score, received {doubts[-1][1]}"
         )
     _report(scored, to)
     several = len(paths) > 1
@@ -97,7 +97,7 @@ def _held_out(path: Path, dataset: str, array: str) -> tuple[Any, Any] | None:
     if path.is_dir() or path.suffix not in (".npz", ".safetensors"):
         return None
     found = representations.arrays(path)
-    given = [name for name in measure.HELD_OUT if name in found]
+    given = [name for name in measure.TEST_NAMES if name in found]
     if not given:
         return None
     if len(given) == 1 or dataset:
@@ -107,7 +107,7 @@ def _held_out(path: Path, dataset: str, array: str) -> tuple[Any, Any] | None:
             "third of the rows is held out."
         )
     fit = found[representations.codes_name(path, found, array or None)]
-    return units.reduced(found[measure.HELD_OUT[0]], measure.HELD_OUT[0], fit=fit), found[measure.HELD_OUT[1]]
+    return units.reduced(found[measure.TEST_NAMES[0]], measure.TEST_NAMES[0], fit=fit), found[measure.TEST_NAMES[1]]
 
 
 def _scored(name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None) -> tuple[dict[str, Any], list[str]]:

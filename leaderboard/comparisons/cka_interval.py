@@ -43,7 +43,7 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: 
         Debiased CKA, 0 where it is below, and its interval, in [0, 1]. Where a layer is constant all three are 0.
 
     Raises:
-        InvalidInput: as ``leaderboard.comparisons.cka.compare``; fewer than 8 rows or 2 resamples, or a seed below 0.
+        InvalidInput: as ``leaderboard.comparisons.cka.compare``; fewer than 8 rows or 2 resamples, or no seed.
 
     Example:
         >>> x = np.random.default_rng(0).normal(size=(500, 3))
@@ -55,13 +55,11 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: 
     check_seed(seed)
     x, y = check_pair(x, y, at_least=8)
     value = max(cka.compare(x, y, debiased=True), 0.0)
-    if not x.any() or not y.any():
-        return Estimate(0.0, 0.0, 0.0)
     rng, n = np.random.default_rng(seed), len(x)
     halves = (rng.permutation(n)[: n // 2] for _ in range(resamples))
-    drawn = [cka.compare(x[half], y[half], debiased=True) for half in halves]
-    half = 1.96 * float(np.std(drawn, ddof=1))
-    return Estimate(value, max(value - half, 0.0), min(value + half, 1.0))
+    drawn = [cka.compare(x[rows], y[rows], debiased=True) for rows in halves]
+    margin = 1.96 * float(np.std(drawn, ddof=1))
+    return Estimate(value, max(value - margin, 0.0), min(value + margin, 1.0))
 
 
 def ceiling(seeds: Sequence[ArrayLike]) -> float:

@@ -137,7 +137,7 @@ class OnnxEncoder:
         layout: Layout | None = None,
         mean: Sequence[float] = (0.0,),
         std: Sequence[float] = (1.0,),
-        batch: int = BATCH,
+        batch_size: int = BATCH,
         progress: Callable[[int], None] = lambda done: None,
     ) -> NDArray[np.float32]:
         """Encode rows of a dataset.
@@ -149,7 +149,7 @@ class OnnxEncoder:
             mean: of pixels in [0, 1], for each channel, or one for all; models that take floats get
                 (pixels / 255 - mean) / std.
             std: of pixels in [0, 1], likewise, above 0.
-            batch: images at a time, where the model does not fix it.
+            batch_size: images at a time, where the model does not fix it.
             progress: is called after each batch with how many images it held.
 
         Returns:
@@ -168,7 +168,7 @@ class OnnxEncoder:
             )
         most = SENT // (int(np.prod(dataset.image_shape)) * np.dtype(self.dtype).itemsize)
         found: list[NDArray[np.float32]] = []
-        for _, images in dataset.batches(rows, batch_size=max(1, min(self.shape[0] or batch, most))):
+        for _, images in dataset.batches(rows, batch_size=max(1, min(self.shape[0] or batch_size, most))):
             pixels = images if self.dtype == "uint8" else (images / np.float32(255) - scale[0]) / scale[1]
             codes = self._codes(pixels.transpose(0, 3, 1, 2) if place == "NCHW" else pixels)
             if found and codes.shape[1:] != found[0].shape[1:]:
@@ -192,7 +192,7 @@ class OnnxEncoder:
             encoder_process.send(self._inward, b"I", *images.shape, content=content)
         (count, units, numbers, _), payload = self._answer(b"C", encoder_process.ANSWER)
         shape = (count, units, numbers) if numbers else (count, units)
-        if count != len(images) or min(shape) < 1 or 4 * int(np.prod(shape)) != len(payload):
+        if count != len(images) or min(shape) < 1 or 4 * count * units * (numbers or 1) != len(payload):
             raise self._ended()
         return np.frombuffer(payload, np.float32).reshape(shape)
 

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+from benchmark_data.errors import DamagedFile, InvalidInput
 
 LARGEST = 32 * 2**20
 """Bytes of a model."""
@@ -43,19 +43,12 @@ RANDOM = frozenset(
 )
 """Operators that give something else every time."""
 
-CONTROL = frozenset(["If", "Loop", "Scan", "SequenceMap"])
-"""Operators that repeat or choose graphs of their own."""
-
 COUNTED = {"node": NODES, "attribute": 50_000, "input": 50_000, "initializer": 10_000, "value": 20_000}
 """How many of each a file may hold: operators, attributes, inputs of operators, constants, values with a type."""
 
 # Messages of ONNX: field -> what is counted, or the message within; those that no encoder needs are refused by name.
 _LAYOUT: dict[str, dict[int, tuple[str, str]]] = {
-    "model": {
-        7: ("graph", "graph"),
-        20: ("", "functions of its own"),
-        25: ("", "functions of its own"),
-    },
+    "model": {7: ("graph", "graph"), **dict.fromkeys((20, 25), ("", "functions of its own")), 26: ("", "devices")},
     "graph": {
         1: ("node", "node"),
         2: ("", "name"),
@@ -63,6 +56,7 @@ _LAYOUT: dict[str, dict[int, tuple[str, str]]] = {
         11: ("value", "value"),
         12: ("value", "value"),
         13: ("value", "value"),
+        14: ("", "notes on quantisation"),
         15: ("", "sparse constants"),
     },
     "node": {
@@ -72,6 +66,7 @@ _LAYOUT: dict[str, dict[int, tuple[str, str]]] = {
         4: ("", "name"),
         5: ("attribute", "attribute"),
         7: ("", "name"),
+        10: ("", "devices"),
     },
     "attribute": {
         1: ("", "name"),
@@ -84,9 +79,9 @@ _LAYOUT: dict[str, dict[int, tuple[str, str]]] = {
         22: ("", "sparse constants"),
         23: ("", "sparse constants"),
     },
-    "tensor": {1: ("axes", "axes"), 8: ("", "name"), 13: ("", "data in another file")},
+    "tensor": {1: ("axes", "axes"), 3: ("", "parts of constants"), 8: ("", "name"), 13: ("", "data in another file")},
     "value": {1: ("", "name"), 2: ("", "type")},
-    "type": {1: ("", "tensor type"), 4: ("", "sequences"), 5: ("", "maps"), 8: ("", "sparse constants")},
+    "type": {1: ("", "tensor type"), 4: ("", "sequences"), 5: ("", "maps"), 8: ("", "sparse"), 9: ("", "optionals")},
     "tensor type": {2: ("", "shape")},
     "shape": {1: ("axes", "dimension")},
     "dimension": {2: ("", "name")},
@@ -145,7 +140,10 @@ def weigh(content: bytes, what: str = "encoder.onnx") -> None:
             if wire == 2 and kind in _LAYOUT:
                 waiting.append((kind, place, after))
             elif kind not in ("", "name", "axes"):
-                raise InvalidInput(f"{what}: {kind}: expected a graph without any, received one in a {message}.")
+                remedy = " Save the model as one file." if message == "tensor" else ""
+                raise InvalidInput(
+                    f"{what}: {kind}: expected a graph without any, received one in a {message}.{remedy}"
+                )
             place = after
 
 
@@ -213,8 +211,8 @@ def inspect(content: bytes, what: str = "encoder.onnx", output: str = "") -> Sig
         raise DamagedFile(f"{what}: expected a model in ONNX with operators, received none.")
     if any(isinstance(name, bytes) for name in _names(model.graph)):  # protobuf hands over what is no UTF-8 as bytes
         raise DamagedFile(f"{what}: expected a model in ONNX, received names that are not UTF-8.")
-    for problem in _problems(onnx, model.graph, what):
-        raise problem
+    _check_tensors(model.graph, what)
+    _check_operators(onnx, model.graph, what)
     return _signature(onnx, model.graph, what, output)
 
 
@@ -227,53 +225,44 @@ def _names(graph: Any) -> Iterator[str | bytes]:
         yield from (each.name for each in named)
 
 
-def _problems(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
-    """Find what a graph may not hold."""
-    yield from _tensors(onnx, graph, what)
+def _check_operators(onnx: Any, graph: Any, what: str) -> None:
+    """Refuse operators that an encoder may not hold; those with graphs of their own have been, by ``weigh``."""
     known = {tensor.name for tensor in graph.initializer} | {value.name for value in graph.input} | {""}
     for node in graph.node:
         name = f"{node.op_type[:80]} {node.name[:80]!r}" if node.name else node.op_type[:80]
         if node.domain not in ("", "ai.onnx"):
-            yield InvalidInput(
+            raise InvalidInput(
                 f"{what}: operator of another domain: expected standard operators, of the domain ai.onnx, received "
                 f"{name} of {node.domain[:80]}."
             )
-        elif node.op_type in CONTROL:
-            yield InvalidInput(f"{what}: loop or branch: expected a graph without any, received {name}.")
-        elif (
+        if (
             node.op_type in RANDOM
             or (node.op_type == "Dropout" and len(node.input) > 2)  # with a training mode
             or any(each.name == "training_mode" and each.i for each in node.attribute)
         ):
-            yield InvalidInput(f"{what}: random numbers: expected the same codes for the same image, received {name}.")
-        elif not onnx.defs.has(node.op_type):
-            yield InvalidInput(f"{what}: unknown operator: expected standard operators, received {name}.")
+            raise InvalidInput(f"{what}: random numbers: expected the same codes for the same image, received {name}.")
+        if not onnx.defs.has(node.op_type):
+            raise InvalidInput(f"{what}: unknown operator: expected standard operators, received {name}.")
         for needed in node.input:
             if needed not in known:
-                yield InvalidInput(
+                raise InvalidInput(
                     f"{what}: not in order: expected operators whose inputs come before them, without a circle, "
                     f"received {name}, which takes {needed[:80]!r}."
                 )
         known |= set(node.output)
 
 
-def _tensors(onnx: Any, graph: Any, what: str) -> Iterator[OffaxisError]:
-    """Judge the tensors that a graph brings along."""
+def _check_tensors(graph: Any, what: str) -> None:
+    """Refuse a graph that brings along more numbers than an encoder needs."""
     total = 0
     constants = [tensor for node in graph.node for a in node.attribute for tensor in (a.t, *a.tensors) if tensor.dims]
     for tensor in [*graph.initializer, *constants]:
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            yield InvalidInput(
-                f"{what}: data in another file: expected all constants in the model itself, received "
-                f"{tensor.name[:80]!r}, which is elsewhere. Save the model as one file."
-            )
         total += math.prod(max(0, size) for size in tensor.dims)
         if total > CONSTANTS or any(size < 0 for size in tensor.dims):
-            yield InvalidInput(
+            raise InvalidInput(
                 f"{what}: huge constants: expected at most {CONSTANTS:,} numbers altogether, received "
                 f"{tensor.name[:80]!r} of shape {tuple(tensor.dims)}."
             )
-            return
 
 
 def _signature(onnx: Any, graph: Any, what: str, output: str) -> Signature:

@@ -134,8 +134,7 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
         {'conv_1': (2, 128), 'mean': (2, 6)}
     """
     path = activations_file(path)
-    if layers is None:
-        layers = _order(path)
+    layers = _order(path) if layers is None else layers
     found = arrays(path, layers)
     if layers is None:
         others = () if path.suffix == ".npy" else _NOT_LAYERS  # its one array is a layer, whatever it is called
@@ -144,7 +143,8 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
         raise InvalidInput(f"{path}: expected a layer, floats (n, ...) or integers (n, a, b, ...), received none.")
     if single := [name for name, array in found.items() if not array.ndim]:
         raise InvalidInput(f"layer {single[0]} of {path}: expected shape (n, ...), received a single number.")
-    if len(counts := {name: len(array) for name, array in found.items()}) and len(set(counts.values())) > 1:
+    counts = {name: len(array) for name, array in found.items()}
+    if len(set(counts.values())) > 1:
         raise InvalidInput(f"layers of {path}: expected the same samples in each, received {counts}.")
     return {name: array.reshape(len(array), math.prod(array.shape[1:])) for name, array in found.items()}
 
@@ -414,9 +414,10 @@ def codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str
             return usual
     possible = [name for name, values in found.items() if values.ndim == 2 and values.dtype.kind == "f"]
     if len(possible) != 1:
+        received = ", ".join(f"{name} {values.shape}" for name, values in found.items())
         raise InvalidInput(
-            f"codes in {path}: expected an array called codes, or one 2-d array of floats, received the arrays "
-            f"{', '.join((f'{name} {values.shape}' for name, values in found.items()))}. Name the array: --array NAME."
+            f"codes in {path}: expected an array called codes, or one 2-d array of floats, received "
+            f"{f'the arrays {received}. Name the array: --array NAME' if found else 'no array'}."
         )
     return possible[0]
 

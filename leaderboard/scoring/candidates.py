@@ -302,7 +302,7 @@ def unknown_claims(claimed: Mapping[str, float], tiers: Iterable[str], what: str
         >>> [len(list(unknown_claims(claimed, tiers, "claimed"))) for tiers in (["smoke"], ["smoke", "held_out"])]
         [1, 0]
     """
-    known = {key: None for tier in tiers for key in measure.keys(protocol.tier(tier))} if claimed else {}
+    known = {key: None for tier in tiers for key in measure.keys(tier)} if claimed else {}
     for key in sorted(claimed.keys() - known.keys()):
         yield UnknownName(what, key, known)
 

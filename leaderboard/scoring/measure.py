@@ -19,7 +19,7 @@ from benchmark_data.factors import Indices
 from leaderboard import protocol
 from leaderboard.arrays import Codes, varying
 
-HELD_OUT = ("codes_test", "factors_test")
+TEST_NAMES = ("codes_test", "factors_test")
 """What a metric calls the rows that nothing is learned from."""
 
 
@@ -111,7 +111,7 @@ def arguments(metric: Any, held_out: tuple[Any, ...] = ()) -> dict[str, Any]:
         Where the metric has such arguments, the held-out rows, and ``constant_factors="drop"``.
     """
     found: dict[str, Any] = {"constant_factors": "drop"} if takes(metric, "constant_factors") else {}
-    return found | dict(zip(HELD_OUT, held_out, strict=True)) if takes(metric, HELD_OUT[0]) else found
+    return found | dict(zip(TEST_NAMES, held_out, strict=True)) if takes(metric, TEST_NAMES[0]) else found
 
 
 def divided(
@@ -179,11 +179,11 @@ def score_codes(
         learnt, held_out = slice(0, min(measurement.train, train)), slice(train, train + measurement.test)
         tested = measurement.test > 0
         if not measurement.train:  # of the held-out rows alone
-            tested = takes(metric, HELD_OUT[0])
+            tested = takes(metric, TEST_NAMES[0])
             end = min(train + measurement.test, len(codes))
             middle = train + to_learn_from(end - train) if tested else end
             learnt, held_out = slice(train, middle), slice(middle, end)
-        extra = dict(zip(HELD_OUT, (codes[held_out], factors[held_out]), strict=True)) if tested else {}
+        extra = dict(zip(TEST_NAMES, (codes[held_out], factors[held_out]), strict=True)) if tested else {}
         sample, name = (codes[learnt], factors[learnt]), measurement.metric
         found = called(name, compute, *sample, **extra, **measurement.arguments)
         if stored:
@@ -193,17 +193,18 @@ def score_codes(
     return Measured(scores, parts)
 
 
-def keys(tier: protocol.Tier) -> tuple[str, ...]:
+@functools.cache  # a submission may claim scores of thousands of seeds
+def keys(tier: str) -> tuple[str, ...]:
     """List the scores that a tier's metrics give.
 
     Args:
-        tier: the tier.
+        tier: its name.
 
     Returns:
         The keys of scores, in the order of the metrics: those that codes of eight classes get.
     """
     factors = np.stack(np.unravel_index(np.arange(128) % 8, (2, 4)), axis=1)
-    return tuple(score_codes(factors.astype(np.float32), factors, tier.measurements, train=64).scores)
+    return tuple(score_codes(factors.astype(np.float32), factors, protocol.tier(tier).measurements, train=64).scores)
 
 
 def _rounded(part: NDArray[np.float64]) -> Any:
@@ -224,8 +225,6 @@ def versions(packages: Sequence[str] = ("offaxis", "numpy", "scipy", "scikit-lea
     """
     found = {}
     for package in packages:
-        try:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return found

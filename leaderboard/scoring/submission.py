@@ -38,7 +38,7 @@ from leaderboard.scoring import candidates
 from leaderboard.scoring.candidates import Candidate
 from leaderboard.store.results import Result
 
-__all__ = ["Checked", "Submission", "check", "init", "json_schema", "score"]
+__all__ = ["Checked", "Submission", "check", "init", "score"]
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Is called with what is being done now, how many steps are done and how many there are."""
@@ -485,13 +485,3 @@ def _plain(title: str) -> str:
     names = (unicodedata.name(letter, "").removeprefix("GREEK SMALL LETTER ").lower() for letter in letters)
     spelled = (name if "\u0370" <= letter <= "\u03ff" else letter for letter, name in zip(letters, names, strict=True))
     return "".join(letter for letter in "".join(spelled) if letter.isalnum())
-
-
-def json_schema() -> dict[str, object]:
-    """Return the JSON Schema of ``submission.json``.
-
-    Returns:
-        A schema of the 2020-12 draft.
-    """
-    schema: dict[str, object] = Submission.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

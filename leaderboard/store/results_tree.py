@@ -301,7 +301,7 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
                     f"same codes, received {after:.4f}. The evaluation has changed. That takes a new protocol version, "
                     "or --replace for a mistake."
                 )
-            if there.budget != run.budget or (run.status == "reproduced" != there.status):
+            if there.budget != run.budget or (run.status == "reproduced" and there.status != "reproduced"):
                 raise InvalidInput(
                     f"{what}: seed {run.seed}: expected the budget and status that the board has for the same codes, "
                     "received others. Replace the old run: --replace."

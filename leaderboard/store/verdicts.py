@@ -219,7 +219,7 @@ def compare(
         raise InvalidInput(f"floors: expected one for each of {len(strata)} strata, received {len(bounds)}.")
     bounds = [bound - slack(x.mean()) for (x, _), bound in zip(strata, bounds, strict=True)]
     passing = [pair for pair, bound in zip(strata, bounds, strict=True) if pair[0].mean() >= bound]
-    found = _bystudent(passing or strata, _fewest(strata), paired)
+    found = _by_student(passing or strata, _fewest(strata), paired)
     p = found.p if passing else None
     if p is not None and not paired:
         exchanged = _exchanged(strata, bounds)
@@ -247,7 +247,7 @@ def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison
         True
     """
     strata = _strata(higher, lower, paired=False)
-    return _bystudent(strata, _fewest(strata), paired=False)
+    return _by_student(strata, _fewest(strata), paired=False)
 
 
 def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ...]:
@@ -387,7 +387,7 @@ def _error(sides: Iterable[Sequence[Floats]]) -> tuple[float, float]:
     return math.sqrt(total), float(total**2 / (squared**2 / freedom).sum())
 
 
-def _bystudent(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: bool) -> Comparison:
+def _by_student(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: bool) -> Comparison:
     """Compare by Student's t, or Welch's, a seed counted once: with few seeds there is nothing but the difference."""
     difference = float(np.mean([x.mean() - y.mean() for x, y in strata]))
     if seeds < SEEDS:

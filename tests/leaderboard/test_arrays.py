@@ -108,8 +108,10 @@ def test_codes_that_cannot_be_scored(codes, message):
         (np.array([["a"], ["b"]]), "factors: expected whole numbers, the class ids, received dtype <U1"),
         (
             np.array([[2**63], [0]], np.uint64),
-            r"factors: expected class ids below 2\*\*63, received 9223372036854775808",
+            r"factors: expected class ids below 2\*\*62 in magnitude, received 9223372036854775808",
         ),
+        (np.array([[2**63], [0]], ">u8"), r"factors: expected class ids below 2\*\*62 in magnitude"),
+        (np.array([[-(2**63)], [0]]), r"factors: expected class ids below 2\*\*62 in magnitude"),
     ],
 )
 def test_factors_that_cannot_be_used(factors, message):

@@ -146,7 +146,7 @@ def test_wrong_bytes_are_refused_with_both_hashes(server, fetched, left):
     message = (
         rf"data.bin: expected 3,500,000 bytes with SHA-256 {SHA256}, received from 127.0.0.1:\d+: SHA-256 "
         rf"{hashlib.sha256(wrong).hexdigest()}. Try again later, or put your own copy of data.bin in a folder and name "
-        r"the folder with --manual-dir or OFFAXIS_MANUAL_DIR."
+        r"the folder with OFFAXIS_MANUAL_DIR, or --manual-dir of offaxis data prepare."
     )
     with pytest.raises(Unavailable, match=message):
         fetched(url)

@@ -93,7 +93,7 @@ def test_a_dead_mirror_is_one_line_and_exit_2(command, small, server):
     md5 = "55889cb7c7dfc655d6e0277beee88868"
     assert last.startswith(f"error: mpi3d_toy.npz: expected a file, as published with MD5 {md5}, received from 127.0")
     assert "HTTP 404" in last
-    assert "--manual-dir or OFFAXIS_MANUAL_DIR" in last
+    assert "OFFAXIS_MANUAL_DIR, or --manual-dir of offaxis data prepare" in last
 
 
 def test_a_stall_is_given_up_after_the_timeout(small, server, npz):

@@ -171,7 +171,11 @@ def test_a_copy_that_lost_files(copies, tmp_path):
     dataset, [(_, built), (_, published)] = copies["corner"]
     shutil.copytree(built, tmp_path / "tfds")
     next((tmp_path / "tfds").rglob("*tiny_corner-train*")).unlink()
-    assert "files that can be read, received RuntimeError" in verify(dataset, [("tfds", tmp_path / "tfds")])[1].problem
+    problem = verify(dataset, [("tfds", tmp_path / "tfds")])[1].problem
+    assert "files that can be read, received RuntimeError" in problem
+    shutil.rmtree(re.search(r"Remove (\S+) and make the copy again\.", problem)[1])
+    tfds.build(dataset, tmp_path / "tfds")
+    assert not verify(dataset, [("tfds", tmp_path / "tfds")])[1].problem
     shutil.copytree(published, tmp_path / "hf")
     next((tmp_path / "hf").rglob("train*.parquet")).unlink()
     assert "a whole copy" in verify(dataset, [("hf", tmp_path / "hf")])[1].problem
@@ -204,7 +208,7 @@ def test_copies_that_cannot_be_read_at_random(file_format, corner, tmp_path):
     tfds.build(dataset, tmp_path, file_format=file_format)
     problem = verify(dataset, [("tfds", tmp_path)])[1].problem
     assert f"array_record files, which can be read at random, received {file_format}" in problem
-    assert "can be read. Make the copy again" not in problem
+    assert "Remove them, and build" in problem
 
 
 def test_a_row_in_no_split(corner, tmp_path):

@@ -99,6 +99,7 @@ def test_ones_own_images_are_divided_too():
     ("dataset", "split", "message"),
     [
         ("dsprites", "compositon", r"split rule: expected one of .* Did you mean 'composition'\?"),
+        ("dsprites", 3, r"split rule: expected a text, such as .holdout., received 3\."),
         ("dsprites", "composition.a", r"split rule 'composition': expected no variant, received 'a'\. Write just"),
         ("dsprites", "recombination", r"variant of split rule 'recombination': expected one of extrapolation, to_el"),
         ("celeba", "extrapolation", r"expected a dataset that is a full grid .* Rules for any dataset: holdout and"),

@@ -235,6 +235,10 @@ def test_all_metrics_leave_out_those_that_refuse(board, tmp_path):
         "warning: [a-z_]+ is left out: factors: expected at least two factors that vary, received one", err
     )
     assert re.search(r"\bmig +mig\b", out)
+    np.savez(tmp_path / "b.npz", codes=np.eye(2), factors=np.zeros((2, 2), int))
+    code, _, err = board("score", tmp_path / "b.npz", "--metric", "all")
+    assert (code, ".." in err.replace("...", "")) == (2, False)
+    assert re.search("expected codes that some metric can score, received [a-z_]+ is left out: ", err)
 
 
 def test_metrics_of_a_run_and_of_an_encoder(board, toys, run_folder, tmp_path):

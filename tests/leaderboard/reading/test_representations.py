@@ -131,6 +131,9 @@ def test_factors_of_data_that_is_no_dataset_here(tmp_path, codes):
 
 def test_which_array_holds_the_codes(tmp_path, codes):
     path = tmp_path / "a.npz"
+    np.savez(path)
+    with pytest.raises(InvalidInput, match=r"expected an array called codes, .* received no array\.$"):
+        representations.codes(path)
     np.savez(path, a=codes, b=2 * codes)
     with pytest.raises(InvalidInput, match=r"expected an array called codes, .* received the arrays a \(60, 3\), b"):
         representations.codes(path)
@@ -345,7 +348,7 @@ def test_channels_first_other_types_and_fixed_batches(toys, tmp_path):
     weights = write_model(tmp_path / "first.onnx", ["n", 3, 8, 8])
     expected = images.transpose(0, 3, 1, 2).reshape(11, -1) / 255 @ weights
     done = []
-    found = encoders.encode(tmp_path / "first.onnx", dataset, rows, batch=4, progress=done.append)
+    found = encoders.encode(tmp_path / "first.onnx", dataset, rows, batch_size=4, progress=done.append)
     assert np.allclose(found, expected, atol=1e-5)
     assert done == [4, 4, 3]
     weights = write_model(tmp_path / "bytes.onnx", [4, 8, 8, 3], dtype=TensorProto.UINT8)

@@ -41,7 +41,7 @@ VERIFIED = results.Verification(
 
 
 def test_the_schema_names_the_tiers_and_the_version_of_the_protocol():
-    fields = submission.json_schema()["properties"]
+    fields = submission.Submission.model_json_schema()["properties"]
     assert fields["tier"]["enum"] == sorted(protocol.TIERS)
     assert fields["protocol"]["const"] == protocol.VERSION
 
@@ -392,9 +392,8 @@ def test_what_a_reviewer_should_look_at_twice(good, run_folder):
 
 def test_the_published_schema_is_the_one_that_is_checked():
     published = Path(submission.__file__).with_name("submission.schema.json")
-    assert json.loads(published.read_text("utf-8")) == submission.json_schema(), (
-        "write json.dumps(submission.json_schema(), indent=2) to leaderboard/scoring/submission.schema.json"
-    )
+    checked = {"$schema": "https://json-schema.org/draft/2020-12/schema", **submission.Submission.model_json_schema()}
+    assert json.loads(published.read_text("utf-8")) == checked, f"write to {published.name}: {json.dumps(checked)}"
 
 
 # Hostile submissions. Each case is a change to a good one; none may run code, write anything, take a minute or fill the
