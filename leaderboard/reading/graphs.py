@@ -81,7 +81,12 @@ _LAYOUT: dict[str, dict[int, tuple[str, str]]] = {
     },
     "tensor": {1: ("axes", "axes"), 3: ("", "parts of constants"), 8: ("", "name"), 13: ("", "data in another file")},
     "value": {1: ("", "name"), 2: ("", "type")},
-    "type": {1: ("", "tensor type"), 4: ("", "sequences"), 5: ("", "maps"), 8: ("", "sparse"), 9: ("", "optionals")},
+    "type": {
+        1: ("", "tensor type"),
+        4: ("", "sequences"),
+        5: ("", "maps"),
+        **dict.fromkeys((7, 8, 9), ("", "values that are no tensors")),
+    },
     "tensor type": {2: ("", "shape")},
     "shape": {1: ("axes", "dimension")},
     "dimension": {2: ("", "name")},
