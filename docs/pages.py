@@ -205,11 +205,11 @@ def text_on_longer_training() -> list[str]:
         raise ValueError(
             "the sentence names as many seeds of Ada-GVAE at each spacing, and of β-VAE one number between"
         )
-    lost = [str(sum(line in collapsed for line in lines)) for lines in of.values()]
+    lost = [f"{sum(line in collapsed for line in lines)} {title}s" for title, lines in of.items()]
     rest = [line for line in pilot if line not in collapsed]
     highest = max(float(line["mig"]) for line in longer)
     return [
-        "**Are these models undertrained?** With Michlo et al.'s loss, nearly their network and 5% of their images "
+        "**Are these models undertrained?** With Michlo et al.'s loss, nearly their network, 5% of their images "
         "([pilot](benchmarks/michlo2023_pilot.csv)):",
         "",
         row("spacing", *spacings),
@@ -217,8 +217,8 @@ def text_on_longer_training() -> list[str]:
         *(row(f"MIG of {title}", *cells("mig", ".3f", lines)) for title, lines in of.items()),
         row("pixel variance explained (uncollapsed)", *cells("explained", ".0%", rest)),
         "",
-        f"{seeds} seeds (β-VAE at 2 and 4: {max(between['β-VAE'])}); 1 against 8: p = {p:.3f}; collapsed at 8: "
-        f"{' and '.join(lost)}; strengths chosen by one β-VAE's MIG. After {int(longer[0]['steps']):,} steps β-TCVAE, "
+        f"{seeds} seeds ({max(between['β-VAE'])} of β-VAE at 2 and 4); 1 and 8 differ (p = {p:.3f}); collapsed at 8: "
+        f"{', '.join(lost)}; strengths chosen by one β-VAE's MIG. After {int(longer[0]['steps']):,} steps β-TCVAE, "
         f"DIP-VAE-I and Ada-GVAE reach at most {highest:.3f} at 8 (one seed, [record](benchmarks/longer.csv)).",
     ]
 

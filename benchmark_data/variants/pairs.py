@@ -237,7 +237,7 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
         license=source.license if alike else f"{source.license} ({source_name}); {target.license} ({target_name})",
         redistributable=source.redistributable and target.redistributable,
         homepage="https://arxiv.org/abs/2304.10767",
-        effects=dict.fromkeys(space.names, "As in the dataset that the factor is of."),
+        effects=dict.fromkeys(space.names, "As in the factor's own dataset."),
         defects=tuple(f"{side.id}: {defect}" for side in (source, target) for defect in side.defects),
     )
 

@@ -43,7 +43,7 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: 
         Debiased CKA, 0 where it is below, and its interval, in [0, 1]. Where a layer is constant all three are 0.
 
     Raises:
-        InvalidInput: as ``leaderboard.comparisons.cka.compare``; fewer than 8 rows or 2 resamples, or no seed.
+        InvalidInput: as ``leaderboard.comparisons.cka.compare``; fewer than 8 rows or 2 resamples; a seed out of range.
 
     Example:
         >>> x = np.random.default_rng(0).normal(size=(500, 3))

@@ -145,7 +145,7 @@ def weigh(content: bytes, what: str = "encoder.onnx") -> None:
             if wire == 2 and kind in _LAYOUT:
                 waiting.append((kind, place, after))
             elif kind not in ("", "name", "axes"):
-                remedy = " Save the model as one file." if message == "tensor" else ""
+                remedy = " Save the model as one file." if kind == "data in another file" else ""
                 raise InvalidInput(
                     f"{what}: {kind}: expected a graph without any, received one in a {message}.{remedy}"
                 )

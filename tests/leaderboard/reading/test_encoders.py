@@ -538,8 +538,9 @@ def test_little_files_that_would_take_much_are_refused_by_name(name, tmp_path):
     """Bytes of which a parser would make hundreds of times as many, or go over again and again."""
     path = tmp_path / "encoder.onnx"
     path.write_bytes(AMPLIFIED[name])
-    with pytest.raises(InvalidInput, match=f"encoder.onnx: {name.partition(':')[0]}"):
+    with pytest.raises(InvalidInput, match=f"encoder.onnx: {name.partition(':')[0]}") as found:
         encoders.OnnxEncoder(path, seconds=5, memory=2**30).close()
+    assert str(found.value).endswith(" Save the model as one file.") == (name == "data in another file")
 
 
 @pytest.mark.parametrize("name", DAMAGED)
