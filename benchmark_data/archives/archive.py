@@ -81,7 +81,7 @@ class Cached(Source):
 
     def digest(self) -> dict[str, str]:
         """Hash the prepared form as `prepare` did, which keeps what it found in ``meta.json``."""
-        return self._candidate(self.folder).digest()._asdict()
+        return self._dataset_in_folder(self.folder).digest()._asdict()
 
     def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Read images by row."""
@@ -105,7 +105,7 @@ class Cached(Source):
             The dataset.
         """
         name, _, config = self.id.partition("/")
-        own: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "name": name,
             "config": config,
             "version": self.version,
@@ -115,7 +115,7 @@ class Cached(Source):
             "splits": self.splits,
             "effects": expected_effects.as_published(self.space.names),
         }
-        return Dataset(**own | facts)
+        return Dataset(**defaults | facts)
 
     def prepare(self, *, manual_dir: Path | None = None, timeout: float = 60.0, keep_downloads: bool = True) -> None:
         """Make the prepared form, unless it is there: one process does it, others that ask meanwhile wait.
@@ -130,8 +130,8 @@ class Cached(Source):
             DamagedFile: a file is not the published one.
             InvalidInput: the cache cannot be written, or the disk is too small.
         """
-        own = manual_dir or os.environ.get(downloads.MANUAL_DIR)
-        manual_dir = user_path(own) if own else None
+        manual_path = manual_dir or os.environ.get(downloads.MANUAL_DIR)
+        manual_dir = user_path(manual_path) if manual_path else None
         if not self.ready:
             self._prepare_base(manual_dir=manual_dir, timeout=timeout, keep_downloads=keep_downloads)
             with store.locked(self.folder):
@@ -180,12 +180,12 @@ class Cached(Source):
             }
             write_json(temporary / "meta.json", meta)
             progress.update(task, description=f"{self.id}: checking")
-            made = self._candidate(temporary)
-            meta["digest"] = made.digest()._asdict()
-            meta["measured"] = self.statistics.check(made, writer.means)
+            dataset = self._dataset_in_folder(temporary)
+            meta["digest"] = dataset.digest()._asdict()
+            meta["measured"] = self.statistics.check(dataset, writer.means)
             write_json(temporary / "meta.json", meta)
 
-    def _candidate(self, folder: Path) -> Dataset:
+    def _dataset_in_folder(self, folder: Path) -> Dataset:
         """Return what was just prepared as a dataset, to be looked at before it takes its place.
 
         It maps no file of the folder once it has given a batch: Windows renames no folder that has a mapped file.
@@ -194,11 +194,13 @@ class Cached(Source):
         if isinstance(space, FactorTable):
             labels = np.array(Store(folder).labels())
             space = FactorTable(*space.factors, rows=len(labels), read=functools.partial(np.asarray, labels))
-        return self.dataset(space=space, source=_Stored(folder), description="", citation="", license="", homepage="")
+        return self.dataset(
+            space=space, source=_FolderSource(folder), description="", citation="", license="", homepage=""
+        )
 
 
 @dataclasses.dataclass(frozen=True)
-class _Stored(Source):
+class _FolderSource(Source):
     folder: Path
 
     def images(self, indices: Indices, labels: Indices) -> Pixels:
@@ -258,10 +260,16 @@ class Archive(Cached):
     def _build(self, manual_dir: Path | None, timeout: float, keep_downloads: bool) -> None:
         distribution, files = self._fetch(manual_dir, timeout)
         sources: list[dict[str, object]] = [
-            {"name": name, "origin": f.origin, "size": f.size, "sha256": f.sha256, "difference": f.difference}
-            for name, f in files.items()
+            {
+                "name": name,
+                "origin": fetched.origin,
+                "size": fetched.size,
+                "sha256": fetched.sha256,
+                "difference": fetched.difference,
+            }
+            for name, fetched in files.items()
         ]
-        paths = {name: found.path for name, found in files.items()}
+        paths = {name: file.path for name, file in files.items()}
         try:
             self._write(lambda writer: distribution.read(self, paths, writer), sources)
         except DamagedFile:
@@ -277,29 +285,33 @@ class Archive(Cached):
 
     def _fetch(self, manual_dir: Path | None, timeout: float) -> tuple[Distribution, dict[str, downloads.Fetched]]:
         failures = []
-        for distribution in sorted(self.distributions, key=lambda each: self._missing(each, manual_dir)):
-            pixels = len(self.space) * math.prod(self.image_shape) // (1 if self.encoding == "raw" else 8)
-            to_come = sum(downloads.to_come(d, self.download_folder, manual_dir) for d in distribution.files)
-            store.require_space(self.folder, to_come + pixels)
+        for distribution in sorted(
+            self.distributions, key=lambda candidate: self._missing_share(candidate, manual_dir)
+        ):
+            pixel_bytes = len(self.space) * math.prod(self.image_shape) // (1 if self.encoding == "raw" else 8)
+            download_bytes = sum(
+                downloads.to_come(download, self.download_folder, manual_dir) for download in distribution.files
+            )
+            store.require_space(self.folder, download_bytes + pixel_bytes)
             try:
                 with console.transfers() as progress:
                     return distribution, {
-                        d.name: downloads.fetch(
-                            d, self.download_folder, progress=progress, manual_dir=manual_dir, timeout=timeout
+                        download.name: downloads.fetch(
+                            download, self.download_folder, progress=progress, manual_dir=manual_dir, timeout=timeout
                         )
-                        for d in distribution.files
+                        for download in distribution.files
                     }
             except Unavailable as failure:
                 failures.append(failure)
         raise Unavailable(" ".join(map(str, failures)))
 
-    def _missing(self, distribution: Distribution, manual_dir: Path | None) -> float:
+    def _missing_share(self, distribution: Distribution, manual_dir: Path | None) -> float:
         """Return the share of a distribution's files that are not on this machine."""
-        at_hand = [
-            downloads.find_manual(d, manual_dir) is not None or (self.download_folder / d.name).is_file()
-            for d in distribution.files
+        is_present = [
+            downloads.find_manual(download, manual_dir) is not None or (self.download_folder / download.name).is_file()
+            for download in distribution.files
         ]
-        return 1 - sum(at_hand) / len(at_hand)
+        return 1 - sum(is_present) / len(is_present)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -54,29 +54,31 @@ class PublishedStatistics:
         if self.means:
             measured["means"] = means.tolist()
             if np.abs(means - self.means).max() > self.tolerance:
-                raise self._wrong(
-                    dataset, f"channel means of {_say(self.means)} within {self.tolerance:g}", _say(means)
+                raise self._mismatch_error(
+                    dataset,
+                    f"channel means of {_format_numbers(self.means)} within {self.tolerance:g}",
+                    _format_numbers(means),
                 )
         if self.distances:
             if self.grid is not None:
                 dataset = dataclasses.replace(dataset, space=self.grid, splits={})
-            found = pair_distances(dataset, pairs=PAIRS)
-            measured["distances"] = {name: found[name].mean for name in self.distances}
+            pixel_distances = pair_distances(dataset, pairs=PAIRS)
+            measured["distances"] = {name: pixel_distances[name].mean for name in self.distances}
             for name, published in self.distances.items():
-                if abs(found[name].mean - published) > 0.05 * published + 4 * found[name].error:
-                    raise self._wrong(
+                if abs(pixel_distances[name].mean - published) > 0.05 * published + 4 * pixel_distances[name].error:
+                    raise self._mismatch_error(
                         dataset,
                         f"a mean squared error of {published:g} between images that differ in {name}",
-                        f"{found[name].mean:.5f} with a standard error of {found[name].error:.5f}",
+                        f"{pixel_distances[name].mean:.5f} with a standard error of {pixel_distances[name].error:.5f}",
                     )
         return measured
 
-    def _wrong(self, dataset: Dataset, expected: str, received: str) -> DamagedFile:
+    def _mismatch_error(self, dataset: Dataset, expected: str, received: str) -> DamagedFile:
         return DamagedFile(
             f"pixels of {dataset.id}: expected {expected} ({self.source}), received {received}. The source file is not "
             "the published one: remove it and what was prepared from it, and fetch it again, or use another copy."
         )
 
 
-def _say(numbers: NDArray[np.float64] | tuple[float, ...]) -> str:
+def _format_numbers(numbers: NDArray[np.float64] | tuple[float, ...]) -> str:
     return ", ".join(f"{number:.6g}" for number in numbers)

@@ -51,10 +51,10 @@ def reading(path: Path) -> Iterator[None]:
 
 def sized(path: Path, what: str, size: int) -> None:
     """Refuse a part of an archive that is too large to be held, before it is unpacked."""
-    most = limit(MEMBER_VARIABLE, MEMBER_LIMIT)
-    if size > most:
+    max_bytes = limit(MEMBER_VARIABLE, MEMBER_LIMIT)
+    if size > max_bytes:
         raise DamagedFile(
-            f"{path}: {what} takes {size:,} bytes unpacked, more than {most:,}. If that is right, set "
+            f"{path}: {what} takes {size:,} bytes unpacked, more than {max_bytes:,}. If that is right, set "
             f"{MEMBER_VARIABLE} to a larger number."
         )
 
@@ -116,11 +116,11 @@ def npz_slabs(path: Path, name: str) -> Slabs:
     """
 
     @contextlib.contextmanager
-    def opened() -> Iterator[Opened]:
+    def open_array() -> Iterator[Opened]:
         with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
-            yield stream, *_npy_header(path, name, stream)
+            yield stream, *_read_npy_header(path, name, stream)
 
-    return slabs_of(path, name, opened)
+    return slabs_of(path, name, open_array)
 
 
 def slabs_of(path: Path, name: str, opened: Callable[[], AbstractContextManager[Opened]]) -> Slabs:
@@ -141,27 +141,29 @@ def slabs_of(path: Path, name: str, opened: Callable[[], AbstractContextManager[
         row_bytes = math.prod(shape[1:]) * dtype.itemsize
         sized(path, f"a row of {name}", row_bytes)
 
-    def slabs() -> Iterator[tuple[int, NDArray[Any]]]:
-        step = max(1, SLAB // max(1, row_bytes))
+    def read_slabs() -> Iterator[tuple[int, NDArray[Any]]]:
+        rows_per_slab = max(1, SLAB // max(1, row_bytes))
         with reading(path), opened() as (stream, *_):
-            for start in range(0, shape[0], step):
-                rows = min(step, shape[0] - start)
-                content = stream.read(rows * row_bytes)
-                if len(content) != rows * row_bytes:
+            for start in range(0, shape[0], rows_per_slab):
+                count = min(rows_per_slab, shape[0] - start)
+                content = stream.read(count * row_bytes)
+                if len(content) != count * row_bytes:
                     raise damaged(path, f"{shape[0]} rows in {name}", f"an end in or after row {start}")
-                yield start, np.frombuffer(content, dtype).reshape(rows, *shape[1:])
+                yield start, np.frombuffer(content, dtype).reshape(count, *shape[1:])
             if stream.read(1):  # Reading on to the end is also what makes zipfile compare the CRC.
                 raise damaged(path, f"{shape[0]} rows in {name}", "more bytes than its header says")
 
-    return Slabs(shape, dtype, slabs())
+    return Slabs(shape, dtype, read_slabs())
 
 
-def _npy_header(path: Path, name: str, stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def _read_npy_header(path: Path, name: str, stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     version = np.lib.format.read_magic(stream)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(stream)
-    if dtype.hasobject or not shape or (fortran and len(shape) > 1):
-        received = "Python objects" if dtype.hasobject else f"shape {shape}{', column by column' if fortran else ''}"
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran_order, dtype = read_header(stream)
+    if dtype.hasobject or not shape or (fortran_order and len(shape) > 1):
+        received = (
+            "Python objects" if dtype.hasobject else f"shape {shape}{', column by column' if fortran_order else ''}"
+        )
         raise damaged(path, f"numbers in {name}, row by row", received)
     return shape, dtype
 
@@ -180,33 +182,33 @@ def hdf5_slabs(path: Path, name: str) -> Slabs:
         DamagedFile: no HDF5 file, no such array, or one that lies in another file.
         MissingExtra: h5py is not installed.
     """
-    with _hdf5_array(path, name) as array:
+    with _open_hdf5_array(path, name) as array:
         shape, dtype, chunks = array.shape, array.dtype, array.chunks
     row_bytes = math.prod(shape[1:]) * dtype.itemsize
-    step = max(1, SLAB // max(1, row_bytes))
+    rows_per_slab = max(1, SLAB // max(1, row_bytes))
     if chunks:
         # A chunk is unpacked as a whole: a slab that ends within one would unpack it twice.
-        step = max(chunks[0], step // chunks[0] * chunks[0])
-    sized(path, f"rows of {name} that are packed together", step * row_bytes)
+        rows_per_slab = max(chunks[0], rows_per_slab // chunks[0] * chunks[0])
+    sized(path, f"rows of {name} that are packed together", rows_per_slab * row_bytes)
 
-    def slabs() -> Iterator[tuple[int, NDArray[Any]]]:
-        with _hdf5_array(path, name) as array:
-            for start in range(0, shape[0], step):
-                yield start, array[start : start + step]
+    def read_slabs() -> Iterator[tuple[int, NDArray[Any]]]:
+        with _open_hdf5_array(path, name) as array:
+            for start in range(0, shape[0], rows_per_slab):
+                yield start, array[start : start + rows_per_slab]
 
-    return Slabs(shape, dtype, slabs())
+    return Slabs(shape, dtype, read_slabs())
 
 
 @contextlib.contextmanager
-def _hdf5_array(path: Path, name: str) -> Iterator[Any]:
+def _open_hdf5_array(path: Path, name: str) -> Iterator[Any]:
     needs("reading HDF5", "archives", "h5py")
     import h5py
 
     with reading(path), h5py.File(path, "r") as file:
         link = file.get(name, getlink=True)
         array = file[name] if isinstance(link, h5py.HardLink) else None
-        here = isinstance(array, h5py.Dataset) and array.file == file
-        if array is None or not here or array.external or array.is_virtual or not array.shape:
+        is_in_this_file = isinstance(array, h5py.Dataset) and array.file == file
+        if array is None or not is_in_this_file or array.external or array.is_virtual or not array.shape:
             raise damaged(path, f"an array {name} in this file", f"{array if array is not None else link!r}")
         yield array
 

@@ -104,25 +104,25 @@ def fetch(
 
     Example:
         >>> import hashlib, tempfile, rich.progress
-        >>> own = Path(tempfile.mkdtemp())
-        >>> _ = (own / "data.bin").write_bytes(b"1 2 3")
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / "data.bin").write_bytes(b"1 2 3")
         >>> download = Download(name="data.bin", sha256=hashlib.sha256(b"1 2 3").hexdigest())
         >>> with rich.progress.Progress(disable=True) as progress:
-        ...     fetch(download, own / "fetched", progress=progress, manual_dir=own).origin
+        ...     fetch(download, folder / "fetched", progress=progress, manual_dir=folder).origin
         "the user's own copy"
     """
-    own = find_manual(download, manual_dir)
-    if own is not None:
-        return _checked_copy(download, own, progress)
+    manual_copy = find_manual(download, manual_dir)
+    if manual_copy is not None:
+        return _check_copy(download, manual_copy, progress)
     target = folder / download.name
     try:
         if target.is_file():
-            found = _identify(download, target, "fetched before", progress)
-            if not (found.difference and download.binding):
-                return found
+            fetched = _compare_with_published(download, target, "fetched before", progress)
+            if not (fetched.difference and download.binding):
+                return fetched
             target.unlink()
         folder.mkdir(parents=True, exist_ok=True)
-        return _from_mirrors(download, target, progress, timeout, manual_dir)
+        return _fetch_from_mirrors(download, target, progress, timeout, manual_dir)
     except OSError as error:
         raise unwritable(target, error) from error
 
@@ -145,10 +145,10 @@ def find_manual(download: Download, manual_dir: Path | None) -> Path | None:
     if not os.path.isdir(manual_dir) or not os.access(manual_dir, os.X_OK):
         raise InvalidInput(f"manual folder: expected a folder that can be read, received {str(manual_dir)!r}.")
     copies = [manual_dir / name for name in (download.name, *download.aliases)]
-    own = next((copy for copy in copies if copy.is_file()), None)
-    if own is not None and not os.access(own, os.R_OK):
-        raise InvalidInput(f"{own}: expected a file that can be read. Check its permissions.")
-    return own
+    manual_copy = next((copy for copy in copies if copy.is_file()), None)
+    if manual_copy is not None and not os.access(manual_copy, os.R_OK):
+        raise InvalidInput(f"{manual_copy}: expected a file that can be read. Check its permissions.")
+    return manual_copy
 
 
 def to_come(download: Download, folder: Path, manual_dir: Path | None) -> int:
@@ -156,29 +156,29 @@ def to_come(download: Download, folder: Path, manual_dir: Path | None) -> int:
     if find_manual(download, manual_dir) is not None:
         return 0
     target = folder / download.name
-    return max(0, (download.size or 0) - _length(target) - _length(target.with_name(f"{target.name}.part")))
+    return max(0, (download.size or 0) - _size_on_disk(target) - _size_on_disk(target.with_name(f"{target.name}.part")))
 
 
-def _checked_copy(download: Download, path: Path, progress: rich.progress.Progress) -> Fetched:
+def _check_copy(download: Download, path: Path, progress: rich.progress.Progress) -> Fetched:
     with path.open("rb") as stream:
         if _is_html(stream.read(512)):
             raise DamagedFile(
                 f"{path}: expected the file {download.name}, received {HTML}. Download it again in a browser."
             )
-    found = _identify(download, path, "the user's own copy", progress)
-    if found.difference and download.binding:
+    fetched = _compare_with_published(download, path, "the user's own copy", progress)
+    if fetched.difference and download.binding:
         raise DamagedFile(
-            f"{path}: expected {_expectation(download)}, received {found.difference}. Replace it with an unbroken "
-            "copy, or take it out of the manual folder to download it."
+            f"{path}: expected {_describe_expected(download)}, received {fetched.difference}. Replace it with an "
+            "unbroken copy, or take it out of the manual folder to download it."
         )
-    return found
+    return fetched
 
 
-class _Refused(Exception):
+class _RefusedResponse(Exception):
     """A mirror serves something else than the file."""
 
 
-def _from_mirrors(
+def _fetch_from_mirrors(
     download: Download, target: Path, progress: rich.progress.Progress, timeout: float, manual_dir: Path | None
 ) -> Fetched:
     if download.urls:
@@ -189,36 +189,36 @@ def _from_mirrors(
     for url in download.urls:
         restarted = False
         while True:
-            before = _length(part)
+            length_before = _size_on_disk(part)
             try:
                 resumed = _transfer(download, url, part, progress, timeout)
-                found = _identify(download, part, url, progress)
-                if not (found.difference and download.binding):
+                fetched = _compare_with_published(download, part, url, progress)
+                if not (fetched.difference and download.binding):
                     with part.open("rb+") as stream:
                         os.fsync(stream.fileno())
                     os.replace(part, target)
-                    _progress_file(part).unlink(missing_ok=True)
-                    return found._replace(path=target)
-                failures[url] = found.difference
-                _discard(part)
+                    _progress_path(part).unlink(missing_ok=True)
+                    return fetched._replace(path=target)
+                failures[url] = fetched.difference
+                _discard_part(part)
                 if restarted or not resumed:
                     break
                 restarted = True
-            except _Refused as refusal:
+            except _RefusedResponse as refusal:
                 failures[url] = str(refusal)
                 break
             except requests.RequestException as error:
-                failures[url] = _say(error)
+                failures[url] = _describe_error(error)
                 # As long as each attempt brings more bytes, the next one goes on from there.
-                if _length(part) <= before:
+                if _size_on_disk(part) <= length_before:
                     break
-    kept = f" {_length(part):,} bytes are kept and will be resumed." if _length(part) else ""
-    looked = f" (nothing of that name in {manual_dir})" if manual_dir else ""
-    answers = "; ".join(f"from {urlsplit(url).netloc}: {failure}" for url, failure in failures.items())
+    resume_note = f" {_size_on_disk(part):,} bytes are kept and will be resumed." if _size_on_disk(part) else ""
+    folder_note = f" (nothing of that name in {manual_dir})" if manual_dir else ""
+    failure_list = "; ".join(f"from {urlsplit(url).netloc}: {failure}" for url, failure in failures.items())
     raise Unavailable(
-        f"{download.name}: expected {_expectation(download)}, received {answers or 'no mirror to ask'}. "
+        f"{download.name}: expected {_describe_expected(download)}, received {failure_list or 'no mirror to ask'}. "
         f"Try again later, or put your own copy of {download.name} in a folder and name the folder with {MANUAL_DIR}, "
-        f"or --manual-dir of offaxis data prepare{looked}.{kept}"
+        f"or --manual-dir of offaxis data prepare{folder_note}.{resume_note}"
     )
 
 
@@ -226,7 +226,7 @@ def _transfer(download: Download, url: str, part: Path, progress: rich.progress.
     """Bring ``part`` to its full length; say whether it had begun earlier."""
     import requests
 
-    start, validator, total = _length(part), *_begun(part, url)
+    start, validator, total = _size_on_disk(part), *_read_progress(part, url)
     if start and start == (total or download.size):
         return True
     headers = {"Accept-Encoding": "identity"}
@@ -237,85 +237,92 @@ def _transfer(download: Download, url: str, part: Path, progress: rich.progress.
             if download.known:
                 return True
             # The server has nothing after the part, which a hash would tell from another file.
-            _discard(part)
+            _discard_part(part)
             return _transfer(download, url, part, progress, timeout)
         response.raise_for_status()
         resumed = response.status_code == 206
-        begun = start if resumed else 0
-        total = _announced(download, response, begun)
+        offset = start if resumed else 0
+        total = _announced_length(download, response, offset)
         tag = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
-        if not begun:  # or a process that dies here would leave another mirror's bytes under this one's tag
+        if not offset:  # or a process that dies here would leave another mirror's bytes under this one's tag
             part.unlink(missing_ok=True)
         # RFC 9110, section 13.1.5: a weak tag must not guard a range request.
-        write_json(_progress_file(part), {"url": url, "validator": "" if tag.startswith("W/") else tag, "total": total})
+        write_json(
+            _progress_path(part),
+            {"url": url, "validator": "" if tag.startswith("W/") else tag, "total": total},
+        )
         task = progress.add_task(f"{download.name} from {urlsplit(url).netloc}", total=total or download.size)
-        progress.update(task, completed=begun)
+        progress.update(task, completed=offset)
         try:
-            _receive(download, response, part, begun, lambda count: progress.advance(task, count))
+            _receive(download, response, part, offset, lambda count: progress.advance(task, count))
         finally:
             progress.remove_task(task)
     return resumed
 
 
-def _announced(download: Download, response: requests.Response, begun: int) -> int | None:
+def _announced_length(download: Download, response: requests.Response, offset: int) -> int | None:
     """Return the length that a server announces, after a look whether it can be the file."""
     if response.headers.get("Content-Type", "").startswith("text/html"):
-        raise _Refused(HTML)
-    span = response.headers.get("Content-Range", "")
-    if response.status_code == 206 and not span.startswith(f"bytes {begun}-"):
-        raise _Refused(f"the part {span!r} instead of bytes {begun}-")
+        raise _RefusedResponse(HTML)
+    content_range = response.headers.get("Content-Range", "")
+    if response.status_code == 206 and not content_range.startswith(f"bytes {offset}-"):
+        raise _RefusedResponse(f"the part {content_range!r} instead of bytes {offset}-")
     length = response.headers.get("Content-Length")
-    total = begun + int(length) if length else None
+    total = offset + int(length) if length else None
     if total is not None and (total > (download.size or LIMIT) or download.size not in (None, total)):
-        raise _Refused(f"a file of {total:,} bytes")
+        raise _RefusedResponse(f"a file of {total:,} bytes")
     return total
 
 
 def _receive(
-    download: Download, response: requests.Response, part: Path, begun: int, advance: Callable[[int], object]
+    download: Download, response: requests.Response, part: Path, offset: int, advance: Callable[[int], object]
 ) -> None:
     """Write what a server sends behind the first bytes of a part; what is too long or a page is refused."""
-    limit = download.size or LIMIT
-    with part.open("r+b" if begun else "wb") as stream:
-        stream.seek(begun)
+    max_bytes = download.size or LIMIT
+    with part.open("r+b" if offset else "wb") as stream:
+        stream.seek(offset)
         for chunk in response.iter_content(BLOCK):
             if stream.tell() == 0 and _is_html(chunk):
-                raise _Refused(HTML)
-            if stream.tell() + len(chunk) > limit:
+                raise _RefusedResponse(HTML)
+            if stream.tell() + len(chunk) > max_bytes:
                 stream.truncate(0)
-                raise _Refused(f"more than {limit:,} bytes")
+                raise _RefusedResponse(f"more than {max_bytes:,} bytes")
             stream.write(chunk)
             advance(len(chunk))
 
 
-def _is_html(start: bytes) -> bool:
-    return start[:512].lstrip().lower().startswith((b"<!doctype html", b"<html", b"<head"))
+def _is_html(head: bytes) -> bool:
+    return head[:512].lstrip().lower().startswith((b"<!doctype html", b"<html", b"<head"))
 
 
-def _length(part: Path) -> int:
-    return part.stat().st_size if part.exists() else 0
+def _size_on_disk(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
-def _progress_file(part: Path) -> Path:
+def _progress_path(part: Path) -> Path:
     return part.with_name(f"{part.name}.json")
 
 
-def _discard(part: Path) -> None:
+def _discard_part(part: Path) -> None:
     """Remove a part and what is known of it."""
     part.unlink()
-    _progress_file(part).unlink(missing_ok=True)
+    _progress_path(part).unlink(missing_ok=True)
 
 
-def _begun(part: Path, url: str) -> tuple[str, int | None]:
+def _read_progress(part: Path, url: str) -> tuple[str, int | None]:
     """Return what tells whether the server's file is still the one that ``part`` began with, and its length."""
     try:
-        known = read_json(_progress_file(part))
-        return (str(known["validator"]), known["total"]) if known["url"] == url else ("", None)
+        progress_record = read_json(_progress_path(part))
+        return (
+            (str(progress_record["validator"]), progress_record["total"])
+            if progress_record["url"] == url
+            else ("", None)
+        )
     except (DamagedFile, KeyError, TypeError):
         return "", None
 
 
-def _say(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """Say in a few words what went wrong in a transfer."""
     import requests
 
@@ -333,7 +340,7 @@ def _say(error: Exception) -> str:
     return str(error)
 
 
-def _identify(download: Download, path: Path, origin: str, progress: rich.progress.Progress) -> Fetched:
+def _compare_with_published(download: Download, path: Path, origin: str, progress: rich.progress.Progress) -> Fetched:
     task = progress.add_task(f"{download.name}: checking", total=None)
     size, sha256 = path.stat().st_size, hash_of(path)
     difference = ""
@@ -347,7 +354,7 @@ def _identify(download: Download, path: Path, origin: str, progress: rich.progre
     return Fetched(path, origin, size, sha256, difference)
 
 
-def _expectation(download: Download) -> str:
+def _describe_expected(download: Download) -> str:
     size = f"{download.size:,} bytes" if download.size is not None else "a file"
     digest = f"SHA-256 {download.sha256}" if download.sha256 else f"MD5 {download.md5}" if download.md5 else ""
     if not digest:

@@ -27,9 +27,9 @@ from benchmark_data.errors import DamagedFile, OffaxisError, OffaxisWarning
 LARGEST = 128 * 2**20
 """Bytes of one array, inflated, and of a file on disk, where a stranger wrote it: 15,000 rows of 1,024 latents fit."""
 
-_MEMBERS = 1024
-_HEADER = 4096
-_PIECE = 2**24
+_MAX_MEMBERS = 1024
+_MAX_HEADER_BYTES = 4096
+_PIECE_BYTES = 2**24
 
 
 class UnknownMembers(OffaxisWarning):
@@ -67,12 +67,12 @@ class NpzFile:
     def __init__(self, path: Path, members: zipfile.ZipFile, largest: int | None) -> None:
         self.path = path
         self._members = members
-        self._largest = largest
+        self._max_bytes = largest
 
     @property
     def names(self) -> tuple[str, ...]:
         """The arrays' names, in the file's order."""
-        return tuple(m.filename.removesuffix(".npy") for m in self._members.infolist())
+        return tuple(member.filename.removesuffix(".npy") for member in self._members.infolist())
 
     def array(self, name: str, wanted: Array | None = None) -> NDArray[Any]:
         """Read one array.
@@ -95,16 +95,16 @@ class NpzFile:
                 f"{what}: expected an array of this name, received arrays {sorted(self.names)[:10]}."
             ) from None
         with self._members.open(member) as stream:
-            shape, fortran, dtype = _header(what, stream)
-            _check(what, shape, dtype, wanted)
+            shape, fortran_order, dtype = _read_header(what, stream)
+            _check_array(what, shape, dtype, wanted)
             size = math.prod(shape) * (dtype.itemsize or 4)  # numpy makes texts of no letters one letter wide
-            if self._largest is not None and size > self._largest:
+            if self._max_bytes is not None and size > self._max_bytes:
                 raise DamagedFile(
-                    f"{what}: expected at most {self._largest >> 20} MiB, received {size / 2**20:.0f} MiB."
+                    f"{what}: expected at most {self._max_bytes >> 20} MiB, received {size / 2**20:.0f} MiB."
                 )
             if member.compress_type != zipfile.ZIP_STORED or size > os.path.getsize(self.path):
                 sized(self.path, name, size)
-            return _content(what, stream, shape, fortran, dtype)
+            return _read_values(what, stream, shape, fortran_order, dtype)
 
 
 def read(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> dict[str, NDArray[Any]]:
@@ -130,17 +130,17 @@ def read(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> dict[str,
         raise DamagedFile(f"{path}: expected a regular file, received a link, folder or device.")
     if status.st_size > LARGEST:
         raise DamagedFile(f"{path}: expected at most {LARGEST >> 20} MiB, received {status.st_size / 2**20:.0f} MiB.")
-    with opened(path, largest=LARGEST, most=_MEMBERS) as archive:
-        found = {name: archive.array(name, wanted) for name, wanted in arrays.items()}
-        others = sorted({name[:80] for name in archive.names} - set(arrays))
-    if others:
-        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+    with opened(path, largest=LARGEST, most=_MAX_MEMBERS) as archive:
+        loaded = {name: archive.array(name, wanted) for name, wanted in arrays.items()}
+        unread = sorted({name[:80] for name in archive.names} - set(arrays))
+    if unread:
+        more = f" and {len(unread) - 5} more" if len(unread) > 5 else ""
         warnings.warn(
-            f"{path}: not read: {', '.join(map(repr, others[:5]))}{more}; expected {' and '.join(map(repr, arrays))}",
+            f"{path}: not read: {', '.join(map(repr, unread[:5]))}{more}; expected {' and '.join(map(repr, arrays))}",
             UnknownMembers,
             stacklevel=2,
         )
-    return found
+    return loaded
 
 
 def read_all(path: str | os.PathLike[str], *, remedy: str = "Write it again.") -> dict[str, NDArray[Any]]:
@@ -194,8 +194,10 @@ def opened(
         with zipfile.ZipFile(path) as members:
             names = [member.filename for member in members.infolist()]
             if len(set(names)) != len(names) or (most is not None and len(names) > most):
-                some = "" if most is None else f"at most {most} "
-                raise DamagedFile(f"{path}: expected {some}arrays with different names, received {len(names)} entries.")
+                at_most = "" if most is None else f"at most {most} "
+                raise DamagedFile(
+                    f"{path}: expected {at_most}arrays with different names, received {len(names)} entries."
+                )
             yield NpzFile(path, members, largest)
     except (OffaxisError, MemoryError):
         raise
@@ -207,24 +209,25 @@ def opened(
         ) from error
 
 
-def _header(what: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _read_header(what: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = npy.read_magic(stream)
     read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
     if read_header is None:
         raise DamagedFile(f"{what}: expected npy version 1.0 or 2.0, received version {version}.")
-    shape, fortran, dtype = read_header(stream, max_header_size=_HEADER)
-    return shape, fortran, dtype
+    shape, fortran_order, dtype = read_header(stream, max_header_size=_MAX_HEADER_BYTES)
+    return shape, fortran_order, dtype
 
 
-def _check(what: str, shape: tuple[int, ...], dtype: np.dtype[Any], wanted: Array | None) -> None:
-    fits = wanted is None or (
+def _check_array(what: str, shape: tuple[int, ...], dtype: np.dtype[Any], wanted: Array | None) -> None:
+    is_wanted = wanted is None or (
         dtype.kind in wanted.kinds
         and any(
-            len(shape) == len(axes) and all(w in (None, got) for w, got in zip(axes, shape, strict=True))
+            len(shape) == len(axes)
+            and all(wanted_length in (None, length) for wanted_length, length in zip(axes, shape, strict=True))
             for axes in wanted.shapes
         )
     )
-    if fits and not dtype.hasobject and min(shape, default=0) >= 0:
+    if is_wanted and not dtype.hasobject and min(shape, default=0) >= 0:
         return
     expected = "numbers or text, without Python objects"
     if wanted is not None:
@@ -234,21 +237,23 @@ def _check(what: str, shape: tuple[int, ...], dtype: np.dtype[Any], wanted: Arra
     raise DamagedFile(f"{what}: expected {expected}, received {dtype} of shape {shape}.")
 
 
-def _content(what: str, stream: IO[bytes], shape: tuple[int, ...], fortran: bool, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _read_values(
+    what: str, stream: IO[bytes], shape: tuple[int, ...], fortran_order: bool, dtype: np.dtype[Any]
+) -> NDArray[Any]:
     """Read the values piece by piece, so that they are held in memory once."""
     count = math.prod(shape)
     size = count * dtype.itemsize
     values = np.empty(count, dtype)
-    step = max(1, _PIECE // max(1, dtype.itemsize))
+    piece_length = max(1, _PIECE_BYTES // max(1, dtype.itemsize))
     received = 0
-    for start in range(0, count if size else 0, step):
-        piece = stream.read(min(step, count - start) * dtype.itemsize)
+    for start in range(0, count if size else 0, piece_length):
+        piece = stream.read(min(piece_length, count - start) * dtype.itemsize)
         received += len(piece)
-        if len(piece) < min(step, count - start) * dtype.itemsize:
+        if len(piece) < min(piece_length, count - start) * dtype.itemsize:
             break
-        values[start : start + step] = np.frombuffer(piece, dtype)
+        values[start : start + piece_length] = np.frombuffer(piece, dtype)
     received += len(stream.read(1))  # to the end, which is also what makes zipfile compare the checksum
     if received != size:
         raise DamagedFile(f"{what}: expected {size} bytes for {dtype} of shape {shape}, received {received} bytes.")
-    array = values.reshape(shape, order="F" if fortran else "C")
+    array = values.reshape(shape, order="F" if fortran_order else "C")
     return array.astype(dtype.newbyteorder("="), copy=False)

@@ -45,11 +45,11 @@ class PictureFiles(Source):
     def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Read pictures."""
         pixels = np.empty((len(indices), *self.shape), np.uint8)
-        for place, row in enumerate(indices):
+        for position, row in enumerate(indices):
             with opened(self.paths[row]) as picture:
                 if _height_width(picture) != self.shape[:2]:
                     raise DamagedFile(f"{self.paths[row]} has another size than when the dataset was made.")
-                pixels[place] = converted(picture, self.shape[2])
+                pixels[position] = converted(picture, self.shape[2])
         return pixels
 
 
@@ -58,9 +58,9 @@ def listed(folder: Path) -> tuple[Path, ...]:
     if not folder.is_dir():
         received = "a file" if folder.exists() else "no such folder"
         raise InvalidInput(f"images in {folder}: expected a folder of PNG or JPEG files, received {received}.")
-    found = [path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()]
-    inside = [path.relative_to(folder) for path in found]
-    names = sorted(path.as_posix() for path in inside if not any(part.startswith(".") for part in path.parts))
+    paths = [path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()]
+    relative_paths = [path.relative_to(folder) for path in paths]
+    names = sorted(path.as_posix() for path in relative_paths if not any(part.startswith(".") for part in path.parts))
     if not names:
         raise InvalidInput(f"images in {folder}: expected files that end in .png, .jpg or .jpeg, received none.")
     return tuple(folder / name for name in names)
@@ -68,19 +68,19 @@ def listed(folder: Path) -> tuple[Path, ...]:
 
 def common_shape(paths: tuple[Path, ...]) -> tuple[int, int, int]:
     """Return the (height, width, channels) that all pictures have; their pixels are not read."""
-    sizes, grey = [], True
+    sizes, all_grey = [], True
     for path in paths:
         with opened(path) as picture:
             sizes.append(_height_width(picture))
-            grey = is_grey(str(path), picture, "and save it again") and grey
+            all_grey = is_grey(str(path), picture, "and save it again") and all_grey
     (height, width) = sizes[0]
-    for path, (high, wide) in zip(paths, sizes, strict=True):
-        if (high, wide) != (height, width):
+    for path, (other_height, other_width) in zip(paths, sizes, strict=True):
+        if (other_height, other_width) != (height, width):
             raise InvalidInput(
-                f"{path}: expected {width} x {height} pixels, as {paths[0].name} has, received {wide} x {high}. Resize "
-                "them first."
+                f"{path}: expected {width} x {height} pixels, as {paths[0].name} has, received "
+                f"{other_width} x {other_height}. Resize them first."
             )
-    return height, width, 1 if grey else 3
+    return height, width, 1 if all_grey else 3
 
 
 def is_grey(what: str, picture: Image, then: str) -> bool:
@@ -97,16 +97,16 @@ def converted(picture: Image, channels: int) -> Pixels:
     """Return a picture's pixels, upright, as uint8 (height, width, channels) with 1 or 3 channels."""
     import PIL.ImageOps
 
-    upright = picture if _orientation(picture) == 1 else PIL.ImageOps.exif_transpose(picture)
+    upright = picture if _exif_orientation(picture) == 1 else PIL.ImageOps.exif_transpose(picture)
     return store.pixels(upright, channels)
 
 
 def _height_width(picture: Image) -> tuple[int, int]:
     """Return the height and width that a picture has when it is upright."""
-    return picture.size if _orientation(picture) in LYING else (picture.height, picture.width)
+    return picture.size if _exif_orientation(picture) in LYING else (picture.height, picture.width)
 
 
-def _orientation(picture: Image) -> int:
+def _exif_orientation(picture: Image) -> int:
     """Return how EXIF says that a picture is to be turned, 1 to 8; 1 is as it is, also where EXIF cannot be read.
 
     Of a PNG file, EXIF that stands behind the pixels does not count: sizes are read without decoding them.
@@ -128,11 +128,11 @@ def opened(path: Path) -> Iterator[Image]:
 
     try:
         with PIL.Image.open(path, formats=("PNG", "JPEG")) as picture:
-            most = limit("OFFAXIS_MAX_PIXELS", MOST_PIXELS)
-            if picture.width * picture.height > most:
+            max_pixels = limit("OFFAXIS_MAX_PIXELS", MOST_PIXELS)
+            if picture.width * picture.height > max_pixels:
                 raise DamagedFile(
-                    f"{path} has {picture.width} x {picture.height} pixels, more than {most:,}. Reduce it, or set "
-                    "OFFAXIS_MAX_PIXELS to a larger number."
+                    f"{path} has {picture.width} x {picture.height} pixels, more than {max_pixels:,}. Reduce it, or "
+                    "set OFFAXIS_MAX_PIXELS to a larger number."
                 )
             yield picture
     except OffaxisError:

@@ -71,10 +71,10 @@ def locked(folder: Path) -> Iterator[None]:
         InvalidInput: the lock file cannot be written.
     """
     needs("preparing datasets", "archives", "filelock")
-    wait = f"another process is preparing {folder}; waiting for it"
-    with exclusive(folder.with_name(f".{folder.name}.lock"), what=folder, waiting=lambda: console.tell(wait)):
-        for remains in folder.parent.glob(f".{folder.name}.*.part"):
-            shutil.rmtree(remains, ignore_errors=True)
+    message = f"another process is preparing {folder}; waiting for it"
+    with exclusive(folder.with_name(f".{folder.name}.lock"), what=folder, waiting=lambda: console.tell(message)):
+        for leftover in folder.parent.glob(f".{folder.name}.*.part"):
+            shutil.rmtree(leftover, ignore_errors=True)
         yield
 
 
@@ -136,28 +136,28 @@ class Writer:
         advance: Any = lambda count: None,
     ) -> None:
         self.folder, self.rows, self.shape, self.encoding = folder, rows, shape, encoding
-        self._images = f"images of {name}"
+        self._what = f"images of {name}"
         self.notes: dict[str, object] = {}
         self._advance = advance
         self._counted = counted
-        self._sums = np.zeros(shape[2], np.uint64)
+        self._channel_sums = np.zeros(shape[2], np.uint64)
         self._written = np.zeros(rows, bool)
         self._labels = np.zeros((rows, columns), np.int32) if columns else None
         self._labelled = np.zeros(rows, bool)
-        self._extras = {name: np.zeros((rows, *e.shape), e.dtype) for name, e in (extras or {}).items()}
+        self._extras = {name: np.zeros((rows, *extra.shape), extra.dtype) for name, extra in (extras or {}).items()}
         folder.mkdir(parents=True)
-        self._start = 0
+        self._offset = 0
         self._stream: IO[bytes]
         if encoding == "files":
-            self._places = np.zeros((rows, 2), np.int64)
+            self._file_spans = np.zeros((rows, 2), np.int64)
             self._stream = (folder / "files.bin").open("wb")
         else:
             if encoding == "bits" and math.prod(shape) % 8:
                 raise InvalidInput(f"bits: expected images of a multiple of 8 pixels, received {shape}.")
-            row = shape if encoding == "raw" else (math.prod(shape) // 8,)
+            row_shape = shape if encoding == "raw" else (math.prod(shape) // 8,)
             path = folder / ("images.npy" if encoding == "raw" else "bits.npy")
             # Rows go through a file, not the map: pages of a map that were written count as this process's memory.
-            self._start = np.lib.format.open_memmap(path, "w+", np.uint8, (rows, *row)).offset
+            self._offset = np.lib.format.open_memmap(path, "w+", np.uint8, (rows, *row_shape)).offset
             self._stream = path.open("r+b")
 
     def images(self, rows: Indices, images: NDArray[np.uint8]) -> None:
@@ -170,28 +170,28 @@ class Writer:
         Raises:
             DamagedFile: the images have another dtype or shape, are not black and white, or a row comes twice.
         """
-        self._claim(rows)
+        self._mark_written(rows)
         if images.dtype != np.uint8 or images.shape != (len(rows), *self.shape):
             raise DamagedFile(
-                f"{self._images}: expected uint8 of shape {(len(rows), *self.shape)}, received {images.dtype} of shape "
+                f"{self._what}: expected uint8 of shape {(len(rows), *self.shape)}, received {images.dtype} of shape "
                 f"{images.shape}."
             )
         flat = images.reshape(len(rows), -1)
         if self._counted:
-            counted = slice(None) if len(self._counted) == self.rows else np.isin(rows, self._counted)
+            counted_images = slice(None) if len(self._counted) == self.rows else np.isin(rows, self._counted)
             # Rows first, in 32 bits: forty times as fast as one sum over all axes in 64.
-            columns = flat[counted].sum(axis=0, dtype=np.uint32).reshape(-1, self.shape[2])
-            self._sums += columns.sum(axis=0, dtype=np.uint64)
+            column_sums = flat[counted_images].sum(axis=0, dtype=np.uint32).reshape(-1, self.shape[2])
+            self._channel_sums += column_sums.sum(axis=0, dtype=np.uint64)
         if self.encoding == "bits":
             if not ((flat == 0) | (flat == 255)).all():
-                raise DamagedFile(f"{self._images}: expected black and white pixels, received shades of grey.")
+                raise DamagedFile(f"{self._what}: expected black and white pixels, received shades of grey.")
             flat = np.packbits(flat, axis=1)
-        stride = flat.shape[1]
+        image_bytes = flat.shape[1]
         if (np.diff(rows) == 1).all():
-            self._put(self._start + int(rows[0]) * stride, flat)
+            self._write_at(self._offset + int(rows[0]) * image_bytes, flat)
         else:
             for row, image in zip(rows.tolist(), flat, strict=True):
-                self._put(self._start + row * stride, image)
+                self._write_at(self._offset + row * image_bytes, image)
         self._advance(len(rows))
 
     def file(self, row: int, content: bytes) -> None:
@@ -204,19 +204,19 @@ class Writer:
         Raises:
             DamagedFile: the row comes twice, the file is no image, or the image has another size.
         """
-        self._claim(np.array([row]))
+        self._mark_written(np.array([row]))
         height, width, channels = self.shape
-        with decoded(content, f"{self._images}, row {row}") as image:
+        with decoded(content, f"{self._what}, row {row}") as image:
             if image.size != (width, height):
                 raise DamagedFile(
-                    f"{self._images}: expected {width} x {height} pixels, received {image.size[0]} x {image.size[1]} "
+                    f"{self._what}: expected {width} x {height} pixels, received {image.size[0]} x {image.size[1]} "
                     f"in row {row}."
                 )
             if row in self._counted:
-                self._sums += pixels(image, channels).sum(axis=(0, 1), dtype=np.uint64)
-        self._places[row] = self._start, len(content)
-        self._put(self._start, np.frombuffer(content, np.uint8))
-        self._start += len(content)
+                self._channel_sums += pixels(image, channels).sum(axis=(0, 1), dtype=np.uint64)
+        self._file_spans[row] = self._offset, len(content)
+        self._write_at(self._offset, np.frombuffer(content, np.uint8))
+        self._offset += len(content)
         self._advance(1)
 
     def labels(self, rows: Indices, labels: NDArray[np.integer]) -> None:
@@ -243,7 +243,7 @@ class Writer:
     def means(self) -> NDArray[np.float64]:
         """The mean of each channel over the counted rows, in [0, 1]."""
         count = max(1, len(self._counted)) * self.shape[0] * self.shape[1]
-        return self._sums.astype(np.float64) / (255.0 * count)
+        return self._channel_sums.astype(np.float64) / (255.0 * count)
 
     def finish(self) -> None:
         """Close the files and check that every row came.
@@ -255,11 +255,11 @@ class Writer:
         missing = np.flatnonzero(~self._written | (~self._labelled if self._labels is not None else False))
         if len(missing):
             raise DamagedFile(
-                f"{self._images}: expected {self.rows:,} images with labels, received {self.rows - len(missing):,}; "
+                f"{self._what}: expected {self.rows:,} images with labels, received {self.rows - len(missing):,}; "
                 f"row {missing[0]} is the first that is missing."
             )
         if self.encoding == "files":
-            np.save(self.folder / "files.npy", self._places)
+            np.save(self.folder / "files.npy", self._file_spans)
         if self._labels is not None:
             np.save(self.folder / "labels.npy", self._labels)
         for name, array in self._extras.items():
@@ -269,19 +269,19 @@ class Writer:
         """Close the files, complete or not."""
         self._stream.close()
 
-    def _claim(self, rows: Indices) -> None:
+    def _mark_written(self, rows: Indices) -> None:
         """Take note that rows are written: each of them once."""
         if rows.min() < 0 or rows.max() >= self.rows:
             raise DamagedFile(
-                f"{self._images}: expected rows in [0, {self.rows - 1}], received rows in [{rows.min()}, {rows.max()}]."
+                f"{self._what}: expected rows in [0, {self.rows - 1}], received rows in [{rows.min()}, {rows.max()}]."
             )
         if self._written[rows].any() or len(np.unique(rows)) != len(rows):
-            raise DamagedFile(f"{self._images}: expected each row once, received a row that comes twice.")
+            raise DamagedFile(f"{self._what}: expected each row once, received a row that comes twice.")
         self._written[rows] = True
 
-    def _put(self, place: int, content: NDArray[np.uint8]) -> None:
+    def _write_at(self, offset: int, content: NDArray[np.uint8]) -> None:
         try:
-            self._stream.seek(place)
+            self._stream.seek(offset)
             self._stream.write(np.ascontiguousarray(content).data)
         except OSError as error:
             raise unwritable(self.folder, error) from error
@@ -301,36 +301,40 @@ class Store:
         self.folder = folder
         self.meta: dict[str, Any] = read_json(folder / "meta.json")
         if not isinstance(self.meta, dict):
-            raise self._damaged("a meta.json without names")
+            raise self._damaged_error("a meta.json without names")
         try:
             self.rows: int = self.meta["rows"]
             self.shape: tuple[int, int, int] = tuple(self.meta["image_shape"])
             self.encoding: Encoding = self.meta["encoding"]
-            packed = math.prod(self.shape) // 8
-            row = {"raw": self.shape, "bits": (packed,), "files": (2,)}.get(self.encoding)
+            packed_bytes = math.prod(self.shape) // 8
+            row_shape = {"raw": self.shape, "bits": (packed_bytes,), "files": (2,)}.get(self.encoding)
         except KeyError as error:
-            raise self._damaged(f"no {error} in meta.json") from error
+            raise self._damaged_error(f"no {error} in meta.json") from error
         except TypeError as error:
-            raise self._damaged(f"a meta.json that describes no images: {error}") from error
-        if row is None:
-            raise self._damaged(f"pixels kept as {self.encoding!r}")
-        numbers = (self.rows, *self.shape)
-        if not all(is_whole(n) and n > 0 for n in numbers) or len(numbers) != 4 or math.prod(self.shape) > LARGEST:
-            raise self._damaged(f"{str(self.rows)[:20]} images of shape {str(self.shape)[:60]}")
+            raise self._damaged_error(f"a meta.json that describes no images: {error}") from error
+        if row_shape is None:
+            raise self._damaged_error(f"pixels kept as {self.encoding!r}")
+        dimensions = (self.rows, *self.shape)
+        if (
+            not all(is_whole(n) and n > 0 for n in dimensions)
+            or len(dimensions) != 4
+            or math.prod(self.shape) > LARGEST
+        ):
+            raise self._damaged_error(f"{str(self.rows)[:20]} images of shape {str(self.shape)[:60]}")
         if self.encoding == "files":
-            self._places = self._array("files", np.int64, row)
+            self._file_spans = self._map_array("files", np.int64, row_shape)
             try:
-                self._bytes = np.memmap(folder / "files.bin", np.uint8, "r")
+                self._file_bytes = np.memmap(folder / "files.bin", np.uint8, "r")
             except (OSError, ValueError) as error:  # not there, or empty
-                raise self._damaged(f"files.bin: {error}") from error
-            if self._places.min() < 0 or len(self._bytes) < int(self._places.sum(axis=1).max()):
-                raise self._damaged("a files.bin that was cut off")
+                raise self._damaged_error(f"files.bin: {error}") from error
+            if self._file_spans.min() < 0 or len(self._file_bytes) < int(self._file_spans.sum(axis=1).max()):
+                raise self._damaged_error("a files.bin that was cut off")
         else:
-            self._pixels = self._array("images" if self.encoding == "raw" else "bits", np.uint8, row)
-        mapped: Any = self._bytes if self.encoding == "files" else self._pixels
+            self._pixels = self._map_array("images" if self.encoding == "raw" else "bits", np.uint8, row_shape)
+        mapped: Any = self._file_bytes if self.encoding == "files" else self._pixels
         while not isinstance(mapped, mmap.mmap):
             mapped = mapped.base
-        self._map, self._size = mapped, mapped.size()
+        self._mmap, self._mmap_size = mapped, mapped.size()
 
     def images(self, rows: Indices) -> Pixels:
         """Return images by row, in any order.
@@ -344,44 +348,44 @@ class Store:
         Raises:
             DamagedFile: a file was cut since it was opened, or an image is none.
         """
-        if self._map.size() < self._size:  # to read behind its end would end the process (SIGBUS)
-            raise self._damaged("pixels that were cut since they were opened")
+        if self._mmap.size() < self._mmap_size:  # to read behind its end would end the process (SIGBUS)
+            raise self._damaged_error("pixels that were cut since they were opened")
         if self.encoding == "raw":
             return self._pixels[rows]
         if self.encoding == "bits":
-            eight: NDArray[np.uint8] = _octets()[self._pixels[rows]].view(np.uint8)
-            return eight.reshape(len(rows), *self.shape)
-        out = np.empty((len(rows), *self.shape), np.uint8)
-        for i, (start, length) in enumerate(self._places[rows].tolist()):
-            with decoded(self._bytes[start : start + length].tobytes(), self.folder) as image:
+            unpacked: NDArray[np.uint8] = _unpacking_table()[self._pixels[rows]].view(np.uint8)
+            return unpacked.reshape(len(rows), *self.shape)
+        images = np.empty((len(rows), *self.shape), np.uint8)
+        for position, (start, length) in enumerate(self._file_spans[rows].tolist()):
+            with decoded(self._file_bytes[start : start + length].tobytes(), self.folder) as image:
                 if image.size != (self.shape[1], self.shape[0]):
-                    raise self._damaged(f"an image of {image.size[0]} x {image.size[1]} pixels")
-                out[i] = pixels(image, self.shape[2])
-        return out
+                    raise self._damaged_error(f"an image of {image.size[0]} x {image.size[1]} pixels")
+                images[position] = pixels(image, self.shape[2])
+        return images
 
     def labels(self) -> NDArray[np.integer]:
         """Return the whole label table, int, shape (rows, F)."""
-        return self._array("labels")
+        return self._map_array("labels")
 
     def extra(self, name: str) -> NDArray[Any]:
         """Return an extra array, memory-mapped, shape (rows, ...)."""
-        return self._array(f"extra_{name}")
+        return self._map_array(f"extra_{name}")
 
-    def _array(
-        self, name: str, dtype: type[np.generic] | None = None, row: tuple[int, ...] | None = None
+    def _map_array(
+        self, name: str, dtype: type[np.generic] | None = None, row_shape: tuple[int, ...] | None = None
     ) -> NDArray[Any]:
         """Map an array of the folder, after a look at its head; of any dtype or shape of a row where none is given."""
         try:
             array: np.memmap[Any, Any] = np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
         except Exception as error:  # damaged headers make numpy raise more kinds than can be listed
-            raise self._damaged(f"{name}.npy: {error}") from error
+            raise self._damaged_error(f"{name}.npy: {error}") from error
         if len(array.shape) == 0 or len(array) != self.rows:
-            raise self._damaged("another number of images" if row else f"{name}.npy of shape {array.shape}")
-        if (dtype is not None and array.dtype != dtype) or (row is not None and array.shape[1:] != row):
-            raise self._damaged(f"{name}.npy of {array.dtype} and shape {array.shape}")
+            raise self._damaged_error("another number of images" if row_shape else f"{name}.npy of shape {array.shape}")
+        if (dtype is not None and array.dtype != dtype) or (row_shape is not None and array.shape[1:] != row_shape):
+            raise self._damaged_error(f"{name}.npy of {array.dtype} and shape {array.shape}")
         return np.asarray(array)
 
-    def _damaged(self, received: str) -> DamagedFile:
+    def _damaged_error(self, received: str) -> DamagedFile:
         return DamagedFile(
             f"{self.folder}: expected a prepared dataset, received {received}. Remove the folder and prepare the "
             "dataset again."
@@ -395,10 +399,10 @@ def opened(folder: Path, made: int) -> Store:
 
 
 @functools.cache
-def _octets() -> NDArray[np.uint64]:
+def _unpacking_table() -> NDArray[np.uint64]:
     """Return the eight pixels that each byte stands for, as one number of eight bytes."""
-    pixels = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) * np.uint8(255)
-    return pixels.view(np.uint64)[:, 0]
+    unpacked = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) * np.uint8(255)
+    return unpacked.view(np.uint64)[:, 0]
 
 
 @contextlib.contextmanager

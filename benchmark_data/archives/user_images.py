@@ -45,25 +45,25 @@ class InMemory(Source):
     pixels: Pixels
 
     def __reduce__(self) -> tuple[Any, ...]:
-        held: Any = self.pixels
-        base: Any = held.base
+        pixels: Any = self.pixels
+        base: Any = pixels.base
         if (
-            isinstance(held, np.memmap)
+            isinstance(pixels, np.memmap)
             and isinstance(base, mmap.mmap)
-            and held.flags.c_contiguous
-            and held.mode != "c"
-            and held.filename
+            and pixels.flags.c_contiguous
+            and pixels.mode != "c"
+            and pixels.filename
         ):
-            return _mapped, (str(held.filename), held.offset, held.shape)
-        return InMemory, (held,)
+            return _map_file, (str(pixels.filename), pixels.offset, pixels.shape)
+        return InMemory, (pixels,)
 
     def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Copy images."""
-        found = np.asarray(self.pixels[indices])
-        return found if found.ndim == 4 else found[..., None]
+        batch = np.asarray(self.pixels[indices])
+        return batch if batch.ndim == 4 else batch[..., None]
 
 
-def _mapped(file: str, offset: int, shape: tuple[int, ...]) -> InMemory:
+def _map_file(file: str, offset: int, shape: tuple[int, ...]) -> InMemory:
     """Map pixels of a file."""
     return InMemory(np.memmap(file, np.uint8, "r", offset, shape))
 
@@ -108,16 +108,18 @@ def from_images(
         >>> mine.labels([0, 1, 4]).tolist()
         [[0], [2], [1]]
     """
-    _check_name(name)
+    _check_dataset_name(name)
     what = f"images of {name}"
-    columns = _columns(f"labels of {name}", labels)
+    columns = _label_columns(f"labels of {name}", labels)
     if isinstance(images, str | os.PathLike):
-        return _of_files(name, picture_files.listed(Path(images)), columns)
-    pixels = images if isinstance(images, np.ndarray) else _collected(what, images)
+        return _dataset_of_files(name, picture_files.listed(Path(images)), columns)
+    pixels = images if isinstance(images, np.ndarray) else _stack_images(what, images)
     _check_layout(what, pixels)
     if pixels.dtype != np.uint8 or pixels.ndim not in (3, 4) or not pixels.size:
-        numbers = pixels.dtype.kind in "biufc"
-        remedy = "Scale pixels to 0 ... 255 and cast them to uint8." if numbers else "Give pixels, or a folder's path."
+        is_numeric = pixels.dtype.kind in "biufc"
+        remedy = (
+            "Scale pixels to 0 ... 255 and cast them to uint8." if is_numeric else "Give pixels, or a folder's path."
+        )
         raise InvalidInput(
             f"{what}: expected uint8 of shape (n, H, W, C) with n at least 1, received {pixels.dtype} of shape "
             f"{pixels.shape}. {remedy}"
@@ -170,42 +172,44 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     """
     folder = Path(folder)
     if name:
-        _check_name(name)
+        _check_dataset_name(name)
     else:
         name = re.sub(r"[^a-z0-9_]+", "_", folder.resolve().name.lower())
-        _check_name(
+        _check_dataset_name(
             name, f"Rename the folder, to my_{name} say, or in Python: from_folder({str(folder)!r}, 'my_{name}')"
         )
-    tables = sorted(
+    table_paths = sorted(
         path for path in folder.glob("*") if path.suffix.lower() == ".csv" and path.name[0] != "." and path.is_file()
     )
-    if len(tables) > 1:
+    if len(table_paths) > 1:
         raise InvalidInput(
             f"{folder}: expected pictures and at most one CSV file of labels, received "
-            f"{', '.join(table.name for table in tables)}."
+            f"{', '.join(table_path.name for table_path in table_paths)}."
         )
-    if not tables:
+    if not table_paths:
         return from_images(name, folder)
-    table = tables[0]
-    read = _read_table(table)
-    column = "file_name" if "file_name" in read else str(read.columns[0])
-    paths = _named_pictures(table, read, column)
+    table_path = table_paths[0]
+    table = _read_table(table_path)
+    file_column = "file_name" if "file_name" in table else str(table.columns[0])
+    paths = _picture_paths(table_path, table, file_column)
     labels: dict[str, NDArray[Any]] = {}
-    for factor in read.columns.drop(column):
-        values = read[factor]
-        labels[str(factor)] = values.to_numpy() if values.dtype.kind in "biuf" else np.char.strip(values.to_numpy(str))
+    for factor_name in table.columns.drop(file_column):
+        values = table[factor_name]
+        labels[str(factor_name)] = (
+            values.to_numpy() if values.dtype.kind in "biuf" else np.char.strip(values.to_numpy(str))
+        )
     unnamed = sorted(set(picture_files.listed(folder)) - set(paths))
     if unnamed:
         warnings.warn(
-            f"{len(unnamed):,} of the pictures in {folder} have no row in {table.name} and are left out: "
+            f"{len(unnamed):,} of the pictures in {folder} have no row in {table_path.name} and are left out: "
             f"{unnamed[0].relative_to(folder)}{', ...' if len(unnamed) > 1 else ''}",
             OffaxisWarning,
             stacklevel=2,
         )
-    return _of_files(name, paths, labels)
+    return _dataset_of_files(name, paths, labels)
 
 
-def _read_table(table: Path) -> Any:
+def _read_table(path: Path) -> Any:
     """Read a CSV file of labels whose cells are all filled and whose columns have different names.
 
     Among numbers what pandas reads as no value, such as NA, is a cell that is not filled; among texts it is a text.
@@ -213,39 +217,39 @@ def _read_table(table: Path) -> Any:
     needs("reading a table of labels", "metrics", "pandas")
     import pandas as pd
 
-    most = limit("OFFAXIS_MAX_TABLE", MOST_TABLE)
-    if (size := table.stat().st_size) > most:
+    max_bytes = limit("OFFAXIS_MAX_TABLE", MOST_TABLE)
+    if (size := path.stat().st_size) > max_bytes:
         raise InvalidInput(
-            f"{table} has {size:,} bytes, more than {most:,}. Set OFFAXIS_MAX_TABLE to a larger number to read it."
+            f"{path} has {size:,} bytes, more than {max_bytes:,}. Set OFFAXIS_MAX_TABLE to a larger number to read it."
         )
     try:
         # With low_memory, a column's type is guessed part by part, and 042 becomes 42 in some of them.
-        cells: Any = functools.partial(pd.read_csv, table, skipinitialspace=True, low_memory=False)
-        names = cells(header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].tolist()
-        read = cells(keep_default_na=False, na_values=[""])
-        numbers = cells().select_dtypes("number").dropna(axis=1, how="all")
-        if not isinstance(read.index, pd.RangeIndex):  # pandas takes the first cells of longer rows for their names
+        read_csv: Any = functools.partial(pd.read_csv, path, skipinitialspace=True, low_memory=False)
+        names = read_csv(header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0].tolist()
+        table = read_csv(keep_default_na=False, na_values=[""])
+        numeric_columns = read_csv().select_dtypes("number").dropna(axis=1, how="all")
+        if not isinstance(table.index, pd.RangeIndex):  # pandas takes the first cells of longer rows for their names
             raise ValueError("rows with more cells than names; a comma at a line's end begins one more")
     except (ValueError, OverflowError) as error:
-        raise InvalidInput(f"{table}: expected a table in UTF-8 with a header, received {error}.") from error
-    if os.path.isfile(table.parent / names[0]):
-        raise InvalidInput(f"{table}: expected a header, received {names[0]!r}, a picture. Name the columns in line 1.")
-    _check_names(str(table), names)
-    if len(read) == 0 or len(read.columns) < 2:
+        raise InvalidInput(f"{path}: expected a table in UTF-8 with a header, received {error}.") from error
+    if os.path.isfile(path.parent / names[0]):
+        raise InvalidInput(f"{path}: expected a header, received {names[0]!r}, a picture. Name the columns in line 1.")
+    _check_column_names(str(path), names)
+    if len(table) == 0 or len(table.columns) < 2:
         raise InvalidInput(
-            f"{table}: expected a column that names files, one or more factors, and a row for each picture, received "
-            f"{len(read.columns)} columns and {len(read)} rows. Separate columns by commas."
+            f"{path}: expected a column that names files, one or more factors, and a row for each picture, received "
+            f"{len(table.columns)} columns and {len(table)} rows. Separate columns by commas."
         )
-    for column in read:
-        missing = np.flatnonzero((numbers if column in numbers else read)[column].isna())
+    for column in table:
+        missing = np.flatnonzero((numeric_columns if column in numeric_columns else table)[column].isna())
         if len(missing):
             raise InvalidInput(
-                f"column {column!r} of {table}: expected a value in every row, received none in line {missing[0] + 2}."
+                f"column {column!r} of {path}: expected a value in every row, received none in line {missing[0] + 2}."
             )
-    return read
+    return table
 
 
-def _check_names(what: str, names: Sequence[object]) -> None:
+def _check_column_names(what: str, names: Sequence[object]) -> None:
     """Refuse columns without a name, and two of one name."""
     for name in names:
         if not isinstance(name, str) or not name:
@@ -257,31 +261,31 @@ def _check_names(what: str, names: Sequence[object]) -> None:
             raise InvalidInput(f"{what}: expected columns of different names, received {name!r} twice. Rename one.")
 
 
-def _named_pictures(table: Path, read: Any, column: str) -> tuple[Path, ...]:
+def _picture_paths(table_path: Path, table: Any, column: str) -> tuple[Path, ...]:
     """Return the files that a column names: pictures in the table's folder, each once."""
-    if read[column].dtype.kind not in "OUT":
+    if table[column].dtype.kind not in "OUT":
         raise InvalidInput(
-            f"column {column!r} of {table}: expected names of picture files, received {read[column].iloc[0].item()!r}. "
-            "Call the column that names the files file_name."
+            f"column {column!r} of {table_path}: expected names of picture files, received "
+            f"{table[column].iloc[0].item()!r}. Call the column that names the files file_name."
         )
-    names = [str(name) for name in read[column]]
-    paths = tuple(table.parent / name for name in names)
+    names = [str(name) for name in table[column]]
+    paths = tuple(table_path.parent / name for name in names)
     seen: set[Path] = set()
     for line, (name, path) in enumerate(zip(names, paths, strict=True), 2):
         if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise InvalidInput(f"{table}, line {line}: expected a picture in the folder, received {name!r}.")
+            raise InvalidInput(f"{table_path}, line {line}: expected a picture in the folder, received {name!r}.")
         if not os.path.isfile(path):
             raise DamagedFile(
-                f"{table}, line {line}: expected a picture in the folder, received {name!r}, which is not there. "
+                f"{table_path}, line {line}: expected a picture in the folder, received {name!r}, which is not there. "
                 "Correct the name, or take the line out."
             )
         if path in seen:
-            raise InvalidInput(f"{table}, line {line}: expected each picture once, received {name!r} again.")
+            raise InvalidInput(f"{table_path}, line {line}: expected each picture once, received {name!r} again.")
         seen.add(path)
     return paths
 
 
-def _of_files(name: str, paths: tuple[Path, ...], labels: Mapping[str, ArrayLike]) -> Dataset:
+def _dataset_of_files(name: str, paths: tuple[Path, ...], labels: Mapping[str, ArrayLike]) -> Dataset:
     """Make a dataset of picture files, after a look at the head of each."""
     shape = picture_files.common_shape(paths)
     source: Source = PictureFiles(paths, shape)
@@ -291,13 +295,13 @@ def _of_files(name: str, paths: tuple[Path, ...], labels: Mapping[str, ArrayLike
     return _dataset(name, source, shape, len(paths), labels)
 
 
-def _check_name(name: str, remedy: str = "") -> None:
+def _check_dataset_name(name: str, remedy: str = "") -> None:
     """Refuse a name that no dataset of one's own may have."""
-    text = isinstance(name, str)
-    if not text or not re.fullmatch(r"[a-z0-9_]+", name) or name in discovery.names("benchmark_data.datasets"):
+    is_text = isinstance(name, str)
+    if not is_text or not re.fullmatch(r"[a-z0-9_]+", name) or name in discovery.names("benchmark_data.datasets"):
         raise InvalidInput(
             "name of a dataset: expected lower-case letters, digits and underscores, and no published dataset's name, "
-            f"received {repr(name) if text else type(name).__name__}. {remedy}"
+            f"received {repr(name) if is_text else type(name).__name__}. {remedy}"
         )
 
 
@@ -309,12 +313,16 @@ def _dataset(
     labels: Mapping[str, ArrayLike],
 ) -> Dataset:
     """Declare a dataset of the user's own images."""
-    columns = [_column(column, values, count) for column, values in labels.items()]
-    table = np.stack([ids for _, ids in columns], axis=1) if columns else np.empty((count, 0), np.int64)
+    encoded_columns = [_encode_column(column, values, count) for column, values in labels.items()]
+    class_ids = (
+        np.stack([ids for _, ids in encoded_columns], axis=1) if encoded_columns else np.empty((count, 0), np.int64)
+    )
     return Dataset(
         name=name,
         version="1.0.0",
-        space=FactorTable(*(factor for factor, _ in columns), rows=count, read=functools.partial(np.asarray, table)),
+        space=FactorTable(
+            *(factor for factor, _ in encoded_columns), rows=count, read=functools.partial(np.asarray, class_ids)
+        ),
         source=source,
         image_shape=shape,
         description="The user's own images.",
@@ -341,7 +349,7 @@ def _check_layout(what: str, pixels: NDArray[Any]) -> None:
         raise InvalidInput(f"{what}: expected 1, 3 or 4 channels, received {pixels.shape[3]}. Choose: images[..., :3].")
 
 
-def _collected(what: str, images: Any) -> Pixels:
+def _stack_images(what: str, images: Any) -> Pixels:
     """Stack images one after another; Pillow's as grey ones if all of them are grey, else as colours, as files are."""
     import PIL.Image  # where it is used: who judges codes draws and reads no pictures
 
@@ -349,36 +357,36 @@ def _collected(what: str, images: Any) -> Pixels:
         raise InvalidInput(
             f"{what}: expected an array (n, H, W, C), images one after another, or a folder, received {images!r}."
         )
-    found: list[NDArray[Any]] = []
-    greys: list[int] = []
-    colours = False
+    arrays: list[NDArray[Any]] = []
+    grey_positions: list[int] = []
+    has_colours = False
     for image in images:
         if isinstance(image, Mapping) and "image" in image:  # a record of `datasets` or of TFDS
             image = image["image"]
         if isinstance(image, PIL.Image.Image):
             grey = picture_files.is_grey(what, image, "first")
             image = picture_files.converted(image, 1 if grey else 3)
-            colours = colours or not grey
-            greys += [len(found)] * grey
+            has_colours = has_colours or not grey
+            grey_positions += [len(arrays)] * grey
         try:
-            found.append(np.asarray(image))
+            arrays.append(np.asarray(image))
         except (RuntimeError, TypeError, ValueError) as error:  # of numpy and PyTorch
             raise InvalidInput(
                 f"{what}: expected uint8 arrays, received {type(image).__name__}: {error}. Give the images alone: "
                 "(x for x, _ in data). Scale pixels of tensors to 0 ... 255 and cast them to torch.uint8."
             ) from error
-    for place in greys if colours else ():
-        found[place] = np.repeat(found[place], 3, axis=2)
-    if len({(image.shape, image.dtype) for image in found}) != 1:
-        kinds = sorted({f"{image.dtype} {image.shape}" for image in found})
+    for position in grey_positions if has_colours else ():
+        arrays[position] = np.repeat(arrays[position], 3, axis=2)
+    if len({(image.shape, image.dtype) for image in arrays}) != 1:
+        kinds = sorted({f"{image.dtype} {image.shape}" for image in arrays})
         raise InvalidInput(
             f"{what}: expected one or more images of one size, received {', '.join(kinds[:3]) if kinds else 'none'}. "
             f"{'Resize them first.' if kinds else ''}"
         )
-    return np.stack(found)
+    return np.stack(arrays)
 
 
-def _columns(what: str, labels: Any) -> Mapping[str, ArrayLike]:
+def _label_columns(what: str, labels: Any) -> Mapping[str, ArrayLike]:
     """Return the columns of a dictionary or of a table, by name."""
     if labels is None:
         return {}
@@ -391,11 +399,11 @@ def _columns(what: str, labels: Any) -> Mapping[str, ArrayLike]:
             f"{what}: expected a dictionary of columns by name, or a table with named columns, received "
             f"{type(labels).__name__} without names. Give them a name, as in labels={{'kind': labels}}."
         )
-    _check_names(what, [name for name, _ in columns])
+    _check_column_names(what, [name for name, _ in columns])
     return dict(columns)
 
 
-def _column(name: str, values: ArrayLike, count: int) -> tuple[Factor, NDArray[np.int64]]:
+def _encode_column(name: str, values: ArrayLike, count: int) -> tuple[Factor, NDArray[np.int64]]:
     """Make a factor of what is known of each image, and the class ids."""
     array = np.asarray(values)
     if array.dtype.kind == "U":  # numpy makes texts of all that stands among texts, NaN too
@@ -407,8 +415,8 @@ def _column(name: str, values: ArrayLike, count: int) -> tuple[Factor, NDArray[n
         received = f"an array of shape {array.shape}"
     elif array.dtype.kind not in "biufU":
         received = f"{', '.join(sorted({type(value).__name__ for value in array.tolist()}))} of dtype {array.dtype}"
-    elif array.dtype.kind == "f" and len(odd := np.flatnonzero(~np.isfinite(array))):
-        received = f"{array[odd[0]]} in row {odd[0]}"
+    elif array.dtype.kind == "f" and len(not_finite := np.flatnonzero(~np.isfinite(array))):
+        received = f"{array[not_finite[0]]} in row {not_finite[0]}"
     if received:
         raise InvalidInput(
             f"labels {name!r}: expected {count} finite numbers or texts, one for each image, received {received}."
