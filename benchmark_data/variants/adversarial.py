@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput
-from benchmark_data.inspect import distances as perceived
+from benchmark_data.inspect import distances as pixel_distances
 
 __all__ = ["Choice", "along", "chosen", "constant", "linear", "redrawn"]
 
@@ -87,7 +87,7 @@ def along(dataset: Dataset, factor: str, *, traversals: int = 200, seed: int = 0
         UnknownName: there is no such factor.
         InvalidInput: no traversal, or a dataset without a full grid.
     """
-    return perceived.matrices(dataset, factor, traversals=traversals, seed=seed).perceived
+    return pixel_distances.matrices(dataset, factor, traversals=traversals, seed=seed).perceived
 
 
 def chosen(distances: ArrayLike, count: int, *, wanted: Wanted = constant) -> Choice:
@@ -113,11 +113,11 @@ def chosen(distances: ArrayLike, count: int, *, wanted: Wanted = constant) -> Ch
         >>> chosen(overlap, 4).places, chosen(overlap, 4, wanted=linear).places
         ((0, 4, 8, 12), (0, 1, 2, 3))
     """
-    matrix = _checked(distances)
+    matrix = _check_distances(distances)
     if not 2 <= count <= len(matrix):
         raise InvalidInput(f"number of values to choose: expected 2 to the {len(matrix)} candidates, received {count}.")
-    every = itertools.combinations(range(len(matrix)), count)
-    return _best(matrix, every, math.comb(len(matrix), count), count, wanted)
+    choices = itertools.combinations(range(len(matrix)), count)
+    return _best_choice(matrix, choices, math.comb(len(matrix), count), count, wanted)
 
 
 def redrawn(distances: ArrayLike, ways: Sequence[Sequence[int]], *, wanted: Wanted = constant) -> Choice:
@@ -140,23 +140,25 @@ def redrawn(distances: ArrayLike, ways: Sequence[Sequence[int]], *, wanted: Want
         >>> redrawn(np.square(greys[:, None] - greys), [(0, 1), (2, 3), (4, 5)], wanted=np.square).places
         (0, 2, 4)
     """
-    matrix = _checked(distances)
+    matrix = _check_distances(distances)
     if len(ways) < 2 or not all(way and 0 <= min(way) <= max(way) < len(matrix) for way in ways):
         raise InvalidInput(
             f"ways to draw values: expected candidates in [0, {len(matrix) - 1}] for each of two or more values, "
             f"received {[list(way) for way in ways]}."
         )
-    return _best(matrix, itertools.product(*ways), math.prod(map(len, ways)), len(ways), wanted)
+    return _best_choice(matrix, itertools.product(*ways), math.prod(map(len, ways)), len(ways), wanted)
 
 
-def _best(matrix: Floats, choices: Iterator[tuple[int, ...]], number: int, count: int, wanted: Wanted) -> Choice:
+def _best_choice(
+    matrix: Floats, choices: Iterator[tuple[int, ...]], choice_count: int, value_count: int, wanted: Wanted
+) -> Choice:
     """Compare all choices."""
-    if number > MOST:
+    if choice_count > MOST:
         raise InvalidInput(
-            f"candidates: expected at most {MOST:,} ways to choose {count} of them, received {number:,} of "
+            f"candidates: expected at most {MOST:,} ways to choose {value_count} of them, received {choice_count:,} of "
             f"{len(matrix)}. Give fewer candidates, such as every second one."
         )
-    first, second = np.triu_indices(count, 1)
+    first, second = np.triu_indices(value_count, 1)
     spacing = (second - first).astype(np.float64)
     goal = np.asarray(wanted(spacing), np.float64)
     if goal.shape != spacing.shape or not np.isfinite(goal).all() or (goal <= 0).any():
@@ -168,24 +170,24 @@ def _best(matrix: Floats, choices: Iterator[tuple[int, ...]], number: int, count
     best = Choice((), math.inf, 0.0)
     while batch := list(itertools.islice(choices, BATCH)):
         places = np.array(batch)
-        found = matrix[places[:, first], places[:, second]]
-        squares = np.square(found).sum(axis=1)
-        scale = found @ goal / (goal @ goal)
-        rest = np.maximum(squares - scale**2 * (goal @ goal), 0.0)
+        chosen_distances = matrix[places[:, first], places[:, second]]
+        squared_norm = np.square(chosen_distances).sum(axis=1)
+        scale = chosen_distances @ goal / (goal @ goal)
+        residual = np.maximum(squared_norm - scale**2 * (goal @ goal), 0.0)
         scale = scale.round(12)
-        misfit = np.sqrt(np.divide(rest, squares, out=np.ones_like(rest), where=squares > 0)).round(6)
-        place = int(np.lexsort((-scale, misfit))[0])
-        if (misfit[place], -scale[place]) < (best.misfit, -best.scale):
-            best = Choice(batch[place], float(misfit[place]), float(scale[place]))
+        misfit = np.sqrt(np.divide(residual, squared_norm, out=np.ones_like(residual), where=squared_norm > 0)).round(6)
+        best_row = int(np.lexsort((-scale, misfit))[0])
+        if (misfit[best_row], -scale[best_row]) < (best.misfit, -best.scale):
+            best = Choice(batch[best_row], float(misfit[best_row]), float(scale[best_row]))
     return best._replace(scale=best.scale * unit)
 
 
-def _checked(distances: ArrayLike) -> Floats:
+def _check_distances(distances: ArrayLike) -> Floats:
     matrix = np.asarray(distances, np.float64)
-    square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
-    if not square or not np.isfinite(matrix).all() or (matrix < 0).any() or not np.allclose(matrix, matrix.T):
+    is_square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1]
+    if not is_square or not np.isfinite(matrix).all() or (matrix < 0).any() or not np.allclose(matrix, matrix.T):
         raise InvalidInput(
             "distances of candidates: expected a symmetric matrix of numbers that are not negative, received "
-            f"{'another matrix' if square else f'shape {matrix.shape}'}."
+            f"{'another matrix' if is_square else f'shape {matrix.shape}'}."
         )
     return matrix

@@ -94,7 +94,7 @@ class HiddenVariable:
             Unavailable: there is no such file yet.
             DamagedFile: the file was damaged, or belongs to another version or other pixels of the base.
         """
-        arrays = self._arrays()
+        arrays = self._read_arrays()
         if "table" in arrays:
             return arrays["table"][indices] / float(UNIT)
         # Exact in any order of summation: whole numbers below 2**53.
@@ -104,13 +104,13 @@ class HiddenVariable:
     @property
     def provenance(self) -> dict[str, Any]:
         """How the values were made: method, base with version and digest, and what the maker recorded."""
-        return dict(json.loads(str(self._arrays()["provenance"])))
+        return dict(json.loads(str(self._read_arrays()["provenance"])))
 
-    def _arrays(self) -> Mapping[str, NDArray[Any]]:
+    def _read_arrays(self) -> Mapping[str, NDArray[Any]]:
         """Return the file's arrays."""
         if not self.ready:
-            raise self._missing()
-        arrays = _opened(self.path, self.base.id, self.base.version)
+            raise self._missing_error()
+        arrays = _read_file(self.path, self.base.id, self.base.version)
         if self.path.parent != PACKAGED and json.loads(str(arrays["provenance"]))["base_digest"] != self._base_digest:
             raise DamagedFile(
                 f"{self.path}: expected values for these pixels of {self.base.id}, received values for others. Remove "
@@ -122,7 +122,7 @@ class HiddenVariable:
     def _base_digest(self) -> dict[str, str]:
         return self.base.digest()._asdict()
 
-    def _missing(self) -> Unavailable:
+    def _missing_error(self) -> Unavailable:
         """Say how to make the file."""
         name = f"{self.base.name}_perturbed"
         if self.kind != "pca":
@@ -145,13 +145,13 @@ class HiddenVariable:
         if self.ready:
             return
         if self.kind != "pca":
-            raise self._missing()
+            raise self._missing_error()
         provenance = {"method": "first principal component", "images": min(SAMPLE, len(self.base))}
         write_hidden(self, principal_component(self.base), provenance=provenance)
 
 
 @functools.lru_cache(maxsize=16)
-def _opened(path: Path, base: str, version: str) -> Mapping[str, NDArray[Any]]:
+def _read_file(path: Path, base: str, version: str) -> Mapping[str, NDArray[Any]]:
     """Read a file once and check it."""
     try:
         arrays = npz.read_all(path, remedy="Remove the file and make it again.")
@@ -159,23 +159,23 @@ def _opened(path: Path, base: str, version: str) -> Mapping[str, NDArray[Any]]:
         *recorded, _ = (provenance[name] for name in ("digest", "base", "base_version", "base_digest"))
     except (ValueError, KeyError, TypeError) as error:
         raise DamagedFile(f"{path}: expected values of a hidden variable, received {error}.") from error
-    wanted = [_digest(arrays), base, version]
-    if recorded != wanted:
+    expected = [_digest(arrays), base, version]
+    if recorded != expected:
         raise DamagedFile(
-            f"{path}: expected values with the digest {recorded[0]} for {base} {version}, received digest {wanted[0]} "
-            f"for {recorded[1]} {recorded[2]}. Remove the file and make it again."
+            f"{path}: expected values with the digest {recorded[0]} for {base} {version}, received digest "
+            f"{expected[0]} for {recorded[1]} {recorded[2]}. Remove the file and make it again."
         )
     return arrays
 
 
 def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
     """Hash the arrays, in a form that does not depend on the machine."""
-    content = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for name in sorted(set(arrays) - {"provenance"}):
         array = arrays[name]
-        content.update(f"{name} {array.dtype.kind} {array.shape}".encode())
-        content.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
-    return content.hexdigest()
+        sha256.update(f"{name} {array.dtype.kind} {array.shape}".encode())
+        sha256.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
+    return sha256.hexdigest()
 
 
 def write_hidden(
@@ -225,12 +225,12 @@ def write_hidden(
         )
     else:
         direction, mean, std = (stored[name] for name in ("direction", "mean", "std"))
-        wanted = (math.prod(hidden.base.image_shape),)
-        right = direction.dtype == np.int16 and direction.shape == wanted
-        if not (right and np.isfinite(mean) and 0 < std < math.inf):
+        direction_shape = (math.prod(hidden.base.image_shape),)
+        is_valid_direction = direction.dtype == np.int16 and direction.shape == direction_shape
+        if not (is_valid_direction and np.isfinite(mean) and 0 < std < math.inf):
             raise InvalidInput(
-                f"hidden variable of {hidden.base.id}: expected a direction of int16, shape {wanted}, and a finite "
-                f"mean and std, received {direction.dtype}, shape {direction.shape}, mean {mean} and std {std}."
+                f"hidden variable of {hidden.base.id}: expected a direction of int16, shape {direction_shape}, and a "
+                f"finite mean and std, received {direction.dtype}, shape {direction.shape}, mean {mean} and std {std}."
             )
     base = hidden.base
     record = {
@@ -243,7 +243,7 @@ def write_hidden(
     content: dict[str, Any] = {**stored, "provenance": np.array(json.dumps(record, sort_keys=True))}
     with written_atomically(path) as temporary, temporary.open("wb") as stream:
         np.savez_compressed(stream, **content)
-    _opened.cache_clear()
+    _read_file.cache_clear()
     return path
 
 
@@ -265,20 +265,20 @@ def principal_component(base: Dataset) -> dict[str, ArrayLike]:
 
     rows = draws.sample(SEED, len(base), SAMPLE)
     batches = [images.reshape(len(images), -1) for _, images in base.batches(rows, batch_size=1024)]
-    pixels = batches[0].shape[1]
+    pixel_count = batches[0].shape[1]
     centre = sum(batch.sum(0, dtype=np.float64) for batch in batches) / len(rows)
 
     def covariance(vector: Floats) -> Floats:
-        total = np.zeros(pixels)
+        total = np.zeros(pixel_count)
         for batch in batches:
             centred = batch - centre
             total += centred.T @ (centred @ vector)
         return total / len(rows)
 
-    start = draws.normal(SEED, [0], pixels)[0]
+    start = draws.normal(SEED, [0], pixel_count)[0]
     if not covariance(start).any():
         raise InvalidInput(f"images of {base.id}: expected images that differ, received one image, many times.")
-    operator = LinearOperator((pixels, pixels), matvec=covariance, dtype=np.float64)
+    operator = LinearOperator((pixel_count, pixel_count), matvec=covariance, dtype=np.float64)
     component = eigsh(operator, k=1, v0=start, tol=1e-10)[1][:, 0]
     component *= np.sign(component @ start)
     direction = np.rint(32767 * component / np.abs(component).max()).astype(np.int16)

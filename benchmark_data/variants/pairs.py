@@ -88,8 +88,8 @@ class Paired(Source):
     def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Take the images of either dataset."""
         images = np.empty((len(indices), *self.source.image_shape), np.uint8)
-        for side, places, rows in self.located(indices):
-            images[places] = self.sides[side].images(rows)
+        for side, positions, rows in self.located(indices):
+            images[positions] = self.sides[side].images(rows)
         return images
 
     def extra(self, name: str, indices: Indices) -> NDArray[np.int64]:
@@ -112,8 +112,10 @@ class Paired(Source):
             (m,), for each side that has any of them. Both sides may be one dataset.
         """
         of_target = indices >= len(self.source)
-        found = [(side, np.flatnonzero(of_target == side)) for side in (0, 1)]
-        return [(side, places, self._rows[indices[places]]) for side, places in found if len(places)]
+        positions_by_side = [(side, np.flatnonzero(of_target == side)) for side in (0, 1)]
+        return [
+            (side, positions, self._rows[indices[positions]]) for side, positions in positions_by_side if len(positions)
+        ]
 
     def __getstate__(self) -> dict[str, Dataset]:
         """Leave the rows out: they are a formula."""
@@ -131,7 +133,7 @@ class _PairLabels(FactorTable):
         super().__init__(
             Factor("side", (0, 1), "categorical", labels=("source", "target")),
             *(
-                _beside(name, factor)
+                _add_class_does_not_apply(name, factor)
                 for name, side in zip(names, paired.sides, strict=True)
                 for factor in side.space.factors
             ),
@@ -143,14 +145,14 @@ class _PairLabels(FactorTable):
     def _labels(self, rows: Indices) -> Indices:
         labels = np.tile(np.array(self.sizes) - 1, (len(rows), 1))
         labels[:, 0] = rows >= len(self._paired.source)
-        first = 1, 1 + len(self._paired.source.space.factors)
-        for side, places, of_dataset in self._paired.located(rows):
-            columns = self._paired.sides[side].labels(of_dataset)
-            labels[places, first[side] : first[side] + columns.shape[1]] = columns
+        first_columns = 1, 1 + len(self._paired.source.space.factors)
+        for side, positions, base_rows in self._paired.located(rows):
+            base_labels = self._paired.sides[side].labels(base_rows)
+            labels[positions, first_columns[side] : first_columns[side] + base_labels.shape[1]] = base_labels
         return labels
 
 
-def _beside(side: str, factor: Factor) -> Factor:
+def _add_class_does_not_apply(side: str, factor: Factor) -> Factor:
     """Add the class of the other side's rows to a factor."""
     values, labels = (*factor.values, math.nan), (*factor.labels, DOES_NOT_APPLY)
     return Factor(f"{side}_{factor.name}", values, "categorical", factor.unit, labels)
@@ -171,10 +173,10 @@ def divided(n: int) -> tuple[Indices, Indices]:
         (101511, 11280, [34485, 89959, 92618])
     """
     order = draws.permutation(0, n)
-    return order[_tested(n) :], order[: _tested(n)]
+    return order[_test_count(n) :], order[: _test_count(n)]
 
 
-def _tested(n: int) -> int:
+def _test_count(n: int) -> int:
     return -(-n // 10)
 
 
@@ -206,9 +208,9 @@ def both_ways(**sides: Dataset) -> Family:
 
 def _pair(name: str, source_name: str, source: Dataset, target_name: str, target: Dataset) -> Dataset:
     paired = Paired(source, target)
-    middle, end = len(source), len(source) + len(target)
-    source_test, target_test = middle - _tested(len(source)), end - _tested(len(target))
-    alike = source.license == target.license
+    target_start, end = len(source), len(source) + len(target)
+    source_test_start, target_test_start = target_start - _test_count(len(source)), end - _test_count(len(target))
+    same_license = source.license == target.license
     versions = (map(int, side.version.split(".")) for side in (source, target))
     major, minor, patch = map(sum, zip(*versions, strict=True))  # a change of either side changes the pair
     space = _PairLabels(paired, (source_name, target_name))
@@ -221,10 +223,10 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
         source=paired,
         image_shape=source.image_shape,
         splits={
-            "source_train": range(source_test),
-            "source_test": range(source_test, middle),
-            "target_train": range(middle, target_test),
-            "target_test": range(target_test, end),
+            "source_train": range(source_test_start),
+            "source_test": range(source_test_start, target_start),
+            "target_train": range(target_start, target_test_start),
+            "target_test": range(target_test_start, end),
         },
         description=(
             f"A transfer pair: an encoder is trained on {source.id} and judged by what its codes of {target.id} tell "
@@ -234,7 +236,9 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
         citation="\n\n".join(
             dict.fromkeys(re.split(r"\n+(?=@)", "\n\n".join((CITATION, source.citation, target.citation))))
         ),
-        license=source.license if alike else f"{source.license} ({source_name}); {target.license} ({target_name})",
+        license=source.license
+        if same_license
+        else f"{source.license} ({source_name}); {target.license} ({target_name})",
         redistributable=source.redistributable and target.redistributable,
         homepage="https://arxiv.org/abs/2304.10767",
         effects=dict.fromkeys(space.names, "As in the factor's own dataset."),
@@ -262,11 +266,11 @@ def sides(pair: Dataset) -> Mapping[str, Side]:
     """
     if not isinstance(pair.source, Paired):
         raise InvalidInput(f"{pair.id}: expected a transfer pair, received another dataset.")
-    middle = 1 + len(pair.source.source.space.factors)
+    target_start = 1 + len(pair.source.source.space.factors)
     return {
         side: Side(dataset, names, pair.splits[f"{side}_train"], pair.splits[f"{side}_test"])
         for side, dataset, names in (
-            ("source", pair.source.source, pair.space.names[1:middle]),
-            ("target", pair.source.target, pair.space.names[middle:]),
+            ("source", pair.source.source, pair.space.names[1:target_start]),
+            ("target", pair.source.target, pair.space.names[target_start:]),
         )
     }

@@ -108,15 +108,15 @@ def pattern(s: ArrayLike, height: int, width: int) -> Bytes:
         >>> bool((once == again).all()), round(float((once != far).mean()), 1)
         (True, 0.5)
     """
-    rows = np.asarray(s, np.float64) * ROWS_PER_STD
-    if not (np.abs(rows) < 10_000).all():
+    shifts = np.asarray(s, np.float64) * ROWS_PER_STD
+    if not (np.abs(shifts) < 10_000).all():
         raise InvalidInput(f"s: expected standardised values, received values up to {np.abs(s).max():g}.")
-    factors = 1 + (draws.bits(SEED, [0], width)[0] % np.uint64(4)).astype(np.int64)
-    top = np.rint(rows[:, None] / factors).astype(np.int64)
-    first = int(top.min())
-    band = _random_signs(np.arange(first, int(top.max()) + height), width)
-    shown = top[:, None] - first + np.arange(height)[:, None]
-    return band[shown, np.arange(width)][..., None]
+    divisors = 1 + (draws.bits(SEED, [0], width)[0] % np.uint64(4)).astype(np.int64)
+    top_rows = np.rint(shifts[:, None] / divisors).astype(np.int64)
+    first_row = int(top_rows.min())
+    signs = _random_signs(np.arange(first_row, int(top_rows.max()) + height), width)
+    shown_rows = top_rows[:, None] - first_row + np.arange(height)[:, None]
+    return signs[shown_rows, np.arange(width)][..., None]
 
 
 def _random_signs(rows: Indices, width: int) -> Bytes:
@@ -142,9 +142,9 @@ def noise(indices: Indices, height: int, width: int) -> Bytes:
         >>> noise(np.array([0, 7]), 10, 10).shape
         (2, 10, 10, 1)
     """
-    pixels = height * width
-    words = draws.bits(SEED + 2, indices, -(-pixels // 8)).astype("<u8", copy=False)
-    return words.view(np.uint8)[:, :pixels].reshape(len(indices), height, width, 1)
+    pixel_count = height * width
+    words = draws.bits(SEED + 2, indices, -(-pixel_count // 8)).astype("<u8", copy=False)
+    return words.view(np.uint8)[:, :pixel_count].reshape(len(indices), height, width, 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,21 +190,21 @@ def perturbed(base: Dataset) -> Family:
         ``<base>_perturbed`` with configs ``pca32_eps05``, ... ``conv32_eps20`` at `EPSILONS`, in percent. Rows, factors
         and format are the base's.
     """
-    forms = [_form(base, kind, epsilon) for kind in KINDS for epsilon in EPSILONS]
-    return Family(*forms, default=_config("pca", DEFAULT))
+    forms = [_perturbed_dataset(base, kind, epsilon) for kind in KINDS for epsilon in EPSILONS]
+    return Family(*forms, default=_config_name("pca", DEFAULT))
 
 
-def _form(base: Dataset, kind: str, epsilon: float) -> Dataset:
+def _perturbed_dataset(base: Dataset, kind: str, epsilon: float) -> Dataset:
     """Make one perturbed form."""
     hidden = HiddenVariable(base, kind)
-    return _derived(
+    return _derived_dataset(
         base,
         suffix="perturbed",
-        config=_config(kind, epsilon),
+        config=_config_name(kind, epsilon),
         epsilon=epsilon,
         hidden=kind,
         source=_Perturbed(base, functools.partial(_perturb, hidden=hidden, epsilon=epsilon), hidden),
-        what=(
+        description=(
             f"with a faint pattern of strength {epsilon:g} that moves up and down with a hidden variable of the image: "
             f"{KINDS[kind]}. The pattern moves by {ROWS_PER_STD:g} rows for one standard deviation. The factors are "
             "untouched, but what moves pixels most, locally, is no longer one of them."
@@ -212,7 +212,7 @@ def _form(base: Dataset, kind: str, epsilon: float) -> Dataset:
     )
 
 
-def _config(kind: str, epsilon: float) -> str:
+def _config_name(kind: str, epsilon: float) -> str:
     """Return a form's name, such as ``pca32_eps10`` or ``conv32_eps10``."""
     return f"{kind.removesuffix('_vae')}{ROWS_PER_STD:g}_eps{round(100 * epsilon):02d}"
 
@@ -226,12 +226,12 @@ def noisy(base: Dataset) -> Family:
     Returns:
         ``<base>_noisy`` with configs ``eps05``, ``eps10``, ... at `EPSILONS`, in percent.
     """
-    what = (
+    description = (
         f"with uniform noise of strength {{epsilon:g}}, drawn once for each row and pixel: the control of "
         f"{base.name}_perturbed, changed by as much at most, with a third of its variance, and by nothing that a model "
         "could encode."
     )
-    return _controls(base, "noisy", _add_noise, what)
+    return _control_family(base, "noisy", _add_noise, description)
 
 
 def squeezed(base: Dataset) -> Family:
@@ -243,25 +243,27 @@ def squeezed(base: Dataset) -> Family:
     Returns:
         ``<base>_squeezed`` with configs ``eps05``, ``eps10``, ... at `EPSILONS`, in percent.
     """
-    what = (
+    description = (
         f"with the contrast that {base.name}_perturbed and {base.name}_noisy leave it at strength {{epsilon:g}}, and "
         "no pattern: the control for what the loss of contrast alone does."
     )
-    return _controls(base, "squeezed", _squeeze, what, moves=False)
+    return _control_family(base, "squeezed", _squeeze, description, adds_pattern=False)
 
 
-def _controls(base: Dataset, suffix: str, change: Callable[..., Pixels], what: str, *, moves: bool = True) -> Family:
-    """Change a dataset at each of `EPSILONS`; ``what`` is the description, with a place for the strength."""
+def _control_family(
+    base: Dataset, suffix: str, change: Callable[..., Pixels], description: str, *, adds_pattern: bool = True
+) -> Family:
+    """Change a dataset at each of `EPSILONS`; the description has a place for the strength."""
     return Family(
         *(
-            _derived(
+            _derived_dataset(
                 base,
                 suffix=suffix,
                 config=f"eps{round(100 * epsilon):02d}",
                 epsilon=epsilon,
                 source=Derived(base, functools.partial(change, epsilon=epsilon)),
-                what=what.format(epsilon=epsilon),
-                moves=moves,
+                description=description.format(epsilon=epsilon),
+                adds_pattern=adds_pattern,
             )
             for epsilon in EPSILONS
         ),
@@ -284,13 +286,13 @@ def patterned(base: Dataset) -> Family:
     """
     forms = []
     for epsilon in PATTERNED:
-        form = _derived(
+        form = _derived_dataset(
             base,
             suffix="patterned",
             config=f"eps{round(1000 * epsilon):03d}",
             epsilon=epsilon,
-            source=Derived(base, functools.partial(_show_s, epsilon=epsilon)),
-            what=(
+            source=Derived(base, functools.partial(_add_pattern_of_s, epsilon=epsilon)),
+            description=(
                 f"with a faint pattern of strength {epsilon:g} that moves up and down with one more factor, s, which "
                 f"is drawn for every row, independently of the others. The pattern moves by {ROWS_PER_STD:g} rows for "
                 "one standard deviation of s."
@@ -298,42 +300,42 @@ def patterned(base: Dataset) -> Family:
         )
         space = FactorTable(
             *base.space.factors,
-            Factor("s", _levels().tolist(), "ordinal", unit="standard deviations"),
+            Factor("s", _values_of_s().tolist(), "ordinal", unit="standard deviations"),
             rows=len(base),
-            read=functools.partial(_with_s, base),
+            read=functools.partial(_labels_with_s, base),
         )
         reason = "A faint pattern moves with s beneath everything else; no simple measure of one image finds it."
         forms.append(dataclasses.replace(form, space=space, effects={**base.effects, "s": reason}))
     return Family(*forms, default=f"eps{round(1000 * DEFAULT):03d}")
 
 
-def _levels() -> Floats:
+def _values_of_s() -> Floats:
     """Return the values of s: evenly spaced, with mean 0 and variance 1."""
     levels = np.arange(LEVELS) - (LEVELS - 1) / 2
     return levels * np.sqrt(12 / (LEVELS**2 - 1))
 
 
-def _with_s(base: Dataset) -> Indices:
+def _labels_with_s(base: Dataset) -> Indices:
     """Return the base's labels with a column for s."""
     rows = np.arange(len(base))
     s = (draws.bits(SEED + 3, rows, 1) % np.uint64(LEVELS)).astype(np.int64)
     return np.concatenate([base.labels(rows), s], axis=1)
 
 
-def _show_s(images: Pixels, indices: Indices, labels: Indices, *, epsilon: float) -> Pixels:
+def _add_pattern_of_s(images: Pixels, indices: Indices, labels: Indices, *, epsilon: float) -> Pixels:
     """Add the pattern of the last factor."""
-    return blend(images, pattern(_levels()[labels[:, -1]], *images.shape[1:3]), epsilon=epsilon)
+    return blend(images, pattern(_values_of_s()[labels[:, -1]], *images.shape[1:3]), epsilon=epsilon)
 
 
-def _derived(
+def _derived_dataset(
     base: Dataset,
     *,
     suffix: str,
     config: str,
     epsilon: float,
     source: Derived,
-    what: str,
-    moves: bool = True,
+    description: str,
+    adds_pattern: bool = True,
     **parameters: object,
 ) -> Dataset:
     return dataclasses.replace(
@@ -344,9 +346,9 @@ def _derived(
         version="1.0.0",
         source=source,
         description=(
-            f"{base.name} {what} Pixels are {'first ' if moves else ''}mapped from [0, 1] to "
+            f"{base.name} {description} Pixels are {'first ' if adds_pattern else ''}mapped from [0, 1] to "
             f"[{epsilon:g}, {1 - epsilon:g}]"
-            + (f", so that nothing clips; a pixel then moves by at most {epsilon:g}. " if moves else ". ")
+            + (f", so that nothing clips; a pixel then moves by at most {epsilon:g}. " if adds_pattern else ". ")
             + f"The base: {base.description}"
         ),
         citation=f"{base.citation}\n{CITATION}",

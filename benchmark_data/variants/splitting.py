@@ -57,12 +57,12 @@ class Split:
 
     Example:
         >>> import benchmark_data
-        >>> found = benchmark_data.split("dsprites", "composition")
-        >>> found
+        >>> composition = benchmark_data.split("dsprites", "composition")
+        >>> composition
         <Split composition of dsprites: 192312 rows to train on, 544968 to test on>
-        >>> found.base.images(found.train[:2]).shape
+        >>> composition.base.images(composition.train[:2]).shape
         (2, 64, 64, 1)
-        >>> found.dataset.id, found.dataset.splits["test"]
+        >>> composition.dataset.id, composition.dataset.splits["test"]
         ('dsprites/composition', range(192312, 737280))
     """
 
@@ -86,17 +86,17 @@ class Split:
         """The divided dataset: the rows to train on, then those to test on, with the splits ``train`` and ``test``."""
         source = Divided(self.base, self.name)
         vars(source)["rows"] = np.concatenate([self.train, self.test])
-        trained, every = len(self.train), len(self.train) + len(self.test)
+        train_count, row_count = len(self.train), len(self.train) + len(self.test)
         base = self.base
-        mixed = f"The rule mixes the splits that {base.id} has itself: {', '.join(base.splits)}."
+        mixing_defect = f"The rule mixes the splits that {base.id} has itself: {', '.join(base.splits)}."
         return dataclasses.replace(
             base,
             config=f"{base.config}.{self.name}" if base.config else self.name,
-            space=_SplitLabels(source, every),
+            space=_SplitLabels(source, row_count),
             source=source,
-            splits={"train": range(trained), "test": range(trained, every)},
+            splits={"train": range(train_count), "test": range(train_count, row_count)},
             description=f"{base.description} Divided by the rule {self.name}: {summary(self.name)}",
-            defects=(*base.defects, mixed) if len(base.splits) > 1 else base.defects,
+            defects=(*base.defects, mixing_defect) if len(base.splits) > 1 else base.defects,
         )
 
 
@@ -114,8 +114,8 @@ class Divided(OfBase):
     @functools.cached_property
     def rows(self) -> Indices:
         """The base's row for each row: those to train on, then those to test on, int64."""
-        found = split(self.base, self.name)
-        return np.concatenate([found.train, found.test])
+        base_split = split(self.base, self.name)
+        return np.concatenate([base_split.train, base_split.test])
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the rows out: they follow from the rule."""
@@ -172,18 +172,18 @@ def split_names(base: Dataset) -> tuple[str, ...]:
     """List the splits of a dataset: see `benchmark_data.split_names`."""
     if named(base.id)[1]:
         return ()
-    found = []
-    for name in split_rules():
-        rule = _rule(name)
+    names = []
+    for rule_name in split_rules():
+        rule = _find_rule(rule_name)
         try:
             if hasattr(rule, "variants"):
-                found += [f"{name}.{variant}" for variant in rule.variants(base.space)]
+                names += [f"{rule_name}.{variant}" for variant in rule.variants(base.space)]
             else:
                 rule.divide(base.space)
-                found.append(name)
+                names.append(rule_name)
         except InvalidInput:
             continue
-    return tuple(found)
+    return tuple(names)
 
 
 def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Split:
@@ -191,8 +191,8 @@ def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Spl
     check_undivided(base)
     if not isinstance(name, str):
         raise InvalidInput(f"split rule: expected a text, such as 'holdout', received {name!r}.")
-    rule_name, variant, named_seed = _read(name)
-    rule = _rule(rule_name)
+    rule_name, variant, named_seed = _parse_name(name)
+    rule = _find_rule(rule_name)
     seed = named_seed if seed is None else seed
     if not is_whole(seed) or not 0 <= seed < 2**63:
         raise InvalidInput(f"seed of split {name!r}: expected an integer in [0, 2**63), received {seed!r}.")
@@ -203,8 +203,8 @@ def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Spl
     for array in (parts.train, parts.test, parts.weights):
         if array is not None:
             array.flags.writeable = False
-    full = ".".join([rule_name, *([variant] if variant else []), *([f"seed_{seed}"] if seed else [])])
-    return Split(base, full, parts.train, parts.test, parts.weights)
+    full_name = ".".join([rule_name, *([variant] if variant else []), *([f"seed_{seed}"] if seed else [])])
+    return Split(base, full_name, parts.train, parts.test, parts.weights)
 
 
 def check_undivided(dataset: Dataset) -> None:
@@ -224,16 +224,16 @@ def check_undivided(dataset: Dataset) -> None:
         )
 
 
-def _rule(name: str) -> ModuleType:
+def _find_rule(name: str) -> ModuleType:
     return discovery.find(RULES, name, kind="split rule")
 
 
-def _read(name: str) -> tuple[str, str, int]:
+def _parse_name(name: str) -> tuple[str, str, int]:
     """Take a split's name apart: rule, variant, seed."""
-    rest, _, seed = name.rpartition(".seed_")
+    rule_and_variant, _, seed = name.rpartition(".seed_")
     if not re.fullmatch(r"\d{1,19}", seed):
-        rest, seed = name, "0"
-    rule, _, variant = rest.partition(".")
+        rule_and_variant, seed = name, "0"
+    rule, _, variant = rule_and_variant.partition(".")
     return rule, variant.lower(), int(seed)
 
 
@@ -253,7 +253,7 @@ def summary(name: str) -> str:
         >>> summary("extrapolation")
         'the last values of every ordered factor are seen in testing only.'
     """
-    line = (_rule(_read(name)[0]).__doc__ or "").partition("\n")[0]
+    line = (_find_rule(_parse_name(name)[0]).__doc__ or "").partition("\n")[0]
     return line.partition(": ")[2]
 
 
@@ -271,9 +271,9 @@ def named(dataset: str) -> tuple[str, str]:
         (('xysquares/spacing_4', 'random.seed_1'), ('dsprites', 'composition'), ('dsprites', ''))
     """
     name, _, config = dataset.partition("/")
-    words, known = config.split("."), split_rules()
+    words, rules = config.split("."), split_rules()
     for i, word in enumerate(words):
-        if word in known:
+        if word in rules:
             return "/".join(filter(None, (name, ".".join(words[:i])))), ".".join(words[i:])
     return dataset, ""
 
@@ -317,15 +317,15 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
     """
     if not part:
         return dataset, "train" if named(dataset)[1] else ""
-    name, _, chosen = part.partition(":")
+    name, _, chosen_part = part.partition(":")
     if not name or name.partition(".")[0] not in split_rules():  # most have none, and need not list the folder
         return dataset, part
-    if chosen not in ("", "train", "test"):
+    if chosen_part not in ("", "train", "test"):
         raise InvalidInput(
-            f"split {part!r}: expected train or test behind the colon, received {chosen!r}. A rule's variant follows a "
-            f"full stop, such as correlated.posX-posY-0.1. List them: offaxis data info {dataset} --splits"
+            f"split {part!r}: expected train or test behind the colon, received {chosen_part!r}. A rule's variant "
+            f"follows a full stop, such as correlated.posX-posY-0.1. List them: offaxis data info {dataset} --splits"
         )
-    return joined(dataset, name), chosen or "train"
+    return joined(dataset, name), chosen_part or "train"
 
 
 def of(dataset: object, name: str) -> Dataset:

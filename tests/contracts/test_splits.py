@@ -71,7 +71,7 @@ def test_a_rule_says_in_its_first_line_what_it_does_and_applies_somewhere(rule):
 
 @pytest.mark.parametrize("rule", splitting.split_rules())
 def test_a_seed_matters_where_the_rule_draws_and_is_refused_elsewhere(rule):
-    module = splitting._rule(rule)
+    module = splitting._find_rule(rule)
     name = next(name for name in names("xyobject") if name.partition(".")[0] == rule)
     first = benchmark_data.split("xyobject", name)
     if module.DRAWN:
@@ -87,7 +87,7 @@ def test_a_seed_matters_where_the_rule_draws_and_is_refused_elsewhere(rule):
 @pytest.mark.parametrize("rule", splitting.split_rules())
 def test_a_table_is_divided_or_refused(rule):
     table = FactorTable(rows=50, read=lambda: np.zeros((50, 0), np.int64))
-    module = splitting._rule(rule)
+    module = splitting._find_rule(rule)
     if rule in ("holdout", "random"):
         assert sorted([*module.divide(table).train, *module.divide(table).test]) == list(range(50))
     else:

@@ -334,11 +334,11 @@ def test_a_damaged_or_foreign_file_is_refused(small, nothing_shipped):
         ("provenance", np.array(json.dumps({**hidden.provenance, "base_version": "9.9.9"}))),
     ):
         np.savez(path, **{**content, name: other})
-        artifacts._opened.cache_clear()
+        artifacts._read_file.cache_clear()
         with pytest.raises(DamagedFile, match=r"expected values with the digest \w+ for small 1.0.0, received digest"):
             hidden.values(small.images([0]), np.array([0]))
     path.write_bytes(b"no archive")
-    artifacts._opened.cache_clear()
+    artifacts._read_file.cache_clear()
     with pytest.raises(DamagedFile, match="expected an npz file written by numpy"):
         hidden.values(small.images([0]), np.array([0]))
 
