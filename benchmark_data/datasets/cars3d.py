@@ -51,15 +51,15 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     ids = {posixpath.join(posixpath.dirname(LIST), f"{name}.mat"): car for car, name in enumerate(names)}
     writer.notes["list.txt is sorted"] = names == sorted(names)
     shape = (*archive.image_shape, azimuths, elevations)
-    grid = np.arange(elevations * azimuths) * cars
+    view_rows = np.arange(elevations * azimuths) * cars
     for name, content in tar_members(path, ids.__contains__):
         with reading(path):
-            file: Any = io.BytesIO(content)  # scipy's stubs know paths only; files are documented
-            pixels = scipy.io.loadmat(file, variable_names=["im"])["im"]
+            stream: Any = io.BytesIO(content)  # scipy's stubs know paths only; files are documented
+            pixels = scipy.io.loadmat(stream, variable_names=["im"])["im"]
         if pixels.shape != shape or pixels.dtype != np.uint8:
             raise damaged(path, f"uint8 of shape {shape} in {name}", f"{pixels.dtype} of shape {pixels.shape}")
         views = np.ascontiguousarray(pixels.transpose(4, 3, 0, 1, 2)).reshape(-1, *archive.image_shape)
-        writer.images(grid + ids[name], views)
+        writer.images(view_rows + ids[name], views)
 
 
 ARCHIVE = Archive(
@@ -80,14 +80,14 @@ ARCHIVE = Archive(
 
 def _dataset(source: Cached, method: str) -> Dataset:
     size = source.image_shape[0]
-    made = {
+    note = {
         "none": "The images as published.",
         "lanczos": "Reduced by Pillow's Lanczos filter, as in disentanglement_lib.",
         "bilinear": "Reduced by Pillow's bilinear filter, as in disent.",
     }[method]
     return source.dataset(
         parameters={"image_size": size, "filter": method},
-        description=f"183 CAD models of cars on white, from 24 azimuths and 4 elevations, {size} x {size}. {made}",
+        description=f"183 CAD models of cars on white, from 24 azimuths and 4 elevations, {size} x {size}. {note}",
         citation="""@inproceedings{reed2015deep,
   title = {Deep Visual Analogy-Making},
   author = {Reed, Scott E and Zhang, Yi and Zhang, Yuting and Lee, Honglak},
@@ -111,14 +111,14 @@ def _dataset(source: Cached, method: str) -> Dataset:
 NATIVE = _dataset(ARCHIVE, "none")
 
 
-def _reduced(method: str, statistics: PublishedStatistics) -> Dataset:
+def _reduced_dataset(method: str, statistics: PublishedStatistics) -> Dataset:
     return _dataset(reduced(NATIVE, f"cars3d/64_{method}", method, statistics), method)
 
 
 DATASET = Family(
     NATIVE,
-    _reduced("lanczos", ARCHIVE.statistics),
-    _reduced(
+    _reduced_dataset("lanczos", ARCHIVE.statistics),
+    _reduced_dataset(
         "bilinear", PublishedStatistics(means=ARCHIVE.statistics.means, distances=PUBLISHED["cars3d/64_bilinear"])
     ),
     default="native",

@@ -33,13 +33,13 @@ ATTRIBUTES = (  # noqa: SIM905  (as a list it would take forty lines)
 NOTE = "Google Drive, which answers with a page when its quota is used up. Fetch it in a browser then."
 
 
-def _drive(name: str, key: str, size: int, sha256: str, *mirrors: str, note: str = NOTE) -> Download:
+def _drive_download(name: str, file_id: str, size: int, sha256: str, *mirrors: str, note: str = NOTE) -> Download:
     return Download(
         name=name,
         urls=(
             *mirrors,
-            f"https://drive.usercontent.google.com/download?id={key}&export=download&confirm=t",
-            f"https://drive.google.com/uc?export=download&id={key}",
+            f"https://drive.usercontent.google.com/download?id={file_id}&export=download&confirm=t",
+            f"https://drive.google.com/uc?export=download&id={file_id}",
         ),
         size=size,
         sha256=sha256,
@@ -48,7 +48,7 @@ def _drive(name: str, key: str, size: int, sha256: str, *mirrors: str, note: str
     )
 
 
-ZIP = _drive(
+ZIP = _drive_download(
     "img_align_celeba.zip",
     "0B7EVK8r0v71pZjFTYXZWM3FlRnM",
     1_443_490_838,
@@ -56,13 +56,13 @@ ZIP = _drive(
     "https://s3-us-west-1.amazonaws.com/udacity-dlnfd/datasets/celeba.zip",
     note=f"A copy with the same hash on a bucket of Udacity's; then {NOTE}",
 )
-ATTRIBUTE_FILE = _drive(
+ATTRIBUTE_FILE = _drive_download(
     "list_attr_celeba.txt",
     "0B7EVK8r0v71pblRyaVFSWGxPY0U",
     26_721_026,
     "f0e5da289d5ccf75ffe8811132694922b60f2af59256ed362afa03fefba324d0",
 )
-PARTITION_FILE = _drive(
+PARTITION_FILE = _drive_download(
     "list_eval_partition.txt",
     "0B7EVK8r0v71pY0NSMzRuSXJEVkk",
     2_836_386,
@@ -74,12 +74,12 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     """Read the two tables and copy the photographs."""
     rows = np.arange(archive.rows)
     names = [factor.name for factor in archive.factors]
-    signs = _table(files[ATTRIBUTE_FILE.name], archive.rows, len(names), header=names)
+    signs = _read_table(files[ATTRIBUTE_FILE.name], archive.rows, len(names), header=names)
     if not np.isin(signs, (-1, 1)).all():
         raise damaged(files[ATTRIBUTE_FILE.name], "attributes of -1 and 1", "others")
     writer.labels(rows, (signs + 1) // 2)
     expected = np.concatenate([np.full(len(split), i) for i, split in enumerate(archive.splits.values())])
-    if not np.array_equal(_table(files[PARTITION_FILE.name], archive.rows, 1)[:, 0], expected):
+    if not np.array_equal(_read_table(files[PARTITION_FILE.name], archive.rows, 1)[:, 0], expected):
         raise damaged(
             files[PARTITION_FILE.name],
             ", then ".join(f"{len(split)} for {name}" for name, split in archive.splits.items()),
@@ -92,7 +92,7 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
             writer.file(int(name[-10:-4]) - 1, content)
 
 
-def _table(path: Path, rows: int, columns: int, header: list[str] | None = None) -> NDArray[np.int32]:
+def _read_table(path: Path, rows: int, columns: int, header: list[str] | None = None) -> NDArray[np.int32]:
     """Read a table: a line of the count and one of the names if it has a header, then file names and numbers."""
     table = np.empty((rows, columns), np.int32)
     with reading(path), path.open(encoding="ascii") as lines:
@@ -101,7 +101,7 @@ def _table(path: Path, rows: int, columns: int, header: list[str] | None = None)
             if count != str(rows) or names != header:
                 raise damaged(path, f"{rows} rows of {' '.join(header)}", f"{count} rows of {' '.join(names)}")
         row = -1
-        for row, (name, numbers) in enumerate(_lines(lines)):
+        for row, (name, numbers) in enumerate(_split_lines(lines)):
             if row >= rows or name != f"{row + 1:06}.jpg" or len(numbers) != columns:
                 raise damaged(
                     path, f"{row + 1:06}.jpg of {rows} and {columns} numbers", f"{name} and {len(numbers)} numbers"
@@ -112,7 +112,7 @@ def _table(path: Path, rows: int, columns: int, header: list[str] | None = None)
     return table
 
 
-def _lines(lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
+def _split_lines(lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
     for line in lines:
         name, *numbers = line.split() or [""]
         if name:
@@ -141,12 +141,12 @@ def padded(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
     import PIL.Image
     import PIL.ImageOps
 
-    out = np.empty((len(images), 64, 64, 3), np.uint8)
-    for i, image in enumerate(images):
+    padded_images = np.empty((len(images), 64, 64, 3), np.uint8)
+    for position, image in enumerate(images):
         small = PIL.Image.fromarray(image)
         small.thumbnail((64, 64), PIL.Image.Resampling.BICUBIC, reducing_gap=None)
-        out[i] = np.asarray(PIL.ImageOps.pad(small, (64, 64)))
-    return out
+        padded_images[position] = np.asarray(PIL.ImageOps.pad(small, (64, 64)))
+    return padded_images
 
 
 ARCHIVE = Archive(

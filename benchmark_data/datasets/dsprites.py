@@ -84,7 +84,7 @@ def _pose(corners: NDArray[np.floating], *origin: float) -> Pose:
     """Turn and scale a shape, given by its corners, shape (n, 2), and its origin, both in pixels at scale 1."""
     scale, orientation = (np.asarray(SPACE.factors[i].values, np.float32) for i in (1, 2))
     # A growing orientation turns the sprite anticlockwise; y points down. Tables are rounded from double precision.
-    cos, sin = (table(orientation.astype(np.float64)).astype(np.float32) for table in (np.cos, np.sin))
+    cos, sin = (function(orientation.astype(np.float64)).astype(np.float32) for function in (np.cos, np.sin))
     x, y = (np.stack(column, axis=-1) * scale[:, None, None] for column in ((cos, -sin), (sin, cos)))
     rounded, (left, up) = corners.astype(np.float32), -np.array(origin, np.float32)
     return Pose(x[..., None] * rounded[:, 0], y[..., None] * rounded[:, 1], x * left + y * up)
@@ -105,14 +105,14 @@ def render(labels: Indices) -> Pixels:
         ([11, 43], [20, 52])
     """
     middle = np.float32(IMAGE / 2)
-    moved = (IMAGE / 2 * (np.arange(32) / 31 - 0.5)).astype(np.float32) + middle
+    centres = (IMAGE / 2 * (np.arange(32) / 31 - 0.5)).astype(np.float32) + middle
 
     def corners(shape: int, rows: Indices) -> Indices:
         pose, (_, scale, orientation) = poses()[shape], labels[rows, :3].T
-        position = pose.origin[scale, orientation] + moved[labels[rows, 3:]] - middle
-        found = (pose.y[scale, orientation] + position[..., None]) + pose.x[scale, orientation]
-        found[:, 1] *= -1  # corners are snapped in OpenGL's coordinates, where y points up
-        snapped: Indices = np.rint(SUBPIXELS * (found + middle)).astype(np.int64)
+        position = pose.origin[scale, orientation] + centres[labels[rows, 3:]] - middle
+        placed = (pose.y[scale, orientation] + position[..., None]) + pose.x[scale, orientation]
+        placed[:, 1] *= -1  # corners are snapped in OpenGL's coordinates, where y points up
+        snapped: Indices = np.rint(SUBPIXELS * (placed + middle)).astype(np.int64)
         snapped[:, 1] = SUBPIXELS * IMAGE - snapped[:, 1]
         return snapped
 
@@ -138,9 +138,11 @@ def filled(shapes: Indices, corners: Callable[[int, Indices], Indices]) -> Pixel
     # The 64 pixels of a row are the bits of one integer. An edge that crosses the row flips all pixels to its right.
     bits = np.zeros((len(shapes), IMAGE), np.uint64)
     for shape in np.unique(shapes).tolist():
-        chosen = np.flatnonzero(shapes == shape)
-        sprite, row, column = _crossings(corners(shape, chosen))
-        np.bitwise_xor.at(bits.ravel(), chosen[sprite] * IMAGE + row, np.uint64(2**64 - 1) << column.astype(np.uint64))
+        images_of_shape = np.flatnonzero(shapes == shape)
+        sprite, row, column = _crossings(corners(shape, images_of_shape))
+        np.bitwise_xor.at(
+            bits.ravel(), images_of_shape[sprite] * IMAGE + row, np.uint64(2**64 - 1) << column.astype(np.uint64)
+        )
     pixels = np.unpackbits(bits.astype("<u8", copy=False).view(np.uint8), bitorder="little")
     return np.negative(pixels, out=pixels).reshape(len(shapes), IMAGE, IMAGE, 1)
 
@@ -162,13 +164,13 @@ def _crossings(corners: Indices) -> tuple[Indices, Indices, Indices]:
     first, last = np.sort([row[polygon, start], row[polygon, end]], axis=0)
     edge = np.repeat(np.arange(len(polygon)), last - first)
     step = np.arange(len(edge)) - np.repeat(np.cumsum(last - first) - (last - first), last - first)
-    polygon, start, end, crossed = polygon[edge], start[edge], end[edge], first[edge] + step
+    polygon, start, end, crossed_row = polygon[edge], start[edge], end[edge], first[edge] + step
     x0, y0 = x[polygon, start], y[polygon, start]
     width, height = x[polygon, end] - x0, y[polygon, end] - y0
     centre = SUBPIXELS // 2
     # column = ceil((x - 1/2 px) / 1 px) at x = x0 + (crossed row's centre - y0) * width / height
-    beyond = (centre - x0) * height - (SUBPIXELS * crossed + centre - y0) * width
-    return polygon, crossed, -(beyond // (SUBPIXELS * height))
+    negative_numerator = (centre - x0) * height - (SUBPIXELS * crossed_row + centre - y0) * width
+    return polygon, crossed_row, -(negative_numerator // (SUBPIXELS * height))
 
 
 def effects_on(sprite: expected_effects.Mask) -> dict[str, expected_effects.Effect]:

@@ -50,8 +50,8 @@ def render(labels: Indices, *, spacing: int) -> Pixels:
         >>> np.argwhere(image).min(0).tolist(), np.argwhere(image).max(0).tolist()
         ([50, 2], [61, 13])
     """
-    first = dsprites.IMAGE / 2 - spacing * (PLACES - 1) / 2
-    return drawn(labels[:, :3], (first + spacing * labels[:, 3:]).astype(np.float64))
+    first_place = dsprites.IMAGE / 2 - spacing * (PLACES - 1) / 2
+    return drawn(labels[:, :3], (first_place + spacing * labels[:, 3:]).astype(np.float64))
 
 
 def drawn(labels: Indices, centres: NDArray[np.float64]) -> Pixels:

@@ -31,25 +31,25 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
         writer.images(start + np.arange(len(slab)), slab)
 
 
-def _names(name: str, *labels: str, kind: str = "categorical") -> Factor:
+def _named_factor(name: str, *labels: str, kind: str = "categorical") -> Factor:
     return Factor(name, range(len(labels)), "ordinal" if kind == "ordinal" else "categorical", labels=labels)
 
 
 REST = (
-    _names("object_size", "small", "large", kind="ordinal"),
-    _names("camera_height", "top", "center", "bottom", kind="ordinal"),
-    _names("background_color", "purple", "sea green", "salmon"),
+    _named_factor("object_size", "small", "large", kind="ordinal"),
+    _named_factor("camera_height", "top", "center", "bottom", kind="ordinal"),
+    _named_factor("background_color", "purple", "sea green", "salmon"),
     Factor("horizontal_axis", range(40), "ordinal", unit="step"),
     Factor("vertical_axis", range(40), "ordinal", unit="step"),
 )
 SIX = (
-    _names("object_color", "white", "green", "red", "blue", "brown", "olive"),
-    _names("object_shape", "cone", "cube", "cylinder", "hexagonal", "pyramid", "sphere"),
+    _named_factor("object_color", "white", "green", "red", "blue", "brown", "olive"),
+    _named_factor("object_shape", "cone", "cube", "cylinder", "hexagonal", "pyramid", "sphere"),
     *REST,
 )
 FOUR = (
-    _names("object_color", "yellow", "green", "olive", "red"),
-    _names("object_shape", "coffee-cup", "tennis-ball", "croissant", "beer-cup"),
+    _named_factor("object_color", "yellow", "green", "olive", "red"),
+    _named_factor("object_shape", "coffee-cup", "tennis-ball", "croissant", "beer-cup"),
     *REST,
 )
 
@@ -82,7 +82,7 @@ COMPLEX = Download(
 )
 
 
-def _dataset(config: str, factors: tuple[Factor, ...], download: Download, what: str, *defects: str) -> Dataset:
+def _dataset(config: str, factors: tuple[Factor, ...], download: Download, note: str, *defects: str) -> Dataset:
     archive = Archive(
         id=f"mpi3d/{config}",
         version="1.0.0",
@@ -94,7 +94,7 @@ def _dataset(config: str, factors: tuple[Factor, ...], download: Download, what:
     )
     return archive.dataset(
         parameters={"kind": config},
-        description=f"A robot arm holds an object in 40 x 40 positions, under three cameras and backgrounds. {what}",
+        description=f"A robot arm holds an object in 40 x 40 positions, under three cameras and backgrounds. {note}",
         citation="""@inproceedings{gondal2019transfer,
   title = {On the Transfer of Inductive Bias from Simulation to the Real World: a New Disentanglement Dataset},
   author = {Gondal, Muhammad Waleed and W{\\"u}thrich, Manuel and Miladinovi{\\'c}, {\\DJ}or{\\dj}e and

@@ -79,7 +79,7 @@ Colour = tuple[int, int, int]
 """Red, green and blue, in fifths."""
 Window = tuple[slice, slice]
 """Rows and columns of pixels."""
-_WHOLE = (slice(0, IMAGE), slice(0, IMAGE))
+_WHOLE_IMAGE = (slice(0, IMAGE), slice(0, IMAGE))
 
 
 class _Camera(NamedTuple):
@@ -117,18 +117,18 @@ def render(labels: Indices, *, channels: Indices = CHANNELS) -> Pixels:
     images = np.empty((len(labels), IMAGE, IMAGE, 3), np.uint8)
     colours = [(red, green, blue) for red, green, blue in channels.tolist()]
     for image, (*hues, scale, shape, orientation) in zip(images, labels.tolist(), strict=True):
-        floor, wall, solid = (colours[hue] for hue in hues)
-        window, part = _part(scale, shape, orientation)
-        image[...] = _background(floor, wall, orientation)
-        image[window] = _pixels(part, floor, wall, solid)
+        floor_colour, wall_colour, solid_colour = (colours[hue] for hue in hues)
+        window, maps = _cast_solid(scale, shape, orientation)
+        image[...] = _draw_empty_room(floor_colour, wall_colour, orientation)
+        image[window] = _mean_of_rays(maps, floor_colour, wall_colour, solid_colour)
     return images
 
 
-def _pixels(maps: _Maps, floor: Colour, wall: Colour, solid: Colour) -> NDArray[np.int16]:
+def _mean_of_rays(maps: _Maps, floor_colour: Colour, wall_colour: Colour, solid_colour: Colour) -> NDArray[np.int16]:
     """Add the maps up and take the mean of each pixel's 16 rays, halves rounded up: [0, 255], shape (h, w, 3)."""
-    sums: NDArray[np.int16] = maps.floor.take(floor, axis=0)
-    sums += maps.wall.take(wall, axis=0)
-    sums += maps.solid.take(solid, axis=0)
+    sums: NDArray[np.int16] = maps.floor.take(floor_colour, axis=0)
+    sums += maps.wall.take(wall_colour, axis=0)
+    sums += maps.solid.take(solid_colour, axis=0)
     sums += maps.sky
     sums += RAYS * RAYS // 2
     sums >>= 4
@@ -136,23 +136,23 @@ def _pixels(maps: _Maps, floor: Colour, wall: Colour, solid: Colour) -> NDArray[
 
 
 @functools.cache
-def _background(floor: Colour, wall: Colour, orientation: int) -> Pixels:
+def _draw_empty_room(floor_colour: Colour, wall_colour: Colour, orientation: int) -> Pixels:
     """Draw the empty room."""
-    return _pixels(_room(orientation), floor, wall, (0, 0, 0)).astype(np.uint8, order="C")
+    return _mean_of_rays(_cast_room(orientation), floor_colour, wall_colour, (0, 0, 0)).astype(np.uint8, order="C")
 
 
 @functools.cache
-def _room(orientation: int) -> _Maps:
+def _cast_room(orientation: int) -> _Maps:
     """Cast the empty room."""
-    return _cast(_camera(orientation), _WHOLE)
+    return _cast(_camera(orientation), _WHOLE_IMAGE)
 
 
 @functools.cache
-def _part(scale: int, shape: int, orientation: int) -> tuple[Window, _Maps]:
+def _cast_solid(scale: int, shape: int, orientation: int) -> tuple[Window, _Maps]:
     """Cast the part of the picture that the solid and its shadow may touch."""
-    camera, name, size = _camera(orientation), SHAPES[shape], SCALES[scale]
-    window = _window(camera, *(size * extent for extent in SOLIDS[name]))
-    return window, _cast(camera, window, name, size)
+    camera, shape_name, size = _camera(orientation), SHAPES[shape], SCALES[scale]
+    window = _window(camera, *(size * extent for extent in SOLIDS[shape_name]))
+    return window, _cast(camera, window, shape_name, size)
 
 
 def _camera(orientation: int) -> _Camera:
@@ -165,19 +165,20 @@ def _window(camera: _Camera, radius: float, height: float) -> Window:
     """Find the rows and columns that hold the solid's bounding box and the box's shadow."""
     top = np.array([(x, y, height) for x in (-radius, radius) for y in (-radius, radius)])
     shadow = LAMP + (top - LAMP) * LAMP[2] / (LAMP[2] - height)
-    sight = np.concatenate([top, top * (1, 1, 0), shadow]) - camera.eye
-    depth = sight @ camera.forward
-    across = IMAGE / 2 + FOCAL * (sight @ camera.right) / depth
-    down = HORIZON - FOCAL * sight[:, 2] / depth
+    from_eye = np.concatenate([top, top * (1, 1, 0), shadow]) - camera.eye
+    depth = from_eye @ camera.forward
+    across = IMAGE / 2 + FOCAL * (from_eye @ camera.right) / depth
+    down = HORIZON - FOCAL * from_eye[:, 2] / depth
     rows, columns = (
-        slice(max(int(np.floor(at.min())), 0), min(int(np.ceil(at.max())), IMAGE)) for at in (down, across)
+        slice(max(int(np.floor(coordinate.min())), 0), min(int(np.ceil(coordinate.max())), IMAGE))
+        for coordinate in (down, across)
     )
     return rows, columns
 
 
 def _cast(camera: _Camera, window: Window, shape: str = "", size: float = 1.0) -> _Maps:
     """Cast the rays of a window into the room and, if a shape is given, the solid in it."""
-    down, across = ((np.arange(at.start * RAYS, at.stop * RAYS) + 0.5) / RAYS for at in window)
+    down, across = ((np.arange(span.start * RAYS, span.stop * RAYS) + 0.5) / RAYS for span in window)
     eye, right, forward = (vector[:, None, None] for vector in camera)
     ray = (
         forward
@@ -186,40 +187,45 @@ def _cast(camera: _Camera, window: Window, shape: str = "", size: float = 1.0) -
     )
 
     # The eye is inside the room, so that a ray leaves it through the nearer of the two walls ahead.
-    walls = (np.copysign(WALL, ray[:2]) - eye[:2]) / ray[:2]
-    distance = walls.min(0)
-    height = HEIGHT + distance * ray[2]
-    floor, sky = height < 0, height > WALL_HEIGHT
-    distance *= HEIGHT / (HEIGHT - np.minimum(height, 0))
-    normal = np.concatenate([np.where((walls == walls.min(0)) & ~floor, -np.sign(ray[:2]), 0), floor[None]])
-    solid = np.zeros_like(floor)
+    wall_distances = (np.copysign(WALL, ray[:2]) - eye[:2]) / ray[:2]
+    distance = wall_distances.min(0)
+    hit_height = HEIGHT + distance * ray[2]
+    on_floor, on_sky = hit_height < 0, hit_height > WALL_HEIGHT
+    distance *= HEIGHT / (HEIGHT - np.minimum(hit_height, 0))
+    normal = np.concatenate(
+        [np.where((wall_distances == wall_distances.min(0)) & ~on_floor, -np.sign(ray[:2]), 0), on_floor[None]]
+    )
+    on_solid = np.zeros_like(on_floor)
     if shape:
-        entry = _entry(shape, size, eye, ray)
-        solid = entry < distance
-        distance = np.where(solid, entry, distance)
-        normal[:, solid] = _normal(shape, size, (eye + distance * ray)[:, solid])
+        entry = _entry_distance(shape, size, eye, ray)
+        on_solid = entry < distance
+        distance = np.where(on_solid, entry, distance)
+        normal[:, on_solid] = _normal(shape, size, (eye + distance * ray)[:, on_solid])
     point = eye + distance * ray
-    floor, wall, sky = floor & ~solid, ~(floor | sky | solid), sky & ~solid
+    on_floor, on_wall, on_sky = on_floor & ~on_solid, ~(on_floor | on_sky | on_solid), on_sky & ~on_solid
 
     to_lamp = LAMP[:, None, None] - point
-    length = np.sqrt((to_lamp * to_lamp).sum(0))
-    lamp = np.maximum((to_lamp * normal).sum(0) / length, 0) * (to_lamp[2] / length) ** FOCUS
+    lamp_distance = np.sqrt((to_lamp * to_lamp).sum(0))
+    lamp_light = np.maximum((to_lamp * normal).sum(0) / lamp_distance, 0) * (to_lamp[2] / lamp_distance) ** FOCUS
     if shape:
-        lamp[floor] *= np.isinf(_entry(shape, size, point[:, floor], to_lamp[:, floor]))
-    light = AMBIENT + HEADLIGHT * np.maximum(-(forward * normal).sum(0), 0) + LAMPLIGHT * lamp
+        lamp_light[on_floor] *= np.isinf(_entry_distance(shape, size, point[:, on_floor], to_lamp[:, on_floor]))
+    light = AMBIENT + HEADLIGHT * np.maximum(-(forward * normal).sum(0), 0) + LAMPLIGHT * lamp_light
     channel = np.arange(STEPS + 1)[:, None, None] / STEPS
-    colour = np.rint(255 * np.minimum(light * channel + GLOSS * (solid & (lamp > 0)), 1))
+    colour = np.rint(255 * np.minimum(light * channel + GLOSS * (on_solid & (lamp_light > 0)), 1))
 
-    def sums(values: NDArray[np.floating | np.integer]) -> NDArray[np.int16]:
+    def sum_rays(values: NDArray[np.floating | np.integer]) -> NDArray[np.int16]:
         rays = values.reshape(len(values), len(down) // RAYS, RAYS, -1, RAYS)
         return np.asarray(rays.sum((2, 4)), np.int16)
 
     return _Maps(
-        sums(np.array(SKY)[:, None, None] * sky), sums(colour * floor), sums(colour * wall), sums(colour * solid)
+        sum_rays(np.array(SKY)[:, None, None] * on_sky),
+        sum_rays(colour * on_floor),
+        sum_rays(colour * on_wall),
+        sum_rays(colour * on_solid),
     )
 
 
-def _entry(shape: str, size: float, origin: Floats, ray: Floats) -> Floats:
+def _entry_distance(shape: str, size: float, origin: Floats, ray: Floats) -> Floats:
     """Return where rays enter a solid.
 
     Args:
@@ -237,9 +243,12 @@ def _entry(shape: str, size: float, origin: Floats, ray: Floats) -> Floats:
         a, b = (low - origin[axis]) / ray[axis], (high - origin[axis]) / ray[axis]
         return np.minimum(a, b), np.maximum(a, b)
 
-    def ball(axes: int, middle: float = 0.0) -> tuple[Floats, Floats]:
-        start, way = origin[:axes] - np.array([0, 0, middle])[:axes].reshape(axes, *[1] * (ray.ndim - 1)), ray[:axes]
-        a, b, c = (way * way).sum(0), (start * way).sum(0), (start * start).sum(0) - radius * radius
+    def ball(dims: int, centre_z: float = 0.0) -> tuple[Floats, Floats]:
+        start, direction = (
+            origin[:dims] - np.array([0, 0, centre_z])[:dims].reshape(dims, *[1] * (ray.ndim - 1)),
+            ray[:dims],
+        )
+        a, b, c = (direction * direction).sum(0), (start * direction).sum(0), (start * start).sum(0) - radius * radius
         root = b * b - a * c
         hit, root = root > 0, np.sqrt(np.maximum(root, 0))
         return np.where(hit, (-b - root) / a, np.inf), np.where(hit, (-b + root) / a, -np.inf)
@@ -279,20 +288,20 @@ def _normal(shape: str, size: float, point: Floats) -> Floats:
 
 def floor(images: Pixels) -> NDArray[np.bool_]:
     """Mark the lower left corner, where nothing but the floor shows: bool (n, 64, 64)."""
-    return _patch(images, slice(58, 64), slice(0, 8))
+    return _patch_mask(images, slice(58, 64), slice(0, 8))
 
 
 def wall(images: Pixels) -> NDArray[np.bool_]:
     """Mark a patch at the left edge, where nothing but walls shows: bool (n, 64, 64)."""
-    return _patch(images, slice(30, 37), slice(0, 8))
+    return _patch_mask(images, slice(30, 37), slice(0, 8))
 
 
 def solid(images: Pixels) -> NDArray[np.bool_]:
     """Mark the middle of the smallest solid: bool (n, 64, 64)."""
-    return _patch(images, slice(44, 50), slice(30, 35))
+    return _patch_mask(images, slice(44, 50), slice(30, 35))
 
 
-def _patch(images: Pixels, rows: slice, columns: slice) -> NDArray[np.bool_]:
+def _patch_mask(images: Pixels, rows: slice, columns: slice) -> NDArray[np.bool_]:
     mask = np.zeros(images.shape[:3], bool)
     mask[:, rows, columns] = True
     return mask
@@ -330,9 +339,9 @@ def effects_of(
     }
 
 
-_COLOURS = {"floor_hue": 0, "wall_hue": 3, "object_hue": 7}  # red, green and blue
+_EFFECT_HUES = {"floor_hue": 0, "wall_hue": 3, "object_hue": 7}  # red, green and blue
 EFFECTS = effects_of(
-    _COLOURS, "blue", expected_effects.Effect("brings the right wall nearer", wall_to_the_right, where=_COLOURS)
+    _EFFECT_HUES, "blue", expected_effects.Effect("brings the right wall nearer", wall_to_the_right, where=_EFFECT_HUES)
 )
 
 DATASET = Dataset(

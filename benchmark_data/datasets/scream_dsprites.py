@@ -40,13 +40,13 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     (path,) = files.values()
     height, width, _ = archive.image_shape
     with reading(path), decoded(path.read_bytes(), path) as image:
-        reduced = round(image.width * height / image.height)
-        if not width <= reduced < height or image.height < height:
+        reduced_width = round(image.width * height / image.height)
+        if not width <= reduced_width < height or image.height < height:
             raise damaged(
                 path, f"an upright scan, at least {width} x {height} pixels", f"{image.width} x {image.height} pixels"
             )
-        pixels = image.convert("RGB").resize((reduced, height), PIL.Image.Resampling.BICUBIC)
-    start = (reduced - width) // 2
+        pixels = image.convert("RGB").resize((reduced_width, height), PIL.Image.Resampling.BICUBIC)
+    start = (reduced_width - width) // 2
     writer.images(np.zeros(1, np.int64), np.asarray(pixels)[None, :, start : start + width])
 
 
@@ -107,14 +107,14 @@ def screaming(sprites: Pixels, indices: Indices, painting: Pixels) -> Pixels:
         [255]
     """
     size = sprites.shape[1]
-    drawn = draws.uniform(SEED, indices, 5)
-    corners = (drawn[:, :2] * (np.array(painting.shape[:2]) - size)).astype(np.int64)
-    tints = np.round(255 * drawn[:, 2:]).astype(np.uint16)
+    random_numbers = draws.uniform(SEED, indices, 5)
+    corners = (random_numbers[:, :2] * (np.array(painting.shape[:2]) - size)).astype(np.int64)
+    tints = np.round(255 * random_numbers[:, 2:]).astype(np.uint16)
     crops = np.lib.stride_tricks.sliding_window_view(painting, (size, size), axis=(0, 1))
-    chosen = crops[corners[:, 0], corners[:, 1]].transpose(0, 2, 3, 1)
-    ground: Pixels = ((chosen + tints[:, None, None, :]) // 2).astype(np.uint8)
-    # The sprite's pixels are 255, so that exclusive or turns them into 255 minus the ground.
-    return ground ^ sprites
+    chosen_crops = crops[corners[:, 0], corners[:, 1]].transpose(0, 2, 3, 1)
+    background: Pixels = ((chosen_crops + tints[:, None, None, :]) // 2).astype(np.uint8)
+    # The sprite's pixels are 255, so that exclusive or turns them into 255 minus the background.
+    return background ^ sprites
 
 
 DATASET = dataclasses.replace(

@@ -63,7 +63,7 @@ def _read(archive: Archive, path: Path, writer: Writer, images: Slabs, labels: S
             writer.images(start + i + np.arange(len(block)), block)
 
 
-def _hue(name: str) -> Factor:
+def _hue_factor(name: str) -> Factor:
     return Factor(name, (np.arange(10) / 10).tolist(), "cyclic", unit="turn")
 
 
@@ -72,9 +72,9 @@ ARCHIVE = Archive(
     version="1.0.0",
     image_shape=(64, 64, 3),
     factors=(
-        _hue("floor_hue"),
-        _hue("wall_hue"),
-        _hue("object_hue"),
+        _hue_factor("floor_hue"),
+        _hue_factor("wall_hue"),
+        _hue_factor("object_hue"),
         Factor("scale", np.linspace(0.75, 1.25, 8).tolist(), "ordinal"),
         Factor("shape", range(4), "categorical", labels=("cube", "cylinder", "sphere", "capsule")),
         Factor("orientation", np.linspace(-30, 30, 15).tolist(), "ordinal", unit="deg"),

@@ -42,7 +42,7 @@ INSTANCES = {"train": (4, 6, 7, 8, 9), "test": (0, 1, 2, 3, 5)}
 DTYPES = {0x1E3D4C51: "<f4", 0x1E3D4C53: "<f8", 0x1E3D4C54: "<i4", 0x1E3D4C55: "u1", 0x1E3D4C56: "<i2"}
 """Magic number -> dtype of the "binary matrix" format."""
 
-_PUBLISHED = {
+_PUBLISHED_FILES = {
     ("train", "dat"): (131_896_188, "5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873"),
     ("train", "cat"): (348, "2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa"),
     ("train", "info"): (71_052, "de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32"),
@@ -58,7 +58,7 @@ GZ = tuple(
         sha256=sha256,
         note="The authors' page at NYU.",
     )
-    for (split, kind), (size, sha256) in _PUBLISHED.items()
+    for (split, kind), (size, sha256) in _PUBLISHED_FILES.items()
 )
 ZIP = tuple(
     Download(
@@ -76,31 +76,31 @@ Opener: TypeAlias = Callable[[], AbstractContextManager[IO[bytes]]]
 def read_gz(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     """Read the six gzip files of the source."""
 
-    def find(split: str, kind: str) -> tuple[Path, Opener]:
+    def find_matrix(split: str, kind: str) -> tuple[Path, Opener]:
         path = files[f"{STEMS[split]}-{kind}.mat.gz"]
         return path, lambda: cast("AbstractContextManager[IO[bytes]]", gzip.open(path))
 
-    _read(archive, find, writer)
+    _read(archive, find_matrix, writer)
 
 
 def read_zip(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     """Read the two zip files of the copy, which hold the same files unpacked, in a folder or not."""
 
-    def find(split: str, kind: str) -> tuple[Path, Opener]:
+    def find_matrix(split: str, kind: str) -> tuple[Path, Opener]:
         path, name = files[f"smallnorb-{split}.zip"], f"{STEMS[split]}-{kind}.mat"
-        with reading(path), zipfile.ZipFile(path) as packed:
-            inside = [info for info in packed.infolist() if info.filename.rpartition("/")[2] == name]
-        if len(inside) != 1:
-            raise damaged(path, f"one file {name} in it", f"{len(inside)}")
+        with reading(path), zipfile.ZipFile(path) as zip_file:
+            members = [info for info in zip_file.infolist() if info.filename.rpartition("/")[2] == name]
+        if len(members) != 1:
+            raise damaged(path, f"one file {name} in it", f"{len(members)}")
 
         @contextlib.contextmanager
-        def opened() -> Iterator[IO[bytes]]:
-            with zipfile.ZipFile(path) as packed, packed.open(inside[0]) as stream:
+        def open_member() -> Iterator[IO[bytes]]:
+            with zipfile.ZipFile(path) as zip_file, zip_file.open(members[0]) as stream:
                 yield stream
 
-        return path, opened
+        return path, open_member
 
-    _read(archive, find, writer)
+    _read(archive, find_matrix, writer)
 
 
 def matrix(path: Path, opened: Opener) -> Slabs:
@@ -118,7 +118,7 @@ def matrix(path: Path, opened: Opener) -> Slabs:
     """
 
     @contextlib.contextmanager
-    def behind_header() -> Iterator[Opened]:
+    def open_behind_header() -> Iterator[Opened]:
         with opened() as stream:
             magic, axes = np.frombuffer(stream.read(8), "<i4").tolist()
             if magic not in DTYPES or not 1 <= axes <= 8:
@@ -126,17 +126,17 @@ def matrix(path: Path, opened: Opener) -> Slabs:
             lengths = np.frombuffer(stream.read(4 * max(3, axes)), "<i4")[:axes]
             yield stream, tuple(lengths.tolist()), np.dtype(DTYPES[magic])
 
-    return slabs_of(path, "a matrix", behind_header)
+    return slabs_of(path, "a matrix", open_behind_header)
 
 
-def _read(archive: Archive, find: Callable[[str, str], tuple[Path, Opener]], writer: Writer) -> None:
+def _read(archive: Archive, find_matrix: Callable[[str, str], tuple[Path, Opener]], writer: Writer) -> None:
     height, width, _ = archive.image_shape
     for split, rows in archive.splits.items():
-        pairs = len(rows) // 2
-        path, open_categories = find(split, "cat")
-        categories = matrix(path, open_categories).required(path, "categories", (pairs,), "i")
-        path, open_info = find(split, "info")
-        info = matrix(path, open_info).required(path, "info", (pairs, 4), "i")
+        pair_count = len(rows) // 2
+        path, open_categories = find_matrix(split, "cat")
+        categories = matrix(path, open_categories).required(path, "categories", (pair_count,), "i")
+        path, open_info = find_matrix(split, "info")
+        info = matrix(path, open_info).required(path, "info", (pair_count, 4), "i")
         table = np.hstack(
             [
                 np.concatenate([slab for _, slab in categories.slabs])[:, None],
@@ -146,29 +146,31 @@ def _read(archive: Archive, find: Callable[[str, str], tuple[Path, Opener]], wri
         if (table[:, 3] % 2).any():
             raise damaged(path, "even azimuths", "odd ones")
         table[:, 3] //= 2
-        _check(archive, path, split, table)
-        order = np.empty(pairs, np.int64)
-        order[np.lexsort(table.T[::-1])] = rows.start + 2 * np.arange(pairs)
+        _check_views(archive, path, split, table)
+        left_rows = np.empty(pair_count, np.int64)
+        left_rows[np.lexsort(table.T[::-1])] = rows.start + 2 * np.arange(pair_count)
         for camera in (0, 1):
-            writer.labels(order + camera, np.hstack([table, np.full((pairs, 1), camera)]))
-        path, open_pixels = find(split, "dat")
-        images = matrix(path, open_pixels).required(path, "images", (pairs, 2, height, width), "u")
+            writer.labels(left_rows + camera, np.hstack([table, np.full((pair_count, 1), camera)]))
+        path, open_pixels = find_matrix(split, "dat")
+        images = matrix(path, open_pixels).required(path, "images", (pair_count, 2, height, width), "u")
         for start, slab in images.slabs:
-            firsts = order[start : start + len(slab)]
-            both = np.stack([firsts, firsts + 1], axis=1).ravel()
-            writer.images(both, slab.reshape(-1, height, width, 1))
+            slab_left_rows = left_rows[start : start + len(slab)]
+            stereo_rows = np.stack([slab_left_rows, slab_left_rows + 1], axis=1).ravel()
+            writer.images(stereo_rows, slab.reshape(-1, height, width, 1))
 
 
-def _check(archive: Archive, path: Path, split: str, table: NDArray[np.integer]) -> None:
+def _check_views(archive: Archive, path: Path, split: str, table: NDArray[np.integer]) -> None:
     """Check that a split holds each view of its own toys once."""
     try:
-        views = len(np.unique(FactorSpace(*archive.factors[:-1]).index(table)))
+        view_count = len(np.unique(FactorSpace(*archive.factors[:-1]).index(table)))
     except InvalidInput as error:
         raise DamagedFile(f"{path}: {error}") from error
     toys = tuple(np.unique(table[:, 1]).tolist())
-    if views != len(table) or toys != INSTANCES[split]:
+    if view_count != len(table) or toys != INSTANCES[split]:
         raise damaged(
-            path, f"{len(table)} different views of toys {INSTANCES[split]}", f"{views} different views of toys {toys}"
+            path,
+            f"{len(table)} different views of toys {INSTANCES[split]}",
+            f"{view_count} different views of toys {toys}",
         )
 
 
@@ -198,7 +200,7 @@ ARCHIVE = Archive(
 def _dataset(
     config: str, source: Cached | Selected, size: int, method: str, splits: Mapping[str, range], description: str
 ) -> Dataset:
-    made = {
+    note = {
         "none": "",
         "lanczos": " Reduced by Pillow's Lanczos filter, as in disentanglement_lib.",
         "bilinear": " Reduced by Pillow's bilinear filter, as in disent.",
@@ -212,7 +214,7 @@ def _dataset(
         source=source,
         image_shape=(size, size, 1),
         splits=splits,
-        description=f"Grey photographs of 50 toys of 5 categories on a turntable. {description}{made}",
+        description=f"Grey photographs of 50 toys of 5 categories on a turntable. {description}{note}",
         citation="""@inproceedings{lecun2004learning,
   title = {Learning methods for generic object recognition with invariance to pose and lighting},
   author = {LeCun, Yann and Huang, Fu Jie and Bottou, L{\'e}on},
@@ -246,12 +248,12 @@ LEFT = _dataset(
 )
 
 
-def _left(method: str, statistics: PublishedStatistics) -> Dataset:
+def _left_dataset(method: str, statistics: PublishedStatistics) -> Dataset:
     source = reduced(LEFT, f"smallnorb/left_64_{method}", method, statistics)
     return _dataset(f"left_64_{method}", source, 64, method, LEFT_SPLITS, "The left camera alone.")
 
 
-def _merged(left: Dataset, config: str, method: str) -> Dataset:
+def _merged_dataset(left: Dataset, config: str, method: str) -> Dataset:
     return _dataset(
         config,
         Selected(left, range(48_600), MERGED_FACTORS),
@@ -262,8 +264,8 @@ def _merged(left: Dataset, config: str, method: str) -> Dataset:
     )
 
 
-LANCZOS = _left("lanczos", dataclasses.replace(ARCHIVE.statistics, rows=LEFT_SPLITS["train"]))
-BILINEAR = _left(
+LANCZOS = _left_dataset("lanczos", dataclasses.replace(ARCHIVE.statistics, rows=LEFT_SPLITS["train"]))
+BILINEAR = _left_dataset(
     "bilinear",
     PublishedStatistics(
         means=ARCHIVE.statistics.means,
@@ -277,9 +279,9 @@ BILINEAR = _left(
 DATASET = Family(
     STEREO,
     LEFT,
-    _merged(LEFT, "merged", "none"),
+    _merged_dataset(LEFT, "merged", "none"),
     LANCZOS,
     BILINEAR,
-    _merged(LANCZOS, "merged_64_lanczos", "lanczos"),
+    _merged_dataset(LANCZOS, "merged_64_lanczos", "lanczos"),
     default="stereo",
 )

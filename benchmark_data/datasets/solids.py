@@ -73,7 +73,7 @@ def shapes(indices: Indices) -> Indices:
     return indices[:, None] % len(SHAPES)
 
 
-def _every_shape() -> Indices:
+def _label_table() -> Indices:
     return shapes(np.arange(ROWS))
 
 
@@ -125,13 +125,13 @@ def render(shape: str, turns: Floats) -> Pixels:
     scale = RADIUS * np.sqrt(DISTANCE**2 - 1) / (DISTANCE - corners[..., 2])
     x = IMAGE / 2 + scale * corners[..., 0]
     y = SUBROWS * (IMAGE / 2 - scale * corners[..., 1])
-    draw = _compiled() or _drawn
-    parts = [slice(first, first + CHUNK) for first in range(0, len(turns), CHUNK)]
-    return np.concatenate([draw(x[part], y[part], shades[part], solid.edges) for part in parts])
+    draw = _compile_loops() or _draw_with_numpy
+    chunks = [slice(first, first + CHUNK) for first in range(0, len(turns), CHUNK)]
+    return np.concatenate([draw(x[chunk], y[chunk], shades[chunk], solid.edges) for chunk in chunks])
 
 
-def _drawn(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pixels:
-    """Draw projected solids. Where numba is installed, `_drawn_one_by_one` does the same.
+def _draw_with_numpy(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pixels:
+    """Draw projected solids. Where numba is installed, `_draw_with_loops` does the same.
 
     Args:
         x: of the corners, in pixels, shape (n, V).
@@ -150,24 +150,24 @@ def _drawn(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pixels:
     jump = (shades[image, right] - shades[image, left]) * np.where(end_y < start_y, 1, -1)
 
     # One entry for each line that an edge crosses: the lines whose middle lies between its ends.
-    first = np.ceil(np.minimum(start_y, end_y) - 0.5).astype(np.int64)
-    count = np.ceil(np.maximum(start_y, end_y) - 0.5).astype(np.int64) - first
-    entry = np.repeat(np.arange(len(edge)), count)
-    line = first[entry] + np.arange(len(entry)) - (np.cumsum(count) - count)[entry]
+    first_line = np.ceil(np.minimum(start_y, end_y) - 0.5).astype(np.int64)
+    line_count = np.ceil(np.maximum(start_y, end_y) - 0.5).astype(np.int64) - first_line
+    entry = np.repeat(np.arange(len(edge)), line_count)
+    line = first_line[entry] + np.arange(len(entry)) - (np.cumsum(line_count) - line_count)[entry]
     crossing = x[image, start][entry] + (line + 0.5 - start_y[entry]) * slope[entry]
     # On a grid of binary fractions sums are exact: a value half-way between two greys rounds the same way everywhere.
     crossing = np.rint(crossing * SUBCOLUMNS) / SUBCOLUMNS
     column = np.floor(crossing).astype(np.int64)
     pixel = (image[entry] * IMAGE + line // SUBROWS) * IMAGE + column
-    beyond = jump[entry] * (crossing - column)
-    jumps = np.bincount(pixel, jump[entry] - beyond, len(x) * IMAGE * IMAGE)
-    jumps[1:] += np.bincount(pixel, beyond, len(jumps))[:-1]
+    spill = jump[entry] * (crossing - column)
+    jumps = np.bincount(pixel, jump[entry] - spill, len(x) * IMAGE * IMAGE)
+    jumps[1:] += np.bincount(pixel, spill, len(jumps))[:-1]
     sums = jumps.reshape(-1, IMAGE, IMAGE, 1).cumsum(axis=2)
     return np.rint(sums / SUBROWS).astype(np.uint8)
 
 
-def _drawn_one_by_one(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pixels:
-    """Do what `_drawn` does, operation by operation, so that every bit is the same; made to be compiled."""
+def _draw_with_loops(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pixels:
+    """Do what `_draw_with_numpy` does, operation by operation, so that every bit is the same; made to be compiled."""
     images = np.empty((len(x), IMAGE, IMAGE, 1), np.uint8)
     jumps = np.empty((IMAGE, IMAGE + 1))
     for image in range(len(x)):
@@ -181,13 +181,13 @@ def _drawn_one_by_one(x: Floats, y: Floats, shades: Floats, edges: Indices) -> P
             slope = (x[image, end] - x[image, start]) / (1 if start_y == end_y else end_y - start_y)
             if end_y >= start_y:
                 jump = -jump
-            first = int(np.ceil(min(start_y, end_y) - 0.5))
-            for line in range(first, int(np.ceil(max(start_y, end_y) - 0.5))):
+            first_line = int(np.ceil(min(start_y, end_y) - 0.5))
+            for line in range(first_line, int(np.ceil(max(start_y, end_y) - 0.5))):
                 crossing = np.rint((x[image, start] + (line + 0.5 - start_y) * slope) * SUBCOLUMNS) / SUBCOLUMNS
                 column = int(np.floor(crossing))
-                beyond = jump * (crossing - column)
-                jumps[line // SUBROWS, column] += jump - beyond
-                jumps[line // SUBROWS, column + 1] += beyond
+                spill = jump * (crossing - column)
+                jumps[line // SUBROWS, column] += jump - spill
+                jumps[line // SUBROWS, column + 1] += spill
         for row in range(IMAGE):
             total = 0.0
             for column in range(IMAGE):
@@ -197,22 +197,22 @@ def _drawn_one_by_one(x: Floats, y: Floats, shades: Floats, edges: Indices) -> P
 
 
 @functools.cache
-def _compiled() -> Callable[[Floats, Floats, Floats, Indices], Pixels] | None:
-    """Compile `_drawn_one_by_one`, where numba is installed."""
+def _compile_loops() -> Callable[[Floats, Floats, Floats, Indices], Pixels] | None:
+    """Compile `_draw_with_loops`, where numba is installed."""
     try:
         import numba
     except ImportError:
         return None
     try:
-        function: Callable[..., Pixels] = numba.njit(cache=True)(_drawn_one_by_one)
+        function: Callable[..., Pixels] = numba.njit(cache=True)(_draw_with_loops)
     except RuntimeError:  # numba found no folder to keep it in
-        function = numba.njit(_drawn_one_by_one)
+        function = numba.njit(_draw_with_loops)
     return function
 
 
 @functools.cache
 def _solid(shape: str) -> _Solid:
-    corners, faces = _FACES[shape]()
+    corners, faces = _SHAPE_BUILDERS[shape]()
     centres = np.array([corners[face].mean(0) for face in faces])
     normals = np.array([np.cross(corners[b] - corners[a], corners[c] - corners[b]) for a, b, c, *_ in faces])
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
@@ -220,37 +220,37 @@ def _solid(shape: str) -> _Solid:
     inside_out = (normals * centres).sum(1) < 0
     normals[inside_out] *= -1
     loops = [face[::-1] if flip else face for face, flip in zip(faces, inside_out, strict=True)]
-    left = {(a, b): f for f, loop in enumerate(loops) for a, b in zip(loop, [*loop[1:], loop[0]], strict=True)}
-    edges = [(a, b, f, left[b, a]) for (a, b), f in left.items() if a < b]
+    left_face = {(a, b): f for f, loop in enumerate(loops) for a, b in zip(loop, [*loop[1:], loop[0]], strict=True)}
+    edges = [(a, b, f, left_face[b, a]) for (a, b), f in left_face.items() if a < b]
     return _Solid(corners, normals, (normals * centres).sum(1), np.array(edges))
 
 
-def _platonic(corners: Floats, sides: int) -> tuple[Floats, list[list[int]]]:
+def _platonic_solid(corners: Floats, sides: int) -> tuple[Floats, list[list[int]]]:
     """Find the faces: loops of ``sides`` corners, each an edge away from the next, that share a supporting plane."""
     corners = corners / np.linalg.norm(corners, axis=1, keepdims=True)
-    apart = np.linalg.norm(corners[:, None] - corners, axis=2)
-    near = np.isclose(apart, apart[apart > 1e-9].min())
+    distances = np.linalg.norm(corners[:, None] - corners, axis=2)
+    is_edge = np.isclose(distances, distances[distances > 1e-9].min())
     faces = []
     for loop in itertools.permutations(range(len(corners)), sides):
-        if loop[0] == min(loop) and loop[1] < loop[-1] and all(near[loop, (*loop[1:], loop[0])]):
-            heights = corners @ corners[list(loop)].sum(0)
-            if np.isclose(heights[list(loop)], heights.max()).all():
+        if loop[0] == min(loop) and loop[1] < loop[-1] and all(is_edge[loop, (*loop[1:], loop[0])]):
+            projections = corners @ corners[list(loop)].sum(0)
+            if np.isclose(projections[list(loop)], projections.max()).all():
                 faces.append(list(loop))
     return corners, faces
 
 
 def _tet() -> tuple[Floats, list[list[int]]]:
-    return _platonic(np.array([(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)], float), 3)
+    return _platonic_solid(np.array([(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)], float), 3)
 
 
 def _cube() -> tuple[Floats, list[list[int]]]:
-    return _platonic(np.array(list(itertools.product((-1, 1), repeat=3)), float), 4)
+    return _platonic_solid(np.array(list(itertools.product((-1, 1), repeat=3)), float), 4)
 
 
 def _icosa() -> tuple[Floats, list[list[int]]]:
     golden = (1 + 5**0.5) / 2
-    quarter = np.array([(0, a, b * golden) for a in (-1, 1) for b in (-1, 1)])
-    return _platonic(np.concatenate([np.roll(quarter, turn, axis=1) for turn in range(3)]), 3)
+    rectangle = np.array([(0, a, b * golden) for a in (-1, 1) for b in (-1, 1)])
+    return _platonic_solid(np.concatenate([np.roll(rectangle, turn, axis=1) for turn in range(3)]), 3)
 
 
 def _circle(radius: float, height: float) -> Floats:
@@ -272,7 +272,7 @@ def _cyl() -> tuple[Floats, list[list[int]]]:
     return corners, [*caps, *([i, (i + 1) % SIDES, SIDES + (i + 1) % SIDES, SIDES + i] for i in range(SIDES))]
 
 
-_FACES = {"tet": _tet, "cube": _cube, "icosa": _icosa, "cone": _cone, "cyl": _cyl}
+_SHAPE_BUILDERS = {"tet": _tet, "cube": _cube, "icosa": _icosa, "cone": _cone, "cyl": _cyl}
 
 
 class _Solids(Source):
@@ -283,8 +283,8 @@ class _Solids(Source):
         images = np.empty((len(indices), IMAGE, IMAGE, 1), np.uint8)
         turns = rotations(indices)
         for label in np.unique(labels):
-            mine = labels[:, 0] == label
-            images[mine] = render(SHAPES[label], turns[mine])
+            of_this_shape = labels[:, 0] == label
+            images[of_this_shape] = render(SHAPES[label], turns[of_this_shape])
         return images
 
 
@@ -299,7 +299,7 @@ DATASET = Dataset(
     space=FactorTable(
         Factor("shape", range(len(SHAPES)), "categorical", labels=SHAPES),
         rows=ROWS,
-        read=_every_shape,
+        read=_label_table,
     ),
     source=_Solids(),
     image_shape=(IMAGE, IMAGE, 1),

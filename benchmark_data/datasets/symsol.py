@@ -39,24 +39,24 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     """Read the rotations, which say how many images there are of each solid, and copy the images."""
     (path,) = files.values()
     shapes = archive.factors[0].labels
-    first: dict[tuple[str, str], int] = {}
+    first_rows: dict[tuple[str, str], int] = {}
     for split, rows in archive.splits.items():
         row = rows.start
-        unpacked = writer.folder / "rotations.npz"
-        _unpack(path, f"{split}/rotations.npz", unpacked)
+        rotations_path = writer.folder / "rotations.npz"
+        _unpack(path, f"{split}/rotations.npz", rotations_path)
         for label, shape in enumerate(shapes):
-            first[split, shape] = row
-            row = _rotations(path, unpacked, shape, label, row, rows.stop, writer)
-        unpacked.unlink()
+            first_rows[split, shape] = row
+            row = _write_rotations(path, rotations_path, shape, label, row, rows.stop, writer)
+        rotations_path.unlink()
         if row != rows.stop:
             raise damaged(path, f"{len(rows)} rotations in {split}", f"{row - rows.start}")
     pattern = re.compile(r"(?:.*/)?(\w+)/images/([A-Za-z]+)_(\d+)\.png")
     for name, content in zip_members(path, lambda name: pattern.fullmatch(name) is not None):
         split, shape, number = pattern.fullmatch(name).groups()  # type: ignore[union-attr]  # it was asked already
-        if (split, shape) not in first:
+        if (split, shape) not in first_rows:
             raise damaged(path, f"images of {', '.join(shapes)} in {', '.join(archive.splits)}", name)
         with reading(path):
-            writer.file(first[split, shape] + int(number), content)
+            writer.file(first_rows[split, shape] + int(number), content)
 
 
 def _unpack(path: Path, member: str, target: Path) -> None:
@@ -70,9 +70,11 @@ def _unpack(path: Path, member: str, target: Path) -> None:
             shutil.copyfileobj(stream, file, 2**20)
 
 
-def _rotations(path: Path, unpacked: Path, shape: str, label: int, row: int, stop: int, writer: Writer) -> int:
+def _write_rotations(
+    path: Path, rotations_path: Path, shape: str, label: int, row: int, stop: int, writer: Writer
+) -> int:
     """Write labels and rotations of one solid, and give the row after its last."""
-    array = npz_slabs(unpacked, shape)
+    array = npz_slabs(rotations_path, shape)
     if len(array.shape) != 4 or array.shape[2:] != (3, 3) or array.dtype.kind != "f" or row + array.shape[0] > stop:
         raise damaged(path, f"rotations of {shape}, each with its equivalents", f"shape {array.shape}")
     for start, slab in array.slabs:

@@ -39,29 +39,29 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     shapes = archive.factors[0].labels
     height, width, _ = archive.image_shape
 
-    def wanted(name: str) -> bool:
+    def is_image(name: str) -> bool:
         return name.endswith(".png") and "__MACOSX" not in name
 
-    order: list[tuple[int, list[int], str]] = []
-    with reading(path), zipfile.ZipFile(path) as packed:
-        names = [info.filename for info in packed.infolist() if wanted(info.filename)]
+    entries: list[tuple[int, list[int], str]] = []
+    with reading(path), zipfile.ZipFile(path) as zip_file:
+        names = [info.filename for info in zip_file.infolist() if is_image(info.filename)]
     for name in names:
         file = name.rpartition("/")[2]
         # The authors look for the solid in the whole path.
         label = next((i for text in (file, name) for i, shape in enumerate(shapes) if shape in text), None)
         if label is None:
             raise damaged(path, f"files named after {', '.join(shapes)}", name)
-        order.append((label, [int(number) for number in re.findall(r"\d+", file)], name))
-    if len(order) != archive.rows:
-        raise damaged(path, f"{archive.rows:,} images", f"{len(order):,}")
-    rows = {name: row for row, (_, _, name) in enumerate(sorted(order))}
-    writer.labels(np.arange(len(order)), np.array([label for label, *_ in sorted(order)])[:, None])
-    for name, content in zip_members(path, wanted):
+        entries.append((label, [int(number) for number in re.findall(r"\d+", file)], name))
+    if len(entries) != archive.rows:
+        raise damaged(path, f"{archive.rows:,} images", f"{len(entries):,}")
+    rows = {name: row for row, (_, _, name) in enumerate(sorted(entries))}
+    writer.labels(np.arange(len(entries)), np.array([label for label, *_ in sorted(entries)])[:, None])
+    for name, content in zip_members(path, is_image):
         with reading(path), decoded(content, f"{path}, {name}") as image:
             if image.size != (width, height):
                 raise damaged(path, f"images of {width} x {height}", f"{name} of {image.size[0]} x {image.size[1]}")
             writer.images(np.array([rows[name]]), pixels(image, 1)[None])
-    counts = np.bincount([label for label, *_ in order], minlength=len(shapes))
+    counts = np.bincount([label for label, *_ in entries], minlength=len(shapes))
     writer.notes["images of each shape"] = dict(zip(shapes, counts.tolist(), strict=True))
 
 

@@ -68,11 +68,13 @@ def render(labels: Indices) -> Pixels:
         ([4, 6], [10, 12], [255, 0, 0])
     """
     size = np.array(SIZES)[labels[:, 2]]
-    first = SPACING * labels[:, :2].T + (SIZES[-1] - size) // 2
-    columns, rows = (np.arange(IMAGE) >= first[..., None]) & (np.arange(IMAGE) < (first + size)[..., None])
+    first_pixel = SPACING * labels[:, :2].T + (SIZES[-1] - size) // 2
+    column_mask, row_mask = (np.arange(IMAGE) >= first_pixel[..., None]) & (
+        np.arange(IMAGE) < (first_pixel + size)[..., None]
+    )
     colours = PALETTE[labels[:, 3], labels[:, 4]] if labels.shape[1] == 5 else PALETTE.reshape(-1, 3)[labels[:, 3]]
-    line = (columns[..., None] * colours[:, None]).reshape(len(labels), 1, IMAGE * 3)
-    return (rows[..., None] * line).reshape(-1, IMAGE, IMAGE, 3)
+    row_of_pixels = (column_mask[..., None] * colours[:, None]).reshape(len(labels), 1, IMAGE * 3)
+    return (row_mask[..., None] * row_of_pixels).reshape(-1, IMAGE, IMAGE, 3)
 
 
 def shade_then_hue(images: Pixels) -> NDArray[np.float64]:
@@ -92,7 +94,7 @@ PALETTE_EFFECTS = {"color": expected_effects.Effect("goes through the hues of ea
 COLOUR_EFFECTS = {"intensity": expected_effects.brighter(), "color": expected_effects.hue()}
 
 
-def _dataset(config: str, space: FactorSpace, what: str) -> Dataset:
+def _dataset(config: str, space: FactorSpace, note: str) -> Dataset:
     return Dataset(
         name="xyobject",
         config=config,
@@ -103,7 +105,7 @@ def _dataset(config: str, space: FactorSpace, what: str) -> Dataset:
         image_shape=(IMAGE, IMAGE, 3),
         description=(
             f"A square of 7, 9, 11, 13 or 15 px on a black 64 x 64 image, its centre at one of {PLACES} x {PLACES} "
-            f"places that lie {SPACING} px apart, in four shades of six hues. {what} "
+            f"places that lie {SPACING} px apart, in four shades of six hues. {note} "
             "Moves of the square overlap, so that distance in pixels grows with distance in place and in size."
         ),
         citation="""@misc{michlo2021disent,

@@ -75,14 +75,14 @@ def render(labels: Indices, *, spacing: int) -> Pixels:
     """
     images = np.zeros((len(labels), IMAGE, IMAGE, 3), np.uint8)
     corners = offset(spacing) + spacing * labels.reshape(-1, 3, 2)
-    first = (corners[..., 1] * IMAGE + corners[..., 0]) * 3 + np.arange(3)
-    first += np.arange(len(labels))[:, None] * (IMAGE * IMAGE * 3)
-    images.ravel()[first[..., None] + _square()] = 255
+    first_values = (corners[..., 1] * IMAGE + corners[..., 0]) * 3 + np.arange(3)
+    first_values += np.arange(len(labels))[:, None] * (IMAGE * IMAGE * 3)
+    images.ravel()[first_values[..., None] + _square_offsets()] = 255
     return images
 
 
 @functools.cache
-def _square() -> Indices:
+def _square_offsets() -> Indices:
     """Return the offsets of a square's pixels from its first one, in a flat (64, 64, 3) image."""
     rows, columns = np.mgrid[:SQUARE, :SQUARE]
     return ((rows * IMAGE + columns) * 3).ravel().astype(np.int64)

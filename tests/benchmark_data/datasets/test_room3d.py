@@ -76,8 +76,8 @@ def test_nothing_of_solid_and_shadow_is_cut_off():
             for orientation in (0, 7):
                 camera = room3d._camera(orientation)
                 rows, columns = room3d._window(camera, size * radius, size * height)
-                room = room3d._cast(camera, room3d._WHOLE)
-                whole = room3d._cast(camera, room3d._WHOLE, shape, size)
+                room = room3d._cast(camera, room3d._WHOLE_IMAGE)
+                whole = room3d._cast(camera, room3d._WHOLE_IMAGE, shape, size)
                 for before, after in zip(room, whole, strict=True):
                     changed = before != after
                     changed[:, rows, columns] = False
@@ -85,7 +85,7 @@ def test_nothing_of_solid_and_shadow_is_cut_off():
 
 
 def test_maps_are_in_range_and_leave_no_gap():
-    maps = room3d._cast(room3d._camera(0), room3d._WHOLE, "cube", 0.75)
+    maps = room3d._cast(room3d._camera(0), room3d._WHOLE_IMAGE, "cube", 0.75)
     for region in (maps.floor, maps.wall, maps.solid):
         assert (np.diff(region.astype(int), axis=0) >= 0).all()  # more of a channel is never darker
         assert 0 < region.max() <= 255 * room3d.RAYS**2
@@ -105,8 +105,8 @@ def test_solids_grow_with_scale_and_stand_on_the_floor():
 def test_an_image_depends_on_its_row_alone():
     rows = np.random.default_rng(0).integers(0, len(DATASET), 20)
     images = DATASET.images(rows)
-    room3d._room.cache_clear()
-    room3d._part.cache_clear()
+    room3d._cast_room.cache_clear()
+    room3d._cast_solid.cache_clear()
     assert np.array_equal(images[::-1], DATASET.images(rows[::-1]))
 
 

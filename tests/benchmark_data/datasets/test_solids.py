@@ -88,7 +88,7 @@ def test_pixels_do_not_depend_on_the_compiler(shape, monkeypatch):
     pytest.importorskip("numba", reason="numba is not installed: pip install 'offaxis[fast]'")
     turns = solids.rotations(np.arange(100))
     compiled = solids.render(shape, turns)
-    monkeypatch.setattr(solids, "_compiled", lambda: None)
+    monkeypatch.setattr(solids, "_compile_loops", lambda: None)
     assert np.array_equal(compiled, solids.render(shape, turns))
 
 
