@@ -194,13 +194,11 @@ class Cached(Source):
         if isinstance(space, FactorTable):
             labels = np.array(Store(folder).labels())
             space = FactorTable(*space.factors, rows=len(labels), read=functools.partial(np.asarray, labels))
-        return self.dataset(
-            space=space, source=_FolderSource(folder), description="", citation="", license="", homepage=""
-        )
+        return self.dataset(space=space, source=_Folder(folder), description="", citation="", license="", homepage="")
 
 
 @dataclasses.dataclass(frozen=True)
-class _FolderSource(Source):
+class _Folder(Source):
     folder: Path
 
     def images(self, indices: Indices, labels: Indices) -> Pixels:
@@ -260,14 +258,8 @@ class Archive(Cached):
     def _build(self, manual_dir: Path | None, timeout: float, keep_downloads: bool) -> None:
         distribution, files = self._fetch(manual_dir, timeout)
         sources: list[dict[str, object]] = [
-            {
-                "name": name,
-                "origin": fetched.origin,
-                "size": fetched.size,
-                "sha256": fetched.sha256,
-                "difference": fetched.difference,
-            }
-            for name, fetched in files.items()
+            {"name": name, "origin": f.origin, "size": f.size, "sha256": f.sha256, "difference": f.difference}
+            for name, f in files.items()
         ]
         paths = {name: file.path for name, file in files.items()}
         try:
@@ -285,21 +277,17 @@ class Archive(Cached):
 
     def _fetch(self, manual_dir: Path | None, timeout: float) -> tuple[Distribution, dict[str, downloads.Fetched]]:
         failures = []
-        for distribution in sorted(
-            self.distributions, key=lambda candidate: self._missing_share(candidate, manual_dir)
-        ):
+        for distribution in sorted(self.distributions, key=lambda option: self._missing_share(option, manual_dir)):
             pixel_bytes = len(self.space) * math.prod(self.image_shape) // (1 if self.encoding == "raw" else 8)
-            download_bytes = sum(
-                downloads.to_come(download, self.download_folder, manual_dir) for download in distribution.files
-            )
-            store.require_space(self.folder, download_bytes + pixel_bytes)
+            fetch_bytes = sum(downloads.to_come(file, self.download_folder, manual_dir) for file in distribution.files)
+            store.require_space(self.folder, fetch_bytes + pixel_bytes)
             try:
                 with console.transfers() as progress:
                     return distribution, {
-                        download.name: downloads.fetch(
-                            download, self.download_folder, progress=progress, manual_dir=manual_dir, timeout=timeout
+                        file.name: downloads.fetch(
+                            file, self.download_folder, progress=progress, manual_dir=manual_dir, timeout=timeout
                         )
-                        for download in distribution.files
+                        for file in distribution.files
                     }
             except Unavailable as failure:
                 failures.append(failure)

@@ -55,9 +55,7 @@ class PublishedStatistics:
             measured["means"] = means.tolist()
             if np.abs(means - self.means).max() > self.tolerance:
                 raise self._mismatch_error(
-                    dataset,
-                    f"channel means of {_format_numbers(self.means)} within {self.tolerance:g}",
-                    _format_numbers(means),
+                    dataset, f"channel means of {_format(self.means)} within {self.tolerance:g}", _format(means)
                 )
         if self.distances:
             if self.grid is not None:
@@ -80,5 +78,5 @@ class PublishedStatistics:
         )
 
 
-def _format_numbers(numbers: NDArray[np.float64] | tuple[float, ...]) -> str:
+def _format(numbers: NDArray[np.float64] | tuple[float, ...]) -> str:
     return ", ".join(f"{number:.6g}" for number in numbers)

@@ -159,11 +159,9 @@ def slabs_of(path: Path, name: str, opened: Callable[[], AbstractContextManager[
 def _read_npy_header(path: Path, name: str, stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     version = np.lib.format.read_magic(stream)
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran_order, dtype = read_header(stream)
-    if dtype.hasobject or not shape or (fortran_order and len(shape) > 1):
-        received = (
-            "Python objects" if dtype.hasobject else f"shape {shape}{', column by column' if fortran_order else ''}"
-        )
+    shape, by_column, dtype = read_header(stream)
+    if dtype.hasobject or not shape or (by_column and len(shape) > 1):
+        received = "Python objects" if dtype.hasobject else f"shape {shape}{', column by column' if by_column else ''}"
         raise damaged(path, f"numbers in {name}, row by row", received)
     return shape, dtype
 

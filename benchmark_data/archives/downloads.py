@@ -247,10 +247,7 @@ def _transfer(download: Download, url: str, part: Path, progress: rich.progress.
         if not offset:  # or a process that dies here would leave another mirror's bytes under this one's tag
             part.unlink(missing_ok=True)
         # RFC 9110, section 13.1.5: a weak tag must not guard a range request.
-        write_json(
-            _progress_path(part),
-            {"url": url, "validator": "" if tag.startswith("W/") else tag, "total": total},
-        )
+        write_json(_progress_path(part), {"url": url, "validator": "" if tag.startswith("W/") else tag, "total": total})
         task = progress.add_task(f"{download.name} from {urlsplit(url).netloc}", total=total or download.size)
         progress.update(task, completed=offset)
         try:
@@ -312,12 +309,8 @@ def _discard_part(part: Path) -> None:
 def _read_progress(part: Path, url: str) -> tuple[str, int | None]:
     """Return what tells whether the server's file is still the one that ``part`` began with, and its length."""
     try:
-        progress_record = read_json(_progress_path(part))
-        return (
-            (str(progress_record["validator"]), progress_record["total"])
-            if progress_record["url"] == url
-            else ("", None)
-        )
+        record = read_json(_progress_path(part))
+        return (str(record["validator"]), record["total"]) if record["url"] == url else ("", None)
     except (DamagedFile, KeyError, TypeError):
         return "", None
 

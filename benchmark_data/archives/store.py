@@ -314,12 +314,8 @@ class Store:
             raise self._damaged_error(f"a meta.json that describes no images: {error}") from error
         if row_shape is None:
             raise self._damaged_error(f"pixels kept as {self.encoding!r}")
-        dimensions = (self.rows, *self.shape)
-        if (
-            not all(is_whole(n) and n > 0 for n in dimensions)
-            or len(dimensions) != 4
-            or math.prod(self.shape) > LARGEST
-        ):
+        lengths = (self.rows, *self.shape)
+        if not all(is_whole(n) and n > 0 for n in lengths) or len(lengths) != 4 or math.prod(self.shape) > LARGEST:
             raise self._damaged_error(f"{str(self.rows)[:20]} images of shape {str(self.shape)[:60]}")
         if self.encoding == "files":
             self._file_spans = self._map_array("files", np.int64, row_shape)

@@ -116,10 +116,8 @@ def from_images(
     pixels = images if isinstance(images, np.ndarray) else _stack_images(what, images)
     _check_layout(what, pixels)
     if pixels.dtype != np.uint8 or pixels.ndim not in (3, 4) or not pixels.size:
-        is_numeric = pixels.dtype.kind in "biufc"
-        remedy = (
-            "Scale pixels to 0 ... 255 and cast them to uint8." if is_numeric else "Give pixels, or a folder's path."
-        )
+        numeric = pixels.dtype.kind in "biufc"
+        remedy = "Scale pixels to 0 ... 255 and cast them to uint8." if numeric else "Give pixels, or a folder's path."
         raise InvalidInput(
             f"{what}: expected uint8 of shape (n, H, W, C) with n at least 1, received {pixels.dtype} of shape "
             f"{pixels.shape}. {remedy}"
@@ -193,11 +191,9 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     file_column = "file_name" if "file_name" in table else str(table.columns[0])
     paths = _picture_paths(table_path, table, file_column)
     labels: dict[str, NDArray[Any]] = {}
-    for factor_name in table.columns.drop(file_column):
-        values = table[factor_name]
-        labels[str(factor_name)] = (
-            values.to_numpy() if values.dtype.kind in "biuf" else np.char.strip(values.to_numpy(str))
-        )
+    for column in table.columns.drop(file_column):
+        values = table[column]
+        labels[str(column)] = values.to_numpy() if values.dtype.kind in "biuf" else np.char.strip(values.to_numpy(str))
     unnamed = sorted(set(picture_files.listed(folder)) - set(paths))
     if unnamed:
         warnings.warn(
@@ -313,16 +309,12 @@ def _dataset(
     labels: Mapping[str, ArrayLike],
 ) -> Dataset:
     """Declare a dataset of the user's own images."""
-    encoded_columns = [_encode_column(column, values, count) for column, values in labels.items()]
-    class_ids = (
-        np.stack([ids for _, ids in encoded_columns], axis=1) if encoded_columns else np.empty((count, 0), np.int64)
-    )
+    encoded = [_encode_column(column, values, count) for column, values in labels.items()]
+    id_table = np.stack([ids for _, ids in encoded], axis=1) if encoded else np.empty((count, 0), np.int64)
     return Dataset(
         name=name,
         version="1.0.0",
-        space=FactorTable(
-            *(factor for factor, _ in encoded_columns), rows=count, read=functools.partial(np.asarray, class_ids)
-        ),
+        space=FactorTable(*(factor for factor, _ in encoded), rows=count, read=functools.partial(np.asarray, id_table)),
         source=source,
         image_shape=shape,
         description="The user's own images.",

@@ -138,11 +138,9 @@ def filled(shapes: Indices, corners: Callable[[int, Indices], Indices]) -> Pixel
     # The 64 pixels of a row are the bits of one integer. An edge that crosses the row flips all pixels to its right.
     bits = np.zeros((len(shapes), IMAGE), np.uint64)
     for shape in np.unique(shapes).tolist():
-        images_of_shape = np.flatnonzero(shapes == shape)
-        sprite, row, column = _crossings(corners(shape, images_of_shape))
-        np.bitwise_xor.at(
-            bits.ravel(), images_of_shape[sprite] * IMAGE + row, np.uint64(2**64 - 1) << column.astype(np.uint64)
-        )
+        images = np.flatnonzero(shapes == shape)
+        sprite, row, column = _crossings(corners(shape, images))
+        np.bitwise_xor.at(bits.ravel(), images[sprite] * IMAGE + row, np.uint64(2**64 - 1) << column.astype(np.uint64))
     pixels = np.unpackbits(bits.astype("<u8", copy=False).view(np.uint8), bitorder="little")
     return np.negative(pixels, out=pixels).reshape(len(shapes), IMAGE, IMAGE, 1)
 

@@ -65,7 +65,7 @@ def _read(archive: Archive, path: Path, writer: Writer, images: Slabs, classes: 
     for start, slab in values.slabs:
         if not np.allclose(slab[:, 1:], space.values(space.labels(start + np.arange(len(slab)))), rtol=0, atol=1e-5):
             raise damaged(path, "the published values of the factors", f"others in or after row {start}")
-    difference_counts = []
+    differences = []
     for start, slab in images.slabs:
         if slab.max() > 1:
             raise damaged(path, "pixels of 0 and 1", f"pixels up to {slab.max()}")
@@ -73,10 +73,8 @@ def _read(archive: Archive, path: Path, writer: Writer, images: Slabs, classes: 
             block = slab[i : i + 4096, ..., None] * np.uint8(255)
             block_rows = start + i + np.arange(len(block))
             writer.images(block_rows, block)
-            difference_counts.append(
-                np.count_nonzero(block != dsprites.render(space.labels(block_rows)), axis=(1, 2, 3))
-            )
-    differing_pixels = np.concatenate(difference_counts)
+            differences.append(np.count_nonzero(block != dsprites.render(space.labels(block_rows)), axis=(1, 2, 3)))
+    differing_pixels = np.concatenate(differences)
     writer.notes["images that differ from dsprites"] = int(np.count_nonzero(differing_pixels))
     writer.notes["pixels that differ from dsprites"] = int(differing_pixels.sum())
 

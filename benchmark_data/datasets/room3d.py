@@ -170,8 +170,7 @@ def _window(camera: _Camera, radius: float, height: float) -> Window:
     across = IMAGE / 2 + FOCAL * (from_eye @ camera.right) / depth
     down = HORIZON - FOCAL * from_eye[:, 2] / depth
     rows, columns = (
-        slice(max(int(np.floor(coordinate.min())), 0), min(int(np.ceil(coordinate.max())), IMAGE))
-        for coordinate in (down, across)
+        slice(max(int(np.floor(offset.min())), 0), min(int(np.ceil(offset.max())), IMAGE)) for offset in (down, across)
     )
     return rows, columns
 
@@ -187,14 +186,12 @@ def _cast(camera: _Camera, window: Window, shape: str = "", size: float = 1.0) -
     )
 
     # The eye is inside the room, so that a ray leaves it through the nearer of the two walls ahead.
-    wall_distances = (np.copysign(WALL, ray[:2]) - eye[:2]) / ray[:2]
-    distance = wall_distances.min(0)
+    to_walls = (np.copysign(WALL, ray[:2]) - eye[:2]) / ray[:2]
+    distance = to_walls.min(0)
     hit_height = HEIGHT + distance * ray[2]
     on_floor, on_sky = hit_height < 0, hit_height > WALL_HEIGHT
     distance *= HEIGHT / (HEIGHT - np.minimum(hit_height, 0))
-    normal = np.concatenate(
-        [np.where((wall_distances == wall_distances.min(0)) & ~on_floor, -np.sign(ray[:2]), 0), on_floor[None]]
-    )
+    normal = np.concatenate([np.where((to_walls == to_walls.min(0)) & ~on_floor, -np.sign(ray[:2]), 0), on_floor[None]])
     on_solid = np.zeros_like(on_floor)
     if shape:
         entry = _entry_distance(shape, size, eye, ray)
@@ -244,11 +241,8 @@ def _entry_distance(shape: str, size: float, origin: Floats, ray: Floats) -> Flo
         return np.minimum(a, b), np.maximum(a, b)
 
     def ball(dims: int, centre_z: float = 0.0) -> tuple[Floats, Floats]:
-        start, direction = (
-            origin[:dims] - np.array([0, 0, centre_z])[:dims].reshape(dims, *[1] * (ray.ndim - 1)),
-            ray[:dims],
-        )
-        a, b, c = (direction * direction).sum(0), (start * direction).sum(0), (start * start).sum(0) - radius * radius
+        start, step = origin[:dims] - np.array([0, 0, centre_z])[:dims].reshape(dims, *[1] * (ray.ndim - 1)), ray[:dims]
+        a, b, c = (step * step).sum(0), (start * step).sum(0), (start * start).sum(0) - radius * radius
         root = b * b - a * c
         hit, root = root > 0, np.sqrt(np.maximum(root, 0))
         return np.where(hit, (-b - root) / a, np.inf), np.where(hit, (-b + root) / a, -np.inf)

@@ -162,15 +162,13 @@ def _read(archive: Archive, find_matrix: Callable[[str, str], tuple[Path, Opener
 def _check_views(archive: Archive, path: Path, split: str, table: NDArray[np.integer]) -> None:
     """Check that a split holds each view of its own toys once."""
     try:
-        view_count = len(np.unique(FactorSpace(*archive.factors[:-1]).index(table)))
+        count = len(np.unique(FactorSpace(*archive.factors[:-1]).index(table)))
     except InvalidInput as error:
         raise DamagedFile(f"{path}: {error}") from error
     toys = tuple(np.unique(table[:, 1]).tolist())
-    if view_count != len(table) or toys != INSTANCES[split]:
+    if count != len(table) or toys != INSTANCES[split]:
         raise damaged(
-            path,
-            f"{len(table)} different views of toys {INSTANCES[split]}",
-            f"{view_count} different views of toys {toys}",
+            path, f"{len(table)} different views of toys {INSTANCES[split]}", f"{count} different views of toys {toys}"
         )
 
 

@@ -42,12 +42,12 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     first_rows: dict[tuple[str, str], int] = {}
     for split, rows in archive.splits.items():
         row = rows.start
-        rotations_path = writer.folder / "rotations.npz"
-        _unpack(path, f"{split}/rotations.npz", rotations_path)
+        npz_path = writer.folder / "rotations.npz"
+        _unpack(path, f"{split}/rotations.npz", npz_path)
         for label, shape in enumerate(shapes):
             first_rows[split, shape] = row
-            row = _write_rotations(path, rotations_path, shape, label, row, rows.stop, writer)
-        rotations_path.unlink()
+            row = _write_rotations(path, npz_path, shape, label, row, rows.stop, writer)
+        npz_path.unlink()
         if row != rows.stop:
             raise damaged(path, f"{len(rows)} rotations in {split}", f"{row - rows.start}")
     pattern = re.compile(r"(?:.*/)?(\w+)/images/([A-Za-z]+)_(\d+)\.png")
@@ -70,11 +70,9 @@ def _unpack(path: Path, member: str, target: Path) -> None:
             shutil.copyfileobj(stream, file, 2**20)
 
 
-def _write_rotations(
-    path: Path, rotations_path: Path, shape: str, label: int, row: int, stop: int, writer: Writer
-) -> int:
+def _write_rotations(path: Path, npz_path: Path, shape: str, label: int, row: int, stop: int, writer: Writer) -> int:
     """Write labels and rotations of one solid, and give the row after its last."""
-    array = npz_slabs(rotations_path, shape)
+    array = npz_slabs(npz_path, shape)
     if len(array.shape) != 4 or array.shape[2:] != (3, 3) or array.dtype.kind != "f" or row + array.shape[0] > stop:
         raise damaged(path, f"rotations of {shape}, each with its equivalents", f"shape {array.shape}")
     for start, slab in array.slabs:

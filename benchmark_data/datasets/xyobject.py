@@ -68,10 +68,8 @@ def render(labels: Indices) -> Pixels:
         ([4, 6], [10, 12], [255, 0, 0])
     """
     size = np.array(SIZES)[labels[:, 2]]
-    first_pixel = SPACING * labels[:, :2].T + (SIZES[-1] - size) // 2
-    column_mask, row_mask = (np.arange(IMAGE) >= first_pixel[..., None]) & (
-        np.arange(IMAGE) < (first_pixel + size)[..., None]
-    )
+    corner = SPACING * labels[:, :2].T + (SIZES[-1] - size) // 2
+    column_mask, row_mask = (np.arange(IMAGE) >= corner[..., None]) & (np.arange(IMAGE) < (corner + size)[..., None])
     colours = PALETTE[labels[:, 3], labels[:, 4]] if labels.shape[1] == 5 else PALETTE.reshape(-1, 3)[labels[:, 3]]
     row_of_pixels = (column_mask[..., None] * colours[:, None]).reshape(len(labels), 1, IMAGE * 3)
     return (row_mask[..., None] * row_of_pixels).reshape(-1, IMAGE, IMAGE, 3)

@@ -112,10 +112,8 @@ class Paired(Source):
             (m,), for each side that has any of them. Both sides may be one dataset.
         """
         of_target = indices >= len(self.source)
-        positions_by_side = [(side, np.flatnonzero(of_target == side)) for side in (0, 1)]
-        return [
-            (side, positions, self._rows[indices[positions]]) for side, positions in positions_by_side if len(positions)
-        ]
+        by_side = [(side, np.flatnonzero(of_target == side)) for side in (0, 1)]
+        return [(side, positions, self._rows[indices[positions]]) for side, positions in by_side if len(positions)]
 
     def __getstate__(self) -> dict[str, Dataset]:
         """Leave the rows out: they are a formula."""
@@ -210,7 +208,7 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
     paired = Paired(source, target)
     target_start, end = len(source), len(source) + len(target)
     source_test_start, target_test_start = target_start - _test_count(len(source)), end - _test_count(len(target))
-    same_license = source.license == target.license
+    shared = source.license == target.license
     versions = (map(int, side.version.split(".")) for side in (source, target))
     major, minor, patch = map(sum, zip(*versions, strict=True))  # a change of either side changes the pair
     space = _PairLabels(paired, (source_name, target_name))
@@ -236,9 +234,7 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
         citation="\n\n".join(
             dict.fromkeys(re.split(r"\n+(?=@)", "\n\n".join((CITATION, source.citation, target.citation))))
         ),
-        license=source.license
-        if same_license
-        else f"{source.license} ({source_name}); {target.license} ({target_name})",
+        license=source.license if shared else f"{source.license} ({source_name}); {target.license} ({target_name})",
         redistributable=source.redistributable and target.redistributable,
         homepage="https://arxiv.org/abs/2304.10767",
         effects=dict.fromkeys(space.names, "As in the factor's own dataset."),
