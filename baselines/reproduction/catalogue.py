@@ -34,7 +34,7 @@ def entries() -> dict[str, Entry]:
 
 def of_paper(name: str) -> list[Entry]:
     """Return a paper's entries: figures before tables, by number."""
-    return sorted(module(name).ENTRIES, key=lambda entry: _place(entry.id))
+    return sorted(module(name).ENTRIES, key=lambda entry: _order_in_paper(entry.id))
 
 
 def module(name: str) -> Any:
@@ -42,10 +42,10 @@ def module(name: str) -> Any:
     return discovery.find("baselines.reproduction.papers", name, kind="paper")
 
 
-def _place(id_: str) -> tuple[bool, int, str]:
+def _order_in_paper(id_: str) -> tuple[bool, int, str]:
     """Return the place in a paper: figures before tables, by number; what else is seen in a figure comes after it."""
-    what, _, more = id_.partition("/")[2].partition("_")
-    return what.startswith("table"), int(what.lstrip("figtable")), more
+    label, _, suffix = id_.partition("/")[2].partition("_")
+    return label.startswith("table"), int(label.lstrip("figtable")), suffix
 
 
 def find(names: Iterable[str]) -> tuple[Entry, ...]:
@@ -65,18 +65,20 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
         >>> [entry.id for entry in find(["2102.06822/fig3"])]
         ['2102.06822/fig3']
     """
-    known = entries()
-    whole = dict.fromkeys(id_.partition("/")[0] for id_ in known)
+    entries_by_id = entries()
+    arxiv_ids = dict.fromkeys(id_.partition("/")[0] for id_ in entries_by_id)
     chosen: dict[str, Entry] = {}
     for name in names:
-        part = [e.same_as or id_ for id_, e in known.items() if name in (id_, id_.partition("/")[0], "all")]
-        if not part:
-            same = [id_ for id_ in known if id_.partition("/")[2] == name.casefold()]
-            if same:
+        chosen_ids = [
+            entry.same_as or id_ for id_, entry in entries_by_id.items() if name in (id_, id_.partition("/")[0], "all")
+        ]
+        if not chosen_ids:
+            similar = [id_ for id_ in entries_by_id if id_.partition("/")[2] == name.casefold()]
+            if similar:
                 raise InvalidInput(
-                    f"figure or table: expected its paper as well, as in {' or '.join(same)}, received {name!r}. "
+                    f"figure or table: expected its paper as well, as in {' or '.join(similar)}, received {name!r}. "
                     "offaxis study list shows them all."
                 )
-            raise UnknownName("figure or table", name, [*known, *whole, "all"])
-        chosen |= {id_: known[id_] for id_ in part}
+            raise UnknownName("figure or table", name, [*entries_by_id, *arxiv_ids, "all"])
+        chosen |= {id_: entries_by_id[id_] for id_ in chosen_ids}
     return tuple(chosen.values())

@@ -49,9 +49,9 @@ def report(folder: Path) -> str:
     Raises:
         DamagedFile: a folder's files do not match its record.
     """
-    found = {id_: records.read(folder / id_) for id_ in shown()}
-    done = {id_: record for id_, record in found.items() if record}
-    kept = significant(done.values())
+    record_by_id = {id_: records.read(folder / id_) for id_ in shown()}
+    available = {id_: record for id_, record in record_by_id.items() if record}
+    significant_claims = significant(available.values())
     rows = [
         *("# Reproduction", ""),
         "The figures and tables of four papers, and questions that we added, with a verdict on each claim. The eight",
@@ -61,25 +61,33 @@ def report(folder: Path) -> str:
         *("", *counts(folder), ""),
         *("## How to read the tables", "", *LEGEND),
     ]
-    for name in catalogue.papers():
-        entries = [entry for entry in catalogue.of_paper(name) if entry.id in found]
-        rows += ["", f"## {catalogue.module(name).__doc__.splitlines()[0]}", ""]
-        usual = collections.Counter(_setting(found[entry.id]) for entry in entries).most_common(1)[0][0]
+    for paper in catalogue.papers():
+        entries = [entry for entry in catalogue.of_paper(paper) if entry.id in record_by_id]
+        rows += ["", f"## {catalogue.module(paper).__doc__.splitlines()[0]}", ""]
+        usual = collections.Counter(_format_setting(record_by_id[entry.id]) for entry in entries).most_common(1)[0][0]
         rows += [f"Unless stated: {usual[0].replace(' (', ' steps (')}, n = {usual[1]}.", ""] if all(usual) else []
-        rows += _table(("figure", *HEAD))
+        rows += _header_rows(("figure", *HEAD))
         for entry in entries:
-            if record := found[entry.id]:
-                figure = _more(entry)
-                for one in record["judged"]:
-                    claim, data, *setting, effect, verdict = _cells(entry, record, one, kept)
+            if record := record_by_id[entry.id]:
+                figure = _format_links(entry)
+                for sentence in record["judged"]:
+                    claim, data, *setting, effect, verdict = _format_cells(entry, record, sentence, significant_claims)
                     setting = ["" if all(usual) and cell in usual else cell for cell in setting]
-                    rows.append(_row(figure, claim, data, *setting, effect, verdict))
+                    rows.append(_format_row(figure, claim, data, *setting, effect, verdict))
                     figure = entry.id.partition("/")[2]
             else:
-                rows.append(_row(entry.id.partition("/")[2], _claim(entry, entry.claim), "", "", "", "", "not run"))
-        again = [f"{each.id.partition('/')[2]} ({each.same_as})" for each in catalogue.of_paper(name) if each.same_as]
-        if again:
-            rows += ["", f"Repeats, tested in the other paper's row: {', '.join(again)}."]
+                rows.append(
+                    _format_row(
+                        entry.id.partition("/")[2], _format_claim(entry, entry.claim), "", "", "", "", "not run"
+                    )
+                )
+        repeats = [
+            f"{repeated.id.partition('/')[2]} ({repeated.same_as})"
+            for repeated in catalogue.of_paper(paper)
+            if repeated.same_as
+        ]
+        if repeats:
+            rows += ["", f"Repeats, tested in the other paper's row: {', '.join(repeats)}."]
     return "\n".join(rows) + "\n"
 
 
@@ -109,16 +117,20 @@ def computed(folder: Path) -> dict[str, dict[str, Any]]:
     return {id_: record for id_ in shown() if (record := records.read(folder / id_))}
 
 
-def significant(done: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+def significant(done_records: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
     """Return id and claim of each sentence that is decided after Holm over all of them."""
-    tested = [(record["id"], one) for record in done for one in record["judged"] if _is_test(one)]
-    adjusted = verdicts.holm([1.0 if one["p"] is None else one["p"] for _, one in tested])
-    return {(id_, one["claim"]) for (id_, one), p in zip(tested, adjusted, strict=True) if p <= intervals.ERROR}
+    tested = [
+        (record["id"], sentence) for record in done_records for sentence in record["judged"] if _is_test(sentence)
+    ]
+    adjusted = verdicts.holm([1.0 if sentence["p"] is None else sentence["p"] for _, sentence in tested])
+    return {
+        (id_, sentence["claim"]) for (id_, sentence), p in zip(tested, adjusted, strict=True) if p <= intervals.ERROR
+    }
 
 
-def _is_test(one: Mapping[str, Any]) -> bool:
+def _is_test(sentence: Mapping[str, Any]) -> bool:
     """Say whether a sentence counts for Holm: one that is not testable does, since that was seen from its scores."""
-    return one["p"] is not None or "not testable" in one["verdict"]
+    return sentence["p"] is not None or "not testable" in sentence["verdict"]
 
 
 def main_results(folder: Path) -> list[str]:
@@ -127,25 +139,32 @@ def main_results(folder: Path) -> list[str]:
     Args:
         folder: the folder of all entries.
     """
-    known = catalogue.entries()
-    held = computed(folder)
-    kept = significant(held.values())
-    main = [
-        (id_, one) for id_, control in MAIN if id_ in held for one in held[id_]["judged"] if one["control"] is control
+    entries = catalogue.entries()
+    records_by_id = computed(folder)
+    significant_claims = significant(records_by_id.values())
+    main_sentences = [
+        (id_, sentence)
+        for id_, control in MAIN
+        if id_ in records_by_id
+        for sentence in records_by_id[id_]["judged"]
+        if sentence["control"] is control
     ]
-    lines = _table(("paper", *HEAD))
-    for id_, one in main:
-        number = id_.partition("/")[0]
-        paper = f"[{PAPERS[number]}](https://arxiv.org/abs/{number})"
-        lines.append(_row(paper, *_cells(known[id_], held[id_], one, kept)))
-    above = [(id_, one["claim"]) in kept for id_, one in main if one["p"] is not None]
-    tests = sum(_is_test(one) for record in held.values() for one in record["judged"])
+    lines = _header_rows(("paper", *HEAD))
+    for id_, sentence in main_sentences:
+        arxiv_id = id_.partition("/")[0]
+        paper = f"[{PAPERS[arxiv_id]}](https://arxiv.org/abs/{arxiv_id})"
+        lines.append(_format_row(paper, *_format_cells(entries[id_], records_by_id[id_], sentence, significant_claims)))
+    main_tests = [
+        (id_, sentence["claim"]) in significant_claims for id_, sentence in main_sentences if sentence["p"] is not None
+    ]
+    n_tests = sum(_is_test(sentence) for record in records_by_id.values() for sentence in record["judged"])
     return [
         *lines,
         "",
-        f"Verdicts use single claims' p-values. After Holm's correction over {tests} claims in "
-        f"[reproduction](docs/reproduction.md), untestable ones included, {sum(above) or 'none'} of the {len(above)} "
-        f"p-values above (verdict in bold) and {len(kept) - sum(above)} others stay significant.",
+        f"Verdicts use single claims' p-values. After Holm's correction over {n_tests} claims in "
+        f"[reproduction](docs/reproduction.md), untestable ones included, {sum(main_tests) or 'none'} of the "
+        f"{len(main_tests)} p-values above (verdict in bold) and {len(significant_claims) - sum(main_tests)} others "
+        "stay significant.",
     ]
 
 
@@ -155,61 +174,63 @@ def counts(folder: Path) -> list[str]:
     Args:
         folder: the folder of all entries.
     """
-    entries, done = shown(), computed(folder)
-    kept = significant(done.values())
-    added = sum(entries[id_].added for id_ in done)
+    entries, records_by_id = shown(), computed(folder)
+    significant_claims = significant(records_by_id.values())
+    n_added = sum(entries[id_].added for id_ in records_by_id)
     lines = [
-        f"{len(done)} of {len(entries)} entries were computed ({added} of them added by us): "
-        f"{records.spent(done.values())}.",
+        f"{len(records_by_id)} of {len(entries)} entries were computed ({n_added} of them added by us): "
+        f"{records.spent(records_by_id.values())}.",
         "",
-        *_table(("", "claims", "significant after Holm", "verdicts")),
+        *_header_rows(("", "claims", "significant after Holm", "verdicts")),
     ]
-    for title, ours in (("of the papers", False), ("controls and added questions", True)):
-        judged = [
-            (id_, one)
-            for id_, record in done.items()
-            for one in record["judged"]
-            if (one["control"] or entries[id_].added) is ours
+    for title, is_ours in (("of the papers", False), ("controls and added questions", True)):
+        sentences = [
+            (id_, sentence)
+            for id_, record in records_by_id.items()
+            for sentence in record["judged"]
+            if (sentence["control"] or entries[id_].added) is is_ours
         ]
-        told = collections.Counter(one["verdict"] for _, one in judged).most_common()
-        decided = sum((id_, one["claim"]) in kept for id_, one in judged)
-        words = ", ".join(f"{count} {verdict}" for verdict, count in told)
-        lines.append(_row(title, str(len(judged)), str(decided), words))
+        verdict_counts = collections.Counter(sentence["verdict"] for _, sentence in sentences).most_common()
+        n_significant = sum((id_, sentence["claim"]) in significant_claims for id_, sentence in sentences)
+        verdict_text = ", ".join(f"{count} {verdict}" for verdict, count in verdict_counts)
+        lines.append(_format_row(title, str(len(sentences)), str(n_significant), verdict_text))
     return lines
 
 
-def _table(head: Iterable[str]) -> list[str]:
+def _header_rows(head: Iterable[str]) -> list[str]:
     head = tuple(head)
-    return [_row(*head), "|" + "---|" * len(head)]
+    return [_format_row(*head), "|" + "---|" * len(head)]
 
 
-def _row(*cells: str) -> str:
+def _format_row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _claim(entry: Entry, claim: str, *, control: bool = False) -> str:
-    marked = (("our control", control), ("added", entry.added), ("post hoc", entry.post_hoc))
-    marks = [word for word, said in marked if said]
-    return f"{claim.removesuffix('.')} ({', '.join(marks)})." if marks else claim
+def _format_claim(entry: Entry, claim: str, *, control: bool = False) -> str:
+    flags = (("our control", control), ("added", entry.added), ("post hoc", entry.post_hoc))
+    labels = [label for label, applies in flags if applies]
+    return f"{claim.removesuffix('.')} ({', '.join(labels)})." if labels else claim
 
 
-def _cells(
-    entry: Entry, record: Mapping[str, Any], one: Mapping[str, Any], kept: set[tuple[str, str]]
+def _format_cells(
+    entry: Entry, record: Mapping[str, Any], sentence: Mapping[str, Any], significant_claims: set[tuple[str, str]]
 ) -> tuple[str, ...]:
     budget = record["budget"]
-    verdict = f"**{one['verdict']}**" if (record["id"], one["claim"]) in kept else one["verdict"]
+    verdict = (
+        f"**{sentence['verdict']}**" if (record["id"], sentence["claim"]) in significant_claims else sentence["verdict"]
+    )
     seeds = str(budget["seeds"]) if budget["runs"] else "–"
     return (
-        _claim(entry, one["claim"], control=one["control"]),
-        _data(budget),
-        _model(budget),
+        _format_claim(entry, sentence["claim"], control=sentence["control"]),
+        _format_data(budget),
+        _format_model(budget),
         seeds,
-        _effect(one),
+        _format_effect(sentence),
         verdict,
     )
 
 
-def _data(budget: Mapping[str, Any]) -> str:
+def _format_data(budget: Mapping[str, Any]) -> str:
     """Name the families of datasets, and which are the paper's own."""
     if not budget["datasets"]:
         return "random matrices"
@@ -221,33 +242,33 @@ def _data(budget: Mapping[str, Any]) -> str:
     )
 
 
-def _model(budget: Mapping[str, Any]) -> str:
+def _format_model(budget: Mapping[str, Any]) -> str:
     """Name the architectures, the steps of a run and the share of the paper's images that it sees."""
     if not budget["runs"]:
         return "no training"
     share = "unknown" if budget["share"] is None else f"{100 * budget['share']:.2g}%"
     share += " on average" * (len(budget["steps"]) > 1)
-    steps = " or ".join(f"{each:,}" for each in budget["steps"])
+    steps = " or ".join(f"{n_steps:,}" for n_steps in budget["steps"])
     return f"{', '.join(budget['architectures'])}, {steps} ({share})"
 
 
-def _effect(one: Mapping[str, Any]) -> str:
+def _format_effect(sentence: Mapping[str, Any]) -> str:
     """Return the effect with its interval and p-value."""
-    if one["effect"] is None:
+    if sentence["effect"] is None:
         return "–"
-    value, low, high = (f"{end:+.2g}" for end in one["effect"])
-    return f"{value} {one['measure']} ({low} to {high}), {records.p_value(one['p'])}"
+    value, low, high = (f"{number:+.2g}" for number in sentence["effect"])
+    return f"{value} {sentence['measure']} ({low} to {high}), {records.p_value(sentence['p'])}"
 
 
-def _setting(record: Mapping[str, Any] | None) -> tuple[str, str]:
+def _format_setting(record: Mapping[str, Any] | None) -> tuple[str, str]:
     """Return the cells of model and seeds; empty ones where nothing was trained."""
     if record is None or not record["budget"]["runs"]:
         return "", ""
-    return _model(record["budget"]), str(record["budget"]["seeds"])
+    return _format_model(record["budget"]), str(record["budget"]["seeds"])
 
 
-def _more(entry: Entry) -> str:
+def _format_links(entry: Entry) -> str:
     """Link the picture and the numbers."""
-    what = entry.id.partition("/")[2]
+    label = entry.id.partition("/")[2]
     folder = f"reproduction/{entry.id}"
-    return f"[{what}]({folder}/{records.PICTURE}), [numbers]({folder}/{records.RECORD})"
+    return f"[{label}]({folder}/{records.PICTURE}), [numbers]({folder}/{records.RECORD})"

@@ -53,18 +53,18 @@ def read(folder: Path) -> dict[str, Any] | None:
     path = folder / RECORD
     if not path.exists():
         return None
-    held: Any = files.read_json(path)
-    known = isinstance(held, dict) and set(held) == set(RECORDED) and isinstance(held["files"], dict)
-    if not (known and held["schema"] == SCHEMA and held["tier"] in TIERS):
-        raise DamagedFile(f"{path} is no record of schema {SCHEMA}. {_MEND}")
-    record: dict[str, Any] = held
+    content: Any = files.read_json(path)
+    is_record = isinstance(content, dict) and set(content) == set(RECORDED) and isinstance(content["files"], dict)
+    if not (is_record and content["schema"] == SCHEMA and content["tier"] in TIERS):
+        raise DamagedFile(f"{path} is no record of schema {SCHEMA}. {_REMEDY}")
+    record: dict[str, Any] = content
     for name, digest in record["files"].items():
         if not (folder / name).is_file() or files.hash_of(folder / name) != digest:
-            raise DamagedFile(f"{folder / name} is not the file that {RECORD} names. {_MEND}")
+            raise DamagedFile(f"{folder / name} is not the file that {RECORD} names. {_REMEDY}")
     return record
 
 
-_MEND = f"Remove the folder's {RECORD} and run the study again."
+_REMEDY = f"Remove the folder's {RECORD} and run the study again."
 
 
 def write_table(frame: pd.DataFrame, folder: Path) -> None:
@@ -81,9 +81,9 @@ def table(folder: Path) -> pd.DataFrame:
 def few_colours(path: Path) -> None:
     """Write a PNG again with at most 256 colours: a third of its size."""
     with PIL.Image.open(path) as picture:
-        few = picture.convert("RGB").quantize(256)
+        reduced = picture.convert("RGB").quantize(256)
     with files.written_atomically(path) as temporary:
-        few.save(temporary, "PNG", optimize=True)
+        reduced.save(temporary, "PNG", optimize=True)
 
 
 def line(record: Mapping[str, Any]) -> str:
@@ -93,26 +93,26 @@ def line(record: Mapping[str, Any]) -> str:
         record: the content of ``verdict.json``.
 
     Example:
-        >>> one = {"claim": "Up.", "control": False, "verdict": "replicated", "p": 0.0079, "note": "", "effect": None}
-        >>> line({"id": "a/fig1", "tier": "desk", "judged": [one | {"numbers": {"slope": 0.5}}]})
+        >>> sentence = {"claim": "Up.", "verdict": "replicated", "p": 0.0079, "note": "", "numbers": {"slope": 0.5}}
+        >>> line({"id": "a/fig1", "tier": "desk", "judged": [sentence]})
         'a/fig1 (desk): REPLICATED (p = 0.008). Up. Ours: slope 0.5.'
     """
-    place = f"{record['id']} ({record['tier']})"
+    prefix = f"{record['id']} ({record['tier']})"
     return "\n".join(
-        f"{place}: {one['verdict'].upper()}{remarks(one)}. {one['claim']} Ours: {numbers(one)}."
-        for one in record["judged"]
+        f"{prefix}: {sentence['verdict'].upper()}{remarks(sentence)}. {sentence['claim']} Ours: {numbers(sentence)}."
+        for sentence in record["judged"]
     )
 
 
-def remarks(one: Mapping[str, Any]) -> str:
+def remarks(sentence: Mapping[str, Any]) -> str:
     """Return a verdict's p-value and note in brackets.
 
     Example:
         >>> remarks({"p": None, "note": "MIG below 0.1"})
         ' (MIG below 0.1)'
     """
-    found = "; ".join(filter(None, (p_value(one["p"]), one["note"])))
-    return f" ({found})" if found else ""
+    text = "; ".join(filter(None, (p_value(sentence["p"]), sentence["note"])))
+    return f" ({text})" if text else ""
 
 
 def p_value(p: float | None) -> str:
@@ -120,14 +120,14 @@ def p_value(p: float | None) -> str:
     return "" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def numbers(one: Mapping[str, Any]) -> str:
+def numbers(sentence: Mapping[str, Any]) -> str:
     """Return a verdict's numbers in one line, three digits each.
 
     Example:
         >>> numbers({"numbers": {"a": 1.0, "b": 0.25}})
         'a 1; b 0.25'
     """
-    return "; ".join(f"{name} {number:.3g}" for name, number in one["numbers"].items())
+    return "; ".join(f"{name} {number:.3g}" for name, number in sentence["numbers"].items())
 
 
 def spent(records: Iterable[Mapping[str, Any]]) -> str:
@@ -137,14 +137,17 @@ def spent(records: Iterable[Mapping[str, Any]]) -> str:
         records: the contents of their ``verdict.json``.
 
     Example:
-        >>> one = {"budget": {"compute_seconds": 1800.0}, "trained": {"a": 3600.0, "b": 7200.0}}
-        >>> spent([one, one])
+        >>> record = {"budget": {"compute_seconds": 1800.0}, "trained": {"a": 3600.0, "b": 7200.0}}
+        >>> spent([record, record])
         '2 runs, trained in 3.0 worker hours, and 1.0 hours of computing'
     """
     records = list(records)
-    runs: dict[str, float] = {}
+    seconds_by_run: dict[str, float] = {}
     for record in records:
-        runs |= record["trained"]
-    computing = sum(record["budget"]["compute_seconds"] for record in records) / 3_600
-    trained = sum(runs.values()) / 3_600
-    return f"{len(runs)} runs, trained in {trained:.1f} worker hours, and {computing:.1f} hours of computing"
+        seconds_by_run |= record["trained"]
+    compute_hours = sum(record["budget"]["compute_seconds"] for record in records) / 3_600
+    training_hours = sum(seconds_by_run.values()) / 3_600
+    return (
+        f"{len(seconds_by_run)} runs, trained in {training_hours:.1f} worker hours, and {compute_hours:.1f} hours of "
+        "computing"
+    )

@@ -44,8 +44,8 @@ def inputs(entry: Entry, tier: str) -> str:
         {
             "id": entry.id,
             "tier": tier,
-            "runs": sorted(run.digest for run in plan.runs),
-            "transfers": sorted(each.digest for each in plan.transfers),
+            "runs": sorted(config.digest for config in plan.runs),
+            "transfers": sorted(transfer.digest for transfer in plan.transfers),
             "datasets": {name: dataset.version for name, dataset in plan.all_datasets.items()},
             "settings": dict(plan.settings),
         }
@@ -84,19 +84,23 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> Progress:
     Returns:
         Its state, which prints as ``done``, ``ready`` or how many runs are missing.
     """
-    held, plan = records.read(into / entry.id), entry.plan(tier)
-    if held is not None and _computed(entry, tier, held):
+    record, plan = records.read(into / entry.id), entry.plan(tier)
+    if record is not None and _is_current(entry, tier, record):
         return Progress(done=True, missing=0, runs=len(plan.configs))
-    missing = len(plan.configs) - sum(each.state == "done" for each in _known(plan, runs))
+    missing = len(plan.configs) - sum(status.state == "done" for status in _run_statuses(plan, runs))
     return Progress(done=False, missing=missing, runs=len(plan.configs))
 
 
-def _known(plan: Plan, runs: Path) -> list[sweep.RunStatus]:
+def _run_statuses(plan: Plan, runs: Path) -> list[sweep.RunStatus]:
     """Look at the runs, and at the transfers whose sources are done."""
-    states = {run.digest: sweep.run_status(run, runs, encode=plan.codes) for run in plan.runs}
-    begun = [each for each in plan.transfers if sweep.run_status(each.source, runs, encode=False).state == "done"]
-    transfers = [sweep.run_status(Runs(runs).config(each), runs, encode=plan.codes) for each in begun]
-    return [*states.values(), *transfers]
+    statuses = {config.digest: sweep.run_status(config, runs, encode=plan.codes) for config in plan.runs}
+    startable = [
+        transfer for transfer in plan.transfers if sweep.run_status(transfer.source, runs, encode=False).state == "done"
+    ]
+    transfer_statuses = [
+        sweep.run_status(Runs(runs).config(transfer), runs, encode=plan.codes) for transfer in startable
+    ]
+    return [*statuses.values(), *transfer_statuses]
 
 
 def run(
@@ -130,34 +134,34 @@ def run(
         DamagedFile: a file in the folder is not what the record says.
         UnknownName: there is no such tier.
     """
-    folder, plan, made_of = Path(into) / entry.id, entry.plan(tier), inputs(entry, tier)
-    held = records.read(folder)
-    if held is not None and TIERS.index(held["tier"]) > TIERS.index(tier):
+    folder, plan, inputs_digest = Path(into) / entry.id, entry.plan(tier), inputs(entry, tier)
+    existing = records.read(folder)
+    if existing is not None and TIERS.index(existing["tier"]) > TIERS.index(tier):
         raise InvalidInput(
-            f"{folder}: expected no results of a later tier than {tier}, received {held['tier']}. Choose another "
+            f"{folder}: expected no results of a later tier than {tier}, received {existing['tier']}. Choose another "
             "folder."
         )
-    if held is not None and _computed(entry, tier, held):
-        return _judged_again(entry, folder, held)
+    if existing is not None and _is_current(entry, tier, existing):
+        return _judge_again(entry, folder, existing)
     for name, dataset in plan.all_datasets.items():
         if not dataset.prepared:
             raise Unavailable(f"{name}: expected a prepared dataset, received none. Run `offaxis data prepare {name}`.")
     if plan.runs:
-        _train(plan, Path(runs), jobs=jobs, ray=ray, progress=progress)
-    begin = time.perf_counter()
-    found = entry.compute(plan.settings, Runs(Path(runs)), tier)
-    said = judged(entry, tier, found.table)
+        _train_runs(plan, Path(runs), jobs=jobs, ray=ray, progress=progress)
+    start = time.perf_counter()
+    result = entry.compute(plan.settings, Runs(Path(runs)), tier)
+    judgement = judged(entry, tier, result.table)
     files.withdraw(folder / records.RECORD)
-    records.write_table(found.table, folder)
-    entry.draw(found, folder / records.PICTURE)
+    records.write_table(result.table, folder)
+    entry.draw(result, folder / records.PICTURE)
     records.few_colours(folder / records.PICTURE)
     record = {
         "schema": records.SCHEMA,
-        **said,
+        **judgement,
         "command": f"offaxis study run {entry.id} --tier {tier}",
-        "budget": budget(entry, tier) | {"compute_seconds": round(time.perf_counter() - begin, 1)},
-        "trained": {state.run: round(state.seconds, 1) for state in _known(plan, Path(runs))},
-        "inputs": made_of,
+        "budget": budget(entry, tier) | {"compute_seconds": round(time.perf_counter() - start, 1)},
+        "trained": {status.run: round(status.seconds, 1) for status in _run_statuses(plan, Path(runs))},
+        "inputs": inputs_digest,
         "files": {name: files.hash_of(folder / name) for name in (records.TABLE, records.PICTURE)},
     }
     files.write_json(folder / records.RECORD, record)
@@ -181,49 +185,58 @@ def judged(entry: Entry, tier: str, table: pd.DataFrame) -> dict[str, Any]:
             {
                 "claim": claim,
                 "control": control,
-                "verdict": one.answer if entry.added else verdicts.verdict(one.answer, datasets),
-                "p": None if one.p is None else round(one.p, 6),
-                "note": one.note,
-                "measure": one.measure,
-                "effect": None if one.effect is None else [round(float(end), 6) for end in one.effect],
-                "numbers": {name: round(float(number), 6) for name, number in one.numbers.items()},
+                "verdict": verdict.answer if entry.added else verdicts.verdict(verdict.answer, datasets),
+                "p": None if verdict.p is None else round(verdict.p, 6),
+                "note": verdict.note,
+                "measure": verdict.measure,
+                "effect": None if verdict.effect is None else [round(float(value), 6) for value in verdict.effect],
+                "numbers": {name: round(float(number), 6) for name, number in verdict.numbers.items()},
             }
-            for claim, control, one in entry.sentences(table)
+            for claim, control, verdict in entry.sentences(table)
         ],
     }
 
 
-def _computed(entry: Entry, tier: str, held: Mapping[str, Any]) -> bool:
+def _is_current(entry: Entry, tier: str, record: Mapping[str, Any]) -> bool:
     """Return whether a record's table is what would be computed now at a tier, whatever was claimed of it."""
-    return bool(held["tier"] == tier and held["inputs"] == inputs(entry, tier))
+    return bool(record["tier"] == tier and record["inputs"] == inputs(entry, tier))
 
 
-def _judged_again(entry: Entry, folder: Path, held: dict[str, Any]) -> dict[str, Any]:
+def _judge_again(entry: Entry, folder: Path, existing: dict[str, Any]) -> dict[str, Any]:
     """Judge an entry by the table that it left behind, and write its record anew if that says something else."""
-    spent = {"compute_seconds": held["budget"]["compute_seconds"]}
-    record = held | judged(entry, held["tier"], records.table(folder)) | {"budget": budget(entry, held["tier"]) | spent}
-    if record != held:
+    compute_budget = {"compute_seconds": existing["budget"]["compute_seconds"]}
+    record = (
+        existing
+        | judged(entry, existing["tier"], records.table(folder))
+        | {"budget": budget(entry, existing["tier"]) | compute_budget}
+    )
+    if record != existing:
         files.write_json(folder / records.RECORD, record)
     return record
 
 
-def _train(plan: Plan, runs: Path, **options: Any) -> None:
+def _train_runs(plan: Plan, runs: Path, **options: Any) -> None:
     """Train the runs, then the transfers, whose sources are known by then; two that are the same are one run."""
-    own = {dataset.id: dataset for dataset in plan.own}
-    for config in (config for config in plan.runs if config.dataset in own):
-        train(config, runs / sweep.run_path(config), dataset=own[config.dataset], progress=options["progress"])
-    _finish([run for run in plan.runs if run.dataset not in own], runs, encode=plan.codes, **options)
-    transfers = [Runs(runs).config(each) for each in plan.transfers]
-    if transfers:
-        _finish(tuple({each.digest: each for each in transfers}.values()), runs, encode=plan.codes, **options)
+    own_datasets = {dataset.id: dataset for dataset in plan.own}
+    for config in (config for config in plan.runs if config.dataset in own_datasets):
+        train(config, runs / sweep.run_path(config), dataset=own_datasets[config.dataset], progress=options["progress"])
+    _finish_runs([run for run in plan.runs if run.dataset not in own_datasets], runs, encode=plan.codes, **options)
+    transfer_configs = [Runs(runs).config(transfer) for transfer in plan.transfers]
+    if transfer_configs:
+        _finish_runs(
+            tuple({transfer_config.digest: transfer_config for transfer_config in transfer_configs}.values()),
+            runs,
+            encode=plan.codes,
+            **options,
+        )
 
 
-def _finish(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **options: Any) -> None:
+def _finish_runs(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **options: Any) -> None:
     """Train what is not done; where all is, leave the folder to whoever is at work in it."""
     if all(sweep.run_status(config, runs, encode=encode).state == "done" for config in configs):
         return
     options["encode"] = encode
-    failed = [state for state in sweep.run(configs, runs, **options) if state.state != "done"]
+    failed = [status for status in sweep.run(configs, runs, **options) if status.state != "done"]
     if failed:
         raise InvalidInput(
             f"{len(failed)} of {len(configs)} runs: expected all to finish, received {failed[0].run}: "
@@ -244,25 +257,27 @@ def budget(entry: Entry, tier: str) -> dict[str, Any]:
     """
     plan = entry.plan(tier)
     configs = plan.configs.values()
-    images = _images(plan)
+    images = _images_per_run(plan)
     return {
         "runs": len(configs),
-        "steps": sorted({run.steps for run in configs}),
-        "seeds": len({run.seed for run in configs}),
-        "architectures": sorted({_architecture(run) for run in configs}),
+        "steps": sorted({config.steps for config in configs}),
+        "seeds": len({config.seed for config in configs}),
+        "architectures": sorted({_architecture_name(config) for config in configs}),
         "datasets": list(plan.all_datasets),
         "images": images,
-        "share": float(f"{entry.times * images / _images(entry.study):.3g}") if images and entry.stated else None,
+        "share": float(f"{entry.times * images / _images_per_run(entry.study):.3g}")
+        if images and entry.stated
+        else None,
     }
 
 
-def _images(plan: Plan) -> int:
+def _images_per_run(plan: Plan) -> int:
     """Return how many images a run sees in training, mean over a plan's runs."""
-    seen = [run.steps * run.batch_size * run.build_objective().n_views for run in plan.runs]
-    return round(sum(seen) / len(seen)) if seen else 0
+    image_counts = [config.steps * config.batch_size * config.build_objective().n_views for config in plan.runs]
+    return round(sum(image_counts) / len(image_counts)) if image_counts else 0
 
 
-def _architecture(run: RunConfig) -> str:
+def _architecture_name(config: RunConfig) -> str:
     """Return an architecture with its width, where it has one."""
-    width = run.architecture_parameters.get("width")
-    return f"{run.architecture} {width}" if width else run.architecture
+    width = config.architecture_parameters.get("width")
+    return f"{config.architecture} {width}" if width else config.architecture
