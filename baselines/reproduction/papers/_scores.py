@@ -47,7 +47,7 @@ def scores(runs: Runs, config: RunConfig, tier: str, metrics: Sequence[str] = ME
         return candidates.read_codes(file, protocol.task(config.dataset))
 
     path = runs.root / "scores" / f"{files.hash_of(file)}_{protocol.VERSION}"
-    return _kept(path, config.dataset, tier, metrics, codes)
+    return _cached_scores(path, config.dataset, tier, metrics, codes)
 
 
 def of_pca(runs: Runs, dataset: str, tier: str, metrics: Sequence[str] = METRICS) -> dict[str, float]:
@@ -60,26 +60,28 @@ def of_pca(runs: Runs, dataset: str, tier: str, metrics: Sequence[str] = METRICS
     @functools.cache
     def codes() -> NDArray[np.float32]:
         with tempfile.TemporaryDirectory() as folder:  # codes beside the runs' would be taken for a run's
-            written = untrained.write("pca", dataset, Path(folder) / "pca")
-            return candidates.read_codes(written / "codes.npz", protocol.task(dataset))
+            pca_folder = untrained.write("pca", dataset, Path(folder) / "pca")
+            return candidates.read_codes(pca_folder / "codes.npz", protocol.task(dataset))
 
     path = runs.root / "floors" / dataset.replace("/", "-") / protocol.VERSION
-    return _kept(path, dataset, tier, metrics, codes)
+    return _cached_scores(path, dataset, tier, metrics, codes)
 
 
-def _kept(
+def _cached_scores(
     path: Path, dataset: str, tier: str, metrics: Sequence[str], codes: Callable[[], NDArray[np.float32]]
 ) -> dict[str, float]:
     """Score with one metric after the other and keep each one's scores in its file, or read what was kept before."""
     task, tier = protocol.task(dataset), SCORED_AS.get(tier, tier)
-    held: dict[str, float] = {}
-    for measurement in (one for one in protocol.tier(tier).measurements if one.metric in metrics):
+    values: dict[str, float] = {}
+    for measurement in (
+        tier_measurement for tier_measurement in protocol.tier(tier).measurements if tier_measurement.metric in metrics
+    ):
         file = path.with_name(f"{path.name}_{tier}_{measurement.metric}.json")
         if not file.exists():
-            found = measure.score_codes(codes(), task.labels(), [measurement], train=len(task.train)).scores
-            files.write_json(file, found)
-        held |= files.read_json(file)
-    return held
+            new_scores = measure.score_codes(codes(), task.labels(), [measurement], train=len(task.train)).scores
+            files.write_json(file, new_scores)
+        values |= files.read_json(file)
+    return values
 
 
 def floor(part: pd.DataFrame, score: str) -> float:
@@ -111,7 +113,7 @@ def table(runs: Runs, configs: Iterable[RunConfig], tier: str, metrics: Sequence
     """
     rows = []
     for config in configs:
-        found, free = scores(runs, config, tier, metrics), of_pca(runs, config.dataset, tier, metrics)
+        run_scores, pca_scores = scores(runs, config, tier, metrics), of_pca(runs, config.dataset, tier, metrics)
         row: dict[str, Any] = {
             "dataset": config.dataset,
             "objective": config.objective,
@@ -120,7 +122,7 @@ def table(runs: Runs, configs: Iterable[RunConfig], tier: str, metrics: Sequence
             "digest": config.digest[:16],
         }
         for key in (KEYS[metric] for metric in metrics):
-            row |= {_column(key): found[key], f"pca_{_column(key)}": free[key]}
+            row |= {_column_name(key): run_scores[key], f"pca_{_column_name(key)}": pca_scores[key]}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -129,7 +131,7 @@ KEYS = {"mig": "mig", "dci": "dci.disentanglement"}
 """Metric -> the score of it that papers report."""
 
 
-def _column(key: str) -> str:
+def _column_name(key: str) -> str:
     return key.replace(".", "_")
 
 
@@ -162,9 +164,9 @@ def draw_lines(frame: pd.DataFrame, path: Path, *, panel: str, x: str, y: str, g
     figures.check_columns(frame, [panel, x, y, group])
     panels = list(frame.groupby(panel, sort=False))
     figure, axes = figures.panels(1, len(panels), width=4.0)
-    for axis, (title, part) in zip(axes[0], panels, strict=True):
-        for style, (name, lines) in enumerate(part.groupby(group, sort=False)):
-            figures.curve(axis, lines, x, y, style=style, label=shown(str(name)))
+    for axis, (title, panel_rows) in zip(axes[0], panels, strict=True):
+        for style, (name, group_rows) in enumerate(panel_rows.groupby(group, sort=False)):
+            figures.curve(axis, group_rows, x, y, style=style, label=shown(str(name)))
         axis.set(title=title, xlabel=x.replace("_", " "), ylabel=y, **shape)
         axis.legend(frameon=False, fontsize=7)
     figures.save(figure, path)
@@ -183,11 +185,18 @@ def draw_bars(frame: pd.DataFrame, path: Path, *, x: str, group: str, scores: tu
     names, groups = list(frame[x].unique()), list(frame[group].unique())
     figure, axes = figures.panels(1, len(scores), width=1.2 + 1.1 * len(names))
     for panel, score in zip(axes[0], scores, strict=True):
-        for place, name in enumerate(groups):
-            values = frame[frame[group] == name].groupby(x)[score].agg(["mean", "std"]).reindex(names).fillna(0.0)
-            at = [i + (place - (len(groups) - 1) / 2) * 0.8 / len(groups) for i in range(len(names))]
-            colour = figures.COLOURS[place % len(figures.COLOURS)]
-            panel.bar(at, values["mean"], 0.8 / len(groups), yerr=values["std"], color=colour, label=shown(str(name)))
+        for group_index, group_name in enumerate(groups):
+            values = frame[frame[group] == group_name].groupby(x)[score].agg(["mean", "std"]).reindex(names).fillna(0.0)
+            positions = [i + (group_index - (len(groups) - 1) / 2) * 0.8 / len(groups) for i in range(len(names))]
+            colour = figures.COLOURS[group_index % len(figures.COLOURS)]
+            panel.bar(
+                positions,
+                values["mean"],
+                0.8 / len(groups),
+                yerr=values["std"],
+                color=colour,
+                label=shown(str(group_name)),
+            )
         panel.set_xticks(range(len(names)), [shown(str(name)) for name in names], fontsize=8, rotation=20, ha="right")
         panel.set_title(TITLES.get(score, score.replace("_", " ")), fontsize=9)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=8)

@@ -68,8 +68,8 @@ def plain(published: RunConfig, **changes: Any) -> RunConfig:
         published: the study's.
         **changes: other keys of `baselines.sweeps._forms.CHANGED`.
     """
-    own = {"dataset": stand_in(published.dataset), "split": "", "snapshots": ()}
-    return form(published, **own | PLAIN | changes)
+    defaults = {"dataset": stand_in(published.dataset), "split": "", "snapshots": ()}
+    return form(published, **defaults | PLAIN | changes)
 
 
 def of(tier: str, seeds: Sequence[R]) -> tuple[R, ...]:
@@ -79,15 +79,15 @@ def of(tier: str, seeds: Sequence[R]) -> tuple[R, ...]:
         tier: the tier.
         seeds: the study's, one per seed.
     """
-    return tuple(seeds) if tier == "study" else tuple(_form(each) for each in seeds[:SEEDS])
+    return tuple(seeds) if tier == "study" else tuple(_desk_form(run) for run in seeds[:SEEDS])
 
 
-def _form(full: Any) -> Any:
-    dataset = stand_in(full.dataset)
-    if not isinstance(full, Transfer):
-        return desk_similarity.of(full, dataset)
+def _desk_form(published: Any) -> Any:
+    stand_in_name = stand_in(published.dataset)
+    if not isinstance(published, Transfer):
+        return desk_similarity.of(published, stand_in_name)
     changes = {"steps": desk_similarity.STEPS, "snapshots": ()}
-    return dataclasses.replace(full, source=_form(full.source), dataset=dataset, changes=changes)
+    return dataclasses.replace(published, source=_desk_form(published.source), dataset=stand_in_name, changes=changes)
 
 
 def dataset(tier: str, published: str) -> str:

@@ -86,12 +86,12 @@ def over_time(
     title: str, dataset: str, objective: str, strength: float, shares: tuple[float, ...], **options: Any
 ) -> list[Panel]:
     """Return panels of one model at several times against itself after training, the first of them before it."""
-    end = side(dataset, objective, strength, **options)
+    trained = side(dataset, objective, strength, **options)
     return [
         Panel(
             _heatmaps.timed(title, share),
             side(dataset, objective, strength, share=share, **options),
-            end,
+            trained,
             model=title,
         )
         for share in (0.0, *shares)
@@ -164,35 +164,35 @@ def twice(panel: Panel) -> list[Panel]:
     ]
 
 
-def _losses() -> dict[str, Any]:
+def _loss_plans() -> dict[str, Any]:
     """Return the plans of figure 20. Below study tier: of what other figures train at both ends."""
-    elsewhere = {(CARS, "beta_vae"), (SPRITES, "beta_vae"), (SPRITES, "dip_vae_ii")}
-    made = {}
+    trained_elsewhere = {(CARS, "beta_vae"), (SPRITES, "beta_vae"), (SPRITES, "dip_vae_ii")}
+    plans = {}
     for tier in ("desk", "study"):
-        chosen = tuple(
+        models_by_strength = tuple(
             (strength, _tiers.of(tier, models(dataset, objective, value)))
-            for dataset, (objective, ends) in itertools.product(SNAPSHOTS, EXTREMES.items())
-            if tier == "study" or (dataset, objective) in elsewhere
-            for strength, value in zip((_layers.LEAST, _layers.MOST), ends, strict=True)
+            for dataset, (objective, extremes) in itertools.product(SNAPSHOTS, EXTREMES.items())
+            if tier == "study" or (dataset, objective) in trained_elsewhere
+            for strength, value in zip((_layers.LEAST, _layers.MOST), extremes, strict=True)
         )
-        runs = tuple(run for _, found in chosen for run in found)
-        settings = {"models": chosen, "every": 10 if tier == "study" else 1}
-        made[tier] = Plan(runs=runs, settings=settings)
-    return made
+        runs = tuple(run for _, configs in models_by_strength for run in configs)
+        settings = {"models": models_by_strength, "every": 10 if tier == "study" else 1}
+        plans[tier] = Plan(runs=runs, settings=settings)
+    return plans
 
 
-def _by_strength(dataset: str, values: tuple[float, ...], **settings: Any) -> dict[str, Any]:
+def _strength_plans(dataset: str, values: tuple[float, ...], **settings: Any) -> dict[str, Any]:
     """Return plans that look at all snapshots of β-VAEs."""
-    made = {}
+    plans = {}
     for tier, count in _heatmaps.SAMPLES.items():
-        chosen = tuple((value, _tiers.of(tier, models(dataset, "beta_vae", value))) for value in values)
-        every = tuple(run for _, found in chosen for run in found)
-        own = {"strengths": chosen, "samples": count} | settings
-        made[tier] = Plan(runs=every, settings=own)
-    return made
+        models_by_strength = tuple((value, _tiers.of(tier, models(dataset, "beta_vae", value))) for value in values)
+        runs = tuple(run for _, configs in models_by_strength for run in configs)
+        plan_settings = {"strengths": models_by_strength, "samples": count} | settings
+        plans[tier] = Plan(runs=runs, settings=plan_settings)
+    return plans
 
 
-def heatmap_entry(id_: str, paper: str, claim: str, panels: list[Panel], judge: Any, **more: Any) -> Entry:
+def heatmap_entry(id_: str, paper: str, claim: str, panels: list[Panel], judge: Any, **options: Any) -> Entry:
     """Return an entry that is a row of heatmaps."""
     return Entry(
         id=id_,
@@ -202,45 +202,45 @@ def heatmap_entry(id_: str, paper: str, claim: str, panels: list[Panel], judge: 
         compute=_heatmaps.compute,
         draw=_heatmaps.draw,
         judge=judge,
-        **more,
+        **options,
     )
 
 
 def in_time(id_: str, paper: str, model: str, panels: list[Panel]) -> Entry:
     """Return the entry of a model at several times in training."""
-    own = f"{model}: at each snapshot encoders are more similar to their final state than decoders."
-    control = Second(f"{model}: {_CHANGE}, at each snapshot.", _heatmaps.learned_first)
-    return heatmap_entry(id_, paper, own, panels, _heatmaps.ahead, second=control)
+    claim = f"{model}: at each snapshot encoders are more similar to their final state than decoders."
+    control = Second(f"{model}: {_CHANGE_CLAIM}, at each snapshot.", _heatmaps.learned_first)
+    return heatmap_entry(id_, paper, claim, panels, _heatmaps.ahead, second=control)
 
 
 FIRST = "At the first snapshot encoders are more similar to their final state than decoders."
-_CHANGE = "the same as a share of the change since initialisation"
-FIRST_CONTROL = Second(f"{_CHANGE[0].upper()}{_CHANGE[1:]}.", _heatmaps.learned_first)
+_CHANGE_CLAIM = "the same as a share of the change since initialisation"
+FIRST_CONTROL = Second(f"{_CHANGE_CLAIM[0].upper()}{_CHANGE_CLAIM[1:]}.", _heatmaps.learned_first)
 GENERIC = f"Encoder layers are similar across objectives (CKA at least {_heatmaps.ALIKE} on average)."
-_SAMPLES = Plan(settings={"repeats": 5})
-_SMALL_SAMPLES = Plan(settings={"repeats": 3, "sizes": (50, 100, 200, 500, 1_000, 2_000, 5_000)})
-_INPUT = "hardly any variance over seeds, and the same at β = 1 and 8"
-_AGAINST_INPUT: dict[str, Any] = {"compute": _layers.against_input, "draw": of_table(layers_against_input.draw)}
+_SAMPLES_PLAN = Plan(settings={"repeats": 5})
+_SMALL_SAMPLES_PLAN = Plan(settings={"repeats": 3, "sizes": (50, 100, 200, 500, 1_000, 2_000, 5_000)})
+_INPUT_FINDING = "hardly any variance over seeds, and the same at β = 1 and 8"
+_INPUT_OPTIONS: dict[str, Any] = {"compute": _layers.against_input, "draw": of_table(layers_against_input.draw)}
 _INPUT_CLAIM = f"CKA of each encoder layer with the input differs by less than {SAME} between β = 1 and 8."
-_AT = "high in the encoder, lower in the decoder"
-_APART = "The sampled representation is less similar to the {} at β = 8 than at β = 1."
-_DOUBLED = "Doubling the latents changes {} less than β = 8 does."
+_ENCODER_FINDING = "high in the encoder, lower in the decoder"
+_APART_CLAIM = "The sampled representation is less similar to the {} at β = 8 than at β = 1."
+_DOUBLED_CLAIM = "Doubling the latents changes {} less than β = 8 does."
 
 ENTRIES = (
     Entry(
         id=f"{PAPER}/fig1",
         paper="both agree at 80% and 50%; Procrustes overestimates at 0%",
         claim=f"Both recover shared parts of 80% and 50% (within {SAME}); Procrustes exceeds CKA at 0%.",
-        desk=_SMALL_SAMPLES,
-        study=_SAMPLES,
+        desk=_SMALL_SAMPLES_PLAN,
+        study=_SAMPLES_PLAN,
         compute=_layers.samples,
         draw=of_table(sample_size.draw),
         judge=_layers.judge_samples,
     ),
-    heatmap_entry(f"{PAPER}/fig3", _AT, FIRST, FIRST_LAST, _heatmaps.ahead, second=FIRST_CONTROL),
+    heatmap_entry(f"{PAPER}/fig3", _ENCODER_FINDING, FIRST, FIRST_LAST, _heatmaps.ahead, second=FIRST_CONTROL),
     heatmap_entry(
         f"{PAPER}/fig3_crossed",
-        _AT,
+        _ENCODER_FINDING,
         f"Three objectives on each dataset: {FIRST[0].lower()}{FIRST[1:]}",
         CROSSED,
         _heatmaps.ahead,
@@ -249,7 +249,7 @@ ENTRIES = (
     ),
     heatmap_entry(
         f"{PAPER}/fig3_architectures",
-        _AT,
+        _ENCODER_FINDING,
         f"Convolutional, fully connected and transformer: {FIRST[0].lower()}{FIRST[1:]}",
         OVER_TIME,
         _heatmaps.ahead,
@@ -258,7 +258,7 @@ ENTRIES = (
     ),
     heatmap_entry(
         f"{PAPER}/fig4",
-        _AT,
+        _ENCODER_FINDING,
         "Regularisation changes decoder layers more than encoder layers.",
         REGULARISED,
         _heatmaps.encoder_above,
@@ -281,19 +281,21 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig5",
         paper="sampled drifts apart from input and mean as β grows",
-        claim=_APART.format("input"),
-        **_by_strength(SPRITES, (1, 2, 4, 6, 8)),
+        claim=_APART_CLAIM.format("input"),
+        **_strength_plans(SPRITES, (1, 2, 4, 6, 8)),
         compute=_layers.sampled,
         draw=of_table(_scores.draw_lines, panel="with", x="step", y="similarity", group="strength"),
         judge=functools.partial(_layers.judge_sampled, other="input"),
-        second=Second(_APART.format("mean"), functools.partial(_layers.judge_sampled, other="mean"), control=False),
+        second=Second(
+            _APART_CLAIM.format("mean"), functools.partial(_layers.judge_sampled, other="mean"), control=False
+        ),
     ),
     Entry(
         id=f"{PAPER}/fig6",
-        paper=_INPUT,
+        paper=_INPUT_FINDING,
         claim=_INPUT_CLAIM,
-        **_by_strength(CARS, (1, 8), similarities=("CKA",)),
-        **_AGAINST_INPUT,
+        **_strength_plans(CARS, (1, 8), similarities=("CKA",)),
+        **_INPUT_OPTIONS,
         judge=functools.partial(_layers.judge_against_input, metric="CKA"),
     ),
     heatmap_entry(
@@ -341,10 +343,10 @@ ENTRIES = (
     ),
     Entry(
         id=f"{PAPER}/fig11",
-        paper=_INPUT,
+        paper=_INPUT_FINDING,
         claim=_INPUT_CLAIM.replace("CKA", "The Procrustes similarity"),
-        **_by_strength(CARS, (1, 8), similarities=("CKA", "Procrustes")),
-        **_AGAINST_INPUT,
+        **_strength_plans(CARS, (1, 8), similarities=("CKA", "Procrustes")),
+        **_INPUT_OPTIONS,
         judge=functools.partial(_layers.judge_against_input, metric="Procrustes"),
     ),
     in_time(
@@ -370,14 +372,14 @@ ENTRIES = (
     heatmap_entry(
         f"{PAPER}/fig15",
         "decoders and the layers between more similar in the first",
-        _DOUBLED.format("decoders"),
+        _DOUBLED_CLAIM.format("decoders"),
         [
             Panel("10 and 20 latents", side(SPRITES, "beta_vae", 1), side(SPRITES, "beta_vae", 1, latents=20)),
             REGULARISED[0],
         ],
         functools.partial(_heatmaps.falls, networks=("decoder",)),
         second=Second(
-            _DOUBLED.format("mean, variance and sampled layers"),
+            _DOUBLED_CLAIM.format("mean, variance and sampled layers"),
             functools.partial(_heatmaps.falls, networks=_heatmaps.BETWEEN),
             control=False,
         ),
@@ -393,10 +395,10 @@ ENTRIES = (
         in_time(
             f"{PAPER}/fig{number}",
             "first the encoder, then the decoder",
-            what.replace(" on ", ", "),
-            over_time(what, dataset, objective, strength, TIMES[dataset]),
+            title.replace(" on ", ", "),
+            over_time(title, dataset, objective, strength, TIMES[dataset]),
         )
-        for number, what, dataset, objective, strength in (
+        for number, title, dataset, objective, strength in (
             (17, "DIP-VAE II on dSprites", SPRITES, "dip_vae_ii", 5),
             (18, "β-TCVAE on Cars3D", CARS, "beta_tc_vae", 2),
             (19, "AnnealedVAE on SmallNORB", NORB, "annealed_vae", 5),
@@ -406,7 +408,7 @@ ENTRIES = (
         id=f"{PAPER}/fig20",
         paper="all converge from the same epoch on, and less regularised models to lower losses",
         claim="Less regularised models converge to lower losses.",
-        **_losses(),
+        **_loss_plans(),
         compute=_layers.losses,
         draw=_layers.draw_losses,
         judge=_layers.judge_losses,
@@ -414,6 +416,6 @@ ENTRIES = (
 )
 
 
-def entry(what: str) -> Entry:
+def entry(figure: str) -> Entry:
     """Return the paper's entry of a figure, such as ``"fig9"``."""
-    return next(each for each in ENTRIES if each.id == f"{PAPER}/{what}")
+    return next(candidate for candidate in ENTRIES if candidate.id == f"{PAPER}/{figure}")

@@ -68,7 +68,7 @@ NOISY, SQUEEZED = "_noisy/eps10", "_squeezed/eps10"
 
 VAES = tuple(objective for objective in OBJECTIVES if objective != "ae")
 
-_STRONGEST = ("beta_tc_vae",)
+_STRONGEST_VAE = ("beta_tc_vae",)
 """The VAE of the desk tier that is above the baseline."""
 
 PAIRED = ("ada_gvae", "ada_ml_vae")
@@ -119,25 +119,25 @@ def scaled(config: RunConfig, scale: float) -> RunConfig:
         70.0
     """
     name = next(iter(OBJECTIVES[config.objective]))
-    own = {**config.hyperparameters, name: scale * config.hyperparameters[name]}
-    return dataclasses.replace(config, hyperparameters=own)
+    hyperparameters = {**config.hyperparameters, name: scale * config.hyperparameters[name]}
+    return dataclasses.replace(config, hyperparameters=hyperparameters)
 
 
-def plan(strengths: Iterable[tuple[float, Iterable[RunConfig]]], **own: Any) -> Plan:
+def plan(strengths: Iterable[tuple[float, Iterable[RunConfig]]], **settings: Any) -> Plan:
     """Return the plan of runs whose MIG is scored at several strengths.
 
     Args:
         strengths: scale -> runs at the usual strength.
-        **own: other settings.
+        **settings: other settings.
     """
-    made = {
+    configs_by_scale = {
         scale: tuple(configs if scale == 1 else (scaled(config, scale) for config in configs))
         for scale, configs in strengths
     }
-    every = tuple(config for found in made.values() for config in found)
+    all_configs = tuple(config for scaled_configs in configs_by_scale.values() for config in scaled_configs)
     return Plan(
-        runs=every,
-        settings={"strengths": tuple(made.items()), "metrics": ("mig",)} | own,
+        runs=all_configs,
+        settings={"strengths": tuple(configs_by_scale.items()), "metrics": ("mig",)} | settings,
         codes=True,
     )
 
@@ -162,13 +162,13 @@ def table_plans(
         seeds: at desk tier, as many as the board's or a multiple.
     """
     published = runs(variants, objectives, bases)
-    board = _tiers.board(desk, objectives)
-    more = seeds[:: _tiers.SEEDS]
-    made = {
-        "desk": [dataclasses.replace(run, seed=run.seed + first) for first in more for run in board],
+    board_runs = _tiers.board(desk, objectives)
+    seed_offsets = seeds[:: _tiers.SEEDS]
+    configs_by_tier = {
+        "desk": [dataclasses.replace(run, seed=run.seed + offset) for offset in seed_offsets for run in board_runs],
         "study": published,
     }
-    return {tier: plan([(1.0, [change(run) for run in configs])]) for tier, configs in made.items()}
+    return {tier: plan([(1.0, [change(run) for run in configs])]) for tier, configs in configs_by_tier.items()}
 
 
 def longer(run: RunConfig) -> RunConfig:
@@ -188,133 +188,152 @@ def floats(run: RunConfig) -> RunConfig:
         >>> [round(floats(run).reconstruction_weight, 2) for run in runs(("", NOISY), ("beta_tc_vae",))[::10]][:2]
         [12.0, 18.75]
     """
-    kept = 1.0 if _changed.role(run.dataset) == _changed.ORIGINAL else 1 - 2 * perturbation.DEFAULT
+    contrast = 1.0 if _changed.role(run.dataset) == _changed.ORIGINAL else 1 - 2 * perturbation.DEFAULT
     return dataclasses.replace(
         run,
         hyperparameters=dict(run.hyperparameters) | {"beta": SQUARED["beta"]},
         reconstruction="mse",
-        reconstruction_weight=SQUARED["weight"] / kept**2,
+        reconstruction_weight=SQUARED["weight"] / contrast**2,
     )
 
 
-def _tuned() -> dict[str, Any]:
+def _tuned_plans() -> dict[str, Any]:
     """Return the plans that seek the strength of a β-VAE for noisy dSprites."""
-    made = {
+    configs_by_tier = {
         "desk": _tiers.board(("dsprites", f"dsprites{NOISY}"), ("beta_vae",)),
         "study": runs(("", NOISY), ("beta_vae",), {"dsprites"}),
     }
     plans = {}
-    for tier, configs in made.items():
+    for tier, configs in configs_by_tier.items():
         noisy = [config for config in configs if _changed.role(config.dataset) != _changed.ORIGINAL]
         plans[tier] = plan([(1.0, configs), *((scale, noisy) for scale in TUNED)])
     return plans
 
 
-def _noises() -> dict[str, Any]:
+def _noise_plans() -> dict[str, Any]:
     """Return the plans of figure 4 (c): a β-VAE with a latent for each factor and one for s, at each strength."""
     datasets = tuple(f"dsprites_patterned/eps{round(1000 * epsilon):03d}" for epsilon in perturbation.PATTERNED)
     published = [run for run in runs(("",), ("beta_vae",)) if run.dataset == "dsprites"]
-    made = {
+    runs_by_tier = {
         "desk": tuple(_tiers.plain(run) for run in published[: _tiers.SEEDS]),
         "study": tuple(published),
     }
     plans = {}
-    for tier, base in made.items():
-        every = tuple(
+    for tier, plain_runs in runs_by_tier.items():
+        all_runs = tuple(
             dataclasses.replace(run, dataset=dataset, latents=LATENTS["dsprites"] + 1)
             for dataset in datasets
-            for run in base
+            for run in plain_runs
         )
-        settings = {"runs": every, "encoded": 5_000}
-        plans[tier] = Plan(runs=every, settings=settings)
+        settings = {"runs": all_runs, "encoded": 5_000}
+        plans[tier] = Plan(runs=all_runs, settings=settings)
     return plans
 
 
-def _strengths() -> dict[str, Any]:
+def _strength_plans() -> dict[str, Any]:
     """Return the plans of figure 5: at desk tier for the β-TCVAE on sprites.
 
     It is the one VAE that reaches the baseline there: from another's MIG a pattern has little to take.
     """
     published = runs(("", LEARNED), VAES)
-    made = {
-        "desk": _tiers.board(("dsprites", f"dsprites{LEARNED}"), _STRONGEST),
+    configs_by_tier = {
+        "desk": _tiers.board(("dsprites", f"dsprites{LEARNED}"), _STRONGEST_VAE),
         "study": published,
     }
     samples = {"desk": 1_000, "study": 5_000}
-    return {tier: plan([(scale, configs) for scale in SCALES], samples=samples[tier]) for tier, configs in made.items()}
+    return {
+        tier: plan([(scale, configs) for scale in SCALES], samples=samples[tier])
+        for tier, configs in configs_by_tier.items()
+    }
 
 
-def _said(where: str, words: str, *, stays: bool) -> dict[str, Any]:
+def _claim_and_judges(beginning: str, template: str, *, stays: bool) -> dict[str, Any]:
     """Return claim and judge of a table and of its control, of some models."""
-    of_original, of_control = (
+    judge_original, judge_control = (
         functools.partial(_changed.judge, begin=role, stays=stays) for role in (_changed.ORIGINAL, _changed.CONTROL)
     )
-    control = Second(where + words.format("contrast-matched"), of_control)
-    return {"claim": where + words.format("original"), "judge": of_original, "second": control}
+    control = Second(beginning + template.format("contrast-matched"), judge_control)
+    return {"claim": beginning + template.format("original"), "judge": judge_original, "second": control}
 
 
-_DROPS = (
+_TABLE1_RESULTS = (
     "dSprites: β-VAE 0.23 to 0.07, β-TCVAE 0.25 to 0.14, FactorVAE 0.27 to 0.11; Shapes3D: 0.60 to 0.02, 0.58 to 0.28, "
     "0.27 to 0.11"
 )
-_FALLS = functools.partial(_said, words="MIG decreases from {} to perturbed data.", stays=False)
-_NOISE_LOWERS = f"noise lowers MIG by less than {SAME} from {{}} data."
-_STAYS = functools.partial(_said, words=_NOISE_LOWERS, stays=True)
+_FALL_CLAIMS = functools.partial(_claim_and_judges, template="MIG decreases from {} to perturbed data.", stays=False)
+_NOISE_CLAIM = f"noise lowers MIG by less than {SAME} from {{}} data."
+_STAY_CLAIMS = functools.partial(_claim_and_judges, template=_NOISE_CLAIM, stays=True)
 
-_KEEPS = (
+_TABLE2_RESULTS = (
     "dSprites: β-VAE 0.23 to 0.09, β-TCVAE 0.25 to 0.20, FactorVAE 0.27 to 0.16; Shapes3D: 0.60 to 0.66, 0.58 to 0.60, "
     "0.27 to 0.33"
 )
 
-_PLANE: dict[str, Any] = dict.fromkeys(("desk", "study"), _plane.plan(_tiers.SEEDS, steps=20_000))
-_PLANE |= {"compute": _plane.compute, "draw": _plane.draw, "stated": False}
+_PLANE_OPTIONS: dict[str, Any] = dict.fromkeys(("desk", "study"), _plane.plan(_tiers.SEEDS, steps=20_000))
+_PLANE_OPTIONS |= {"compute": _plane.compute, "draw": _plane.draw, "stated": False}
 
-_SCORED: dict[str, Any] = {"compute": _changed.scored, "draw": _changed.draw_scores}
-_ADDED: dict[str, Any] = {**_SCORED, "added": True}
-_OURS: dict[str, Any] = {**_ADDED, "post_hoc": True}
+_SCORED_OPTIONS: dict[str, Any] = {"compute": _changed.scored, "draw": _changed.draw_scores}
+_ADDED_OPTIONS: dict[str, Any] = {**_SCORED_OPTIONS, "added": True}
+_POST_HOC_OPTIONS: dict[str, Any] = {**_ADDED_OPTIONS, "post_hoc": True}
 
 
-def _of_table(
-    what: str, paper: str, objectives: tuple[str, ...], forms: tuple[str, str], said: Any, paired: dict[str, Any]
+def _table_entries(
+    label: str,
+    paper: str,
+    objectives: tuple[str, ...],
+    changed_forms: tuple[str, str],
+    make_claims: Any,
+    paired_claim: dict[str, Any],
 ) -> tuple[Entry, ...]:
     """Return the entries of a table: the paper's, longer, in floats, on rooms, and of objectives on pairs.
 
     Args:
-        what: such as ``"table1"``.
+        label: such as ``"table1"``.
         paper: what the paper found.
         objectives: rows of the table.
-        forms: what stands behind the names of changed datasets, and of those of our own entries at desk tier.
-        said: gives claim, judge and control from the words that they begin with.
-        paired: claim and judge of the objectives on pairs.
+        changed_forms: what stands behind the names of changed datasets, and of those of our own entries at desk tier.
+        make_claims: gives claim, judge and control from the words that they begin with.
+        paired_claim: claim and judge of the objectives on pairs.
     """
-    study, desk = forms
-    variants = ("", study, SQUEEZED)
-    sprites, rooms = ((each, f"{each}{SQUEEZED}", f"{each}{desk}") for each in ("dsprites", "room3d"))
-    own = tuple(f"dsprites{variant}" for variant in variants)
-    paper_plans = table_plans(variants, objectives, own)
-    longer_plans = table_plans(variants, _STRONGEST, sprites, change=longer)
-    floats_plans = table_plans(variants, _STRONGEST, own, bases={"dsprites"}, change=floats, seeds=range(SEEDS))
-    pairs_plans = table_plans((SQUEEZED, study), PAIRED, sprites[1:], bases={"dsprites"}, seeds=FRESH)
-    rooms_plans = table_plans(variants, _STRONGEST, rooms, bases={"shapes3d"}, seeds=range(SEEDS))
-    id_ = f"{PAPER}/{what}"
-    scored = _SCORED if what == "table1" else _ADDED
+    study_form, desk_form = changed_forms
+    variants = ("", study_form, SQUEEZED)
+    sprites, rooms = ((base, f"{base}{SQUEEZED}", f"{base}{desk_form}") for base in ("dsprites", "room3d"))
+    own_data = tuple(f"dsprites{variant}" for variant in variants)
+    paper_plans = table_plans(variants, objectives, own_data)
+    longer_plans = table_plans(variants, _STRONGEST_VAE, sprites, change=longer)
+    floats_plans = table_plans(
+        variants, _STRONGEST_VAE, own_data, bases={"dsprites"}, change=floats, seeds=range(SEEDS)
+    )
+    pairs_plans = table_plans((SQUEEZED, study_form), PAIRED, sprites[1:], bases={"dsprites"}, seeds=FRESH)
+    rooms_plans = table_plans(variants, _STRONGEST_VAE, rooms, bases={"shapes3d"}, seeds=range(SEEDS))
+    id_ = f"{PAPER}/{label}"
+    main_options = _SCORED_OPTIONS if label == "table1" else _ADDED_OPTIONS
     return (
-        Entry(id=id_, paper=paper, **said("On dSprites, "), **paper_plans, **scored),
+        Entry(id=id_, paper=paper, **make_claims("On dSprites, "), **paper_plans, **main_options),
         Entry(
-            id=f"{id_}_longer", paper=paper, **said("With three times the steps, "), **longer_plans, **_OURS, times=3
+            id=f"{id_}_longer",
+            paper=paper,
+            **make_claims("With three times the steps, "),
+            **longer_plans,
+            **_POST_HOC_OPTIONS,
+            times=3,
         ),
-        Entry(id=f"{id_}_floats", paper=paper, **said("With the contrast kept, "), **floats_plans, **_ADDED),
-        Entry(id=f"{id_}_pairs", paper=paper, **paired, **pairs_plans, **_OURS),
-        Entry(id=f"{id_}_rooms", paper=paper, **said("On rooms, "), **rooms_plans, **scored, post_hoc=True),
+        Entry(
+            id=f"{id_}_floats", paper=paper, **make_claims("With the contrast kept, "), **floats_plans, **_ADDED_OPTIONS
+        ),
+        Entry(id=f"{id_}_pairs", paper=paper, **paired_claim, **pairs_plans, **_POST_HOC_OPTIONS),
+        Entry(
+            id=f"{id_}_rooms", paper=paper, **make_claims("On rooms, "), **rooms_plans, **main_options, post_hoc=True
+        ),
     )
 
 
-_PATTERN = {
+_PAIRED_PATTERN = {
     "claim": "Weakly supervised: MIG is lower on perturbed than on contrast-matched data.",
     "judge": functools.partial(_changed.judge_by_seed, stays=False),
 }
-_NOISE = {
-    "claim": f"Weakly supervised: {_NOISE_LOWERS.format('contrast-matched')}",
+_PAIRED_NOISE = {
+    "claim": f"Weakly supervised: {_NOISE_CLAIM.format('contrast-matched')}",
     "judge": functools.partial(_changed.judge_by_seed, stays=True),
 }
 
@@ -323,14 +342,14 @@ ENTRIES = (
         id=f"{PAPER}/fig1",
         paper="the non-linear VAE takes the axes of the small structure",
         claim="A non-linear VAE follows the axes of the small structure, a linear VAE the principal axes.",
-        **_PLANE,
+        **_PLANE_OPTIONS,
         judge=_plane.judge_local,
     ),
     Entry(
         id=f"{PAPER}/fig1_linear",
         paper="the linear VAE takes the principal axes",
         claim="The latents of a linear VAE are nearer to the principal axes than to those of the small structure.",
-        **_PLANE,
+        **_PLANE_OPTIONS,
         judge=_plane.judge_linear,
     ),
     Entry(
@@ -360,7 +379,7 @@ ENTRIES = (
         paper="from ε ≈ 0.1 on s has the latent with the least noise; up to 0.075 it was not encoded",
         claim=f"At ε = {perturbation.DEFAULT:g} the latent of s has less noise than that of any factor, and at ε = "
         f"{perturbation.PATTERNED[0]:g} more than one of them.",
-        **_noises(),
+        **_noise_plans(),
         compute=_hidden.noises,
         draw=of_table(expansiveness.draw),
         judge=_hidden.judge_noises,
@@ -369,19 +388,19 @@ ENTRIES = (
         id=f"{PAPER}/fig5",
         paper="robust; MIG recovers somewhat only where the models prune units that they need",
         claim="On perturbed data no β with as many active units as factors restores MIG.",
-        **_strengths(),
+        **_strength_plans(),
         compute=_changed.regularised,
         draw=_changed.draw_regularised,
         judge=_changed.judge_robust,
     ),
-    *_of_table("table1", _DROPS, tuple(OBJECTIVES), (LEARNED, BY_PIXELS), _FALLS, _PATTERN),
-    *_of_table("table2", _KEEPS, VAES, (NOISY, NOISY), _STAYS, _NOISE),
+    *_table_entries("table1", _TABLE1_RESULTS, tuple(OBJECTIVES), (LEARNED, BY_PIXELS), _FALL_CLAIMS, _PAIRED_PATTERN),
+    *_table_entries("table2", _TABLE2_RESULTS, VAES, (NOISY, NOISY), _STAY_CLAIMS, _PAIRED_NOISE),
     Entry(
         id=f"{PAPER}/table2_tuned",
         paper="dSprites: 0.23 on original data, 0.09 on noisy data, and 0.23 there with β = 16",
         claim=f"With β tuned to noisy data, noise lowers MIG by less than {SAME}.",
-        **_tuned(),
-        **_SCORED,
+        **_tuned_plans(),
+        **_SCORED_OPTIONS,
         judge=_changed.judge_tuned,
     ),
 )
