@@ -41,7 +41,7 @@ TIERS = ("desk", "reduced", "study")
 """From the least that is spent to the most: results of a later tier replace those of an earlier one."""
 
 
-class Found(NamedTuple):
+class EntryResult(NamedTuple):
     """The result of an entry's computation.
 
     Attributes:
@@ -89,9 +89,20 @@ def judged(
         numbers: as for `Verdict`.
         note: as for `Verdict`.
     """
-    (answer, p), one = verdicts.judge_all(parts), verdicts.decisive(parts)
-    name = measure if isinstance(measure, str) else measure[[part._replace(p=one.p) for part in parts].index(one)]
-    return Verdict(answer, numbers, p, note, None if p is None else (one.difference, one.low, one.high), name)
+    (answer, p), decisive = verdicts.judge_all(parts), verdicts.decisive(parts)
+    quantity = (
+        measure
+        if isinstance(measure, str)
+        else measure[[comparison._replace(p=decisive.p) for comparison in parts].index(decisive)]
+    )
+    return Verdict(
+        answer,
+        numbers,
+        p,
+        note,
+        None if p is None else (decisive.difference, decisive.low, decisive.high),
+        quantity,
+    )
 
 
 def fact(holds: bool, numbers: Mapping[str, float]) -> Verdict:
@@ -125,8 +136,8 @@ class Transfer:
     @property
     def digest(self) -> str:
         """SHA-256 of the source's digest, of the other attributes and of how it starts, `Transfer.STARTS`."""
-        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return digest(own | {"starts": self.STARTS})
+        attributes = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return digest(attributes | {"starts": self.STARTS})
 
     @property
     def plain(self) -> RunConfig:
@@ -198,17 +209,17 @@ class Plan:
     @property
     def all_datasets(self) -> dict[str, Dataset]:
         """The datasets of the runs, of the transfers and the others, by full name; its own come last."""
-        own = {dataset.id: dataset for dataset in self.own}
+        own_datasets = {dataset.id: dataset for dataset in self.own}
         names = dict.fromkeys([*(run.dataset for run in self.configs.values()), *self.datasets])
-        return {name: benchmark_data.load(name) for name in names if name not in own} | own
+        return {name: benchmark_data.load(name) for name in names if name not in own_datasets} | own_datasets
 
     @property
     def configs(self) -> dict[str, RunConfig]:
         """All that is trained, by digest: the runs, and the transfers as if from new weights."""
-        return {run.digest: run for run in self.runs} | {each.digest: each.plain for each in self.transfers}
+        return {run.digest: run for run in self.runs} | {transfer.digest: transfer.plain for transfer in self.transfers}
 
 
-Draw: TypeAlias = Callable[[Found, Path], None]
+Draw: TypeAlias = Callable[[EntryResult, Path], None]
 """Draws what an entry computes, as PNG."""
 
 
@@ -219,10 +230,10 @@ def of_table(draw: Callable[..., None], **options: Any) -> Draw:
         draw: takes a table and a path.
         **options: what else it takes.
     """
-    return lambda found, path: draw(found.table, path, **options)
+    return lambda result, path: draw(result.table, path, **options)
 
 
-Compute: TypeAlias = Callable[[Mapping[str, Any], Runs, str], Found]
+Compute: TypeAlias = Callable[[Mapping[str, Any], Runs, str], EntryResult]
 """Takes a plan's settings, the runs and the tier."""
 
 
@@ -284,8 +295,8 @@ class Entry:
 
     def sentences(self, table: pd.DataFrame) -> list[tuple[str, bool, Verdict]]:
         """Judge a table: each sentence, whether it has a control that we added, and its verdict."""
-        found = [(self.claim, False, self.judge(table))]
-        return [*found, (self.second.claim, self.second.control, self.second.judge(table))] if self.second else found
+        claims = [(self.claim, False, self.judge(table))]
+        return [*claims, (self.second.claim, self.second.control, self.second.judge(table))] if self.second else claims
 
     @property
     def tiers(self) -> tuple[str, ...]:
@@ -310,13 +321,13 @@ class Entry:
         return plan
 
 
-def digest(made_of: Mapping[str, Any]) -> str:
+def digest(content: Mapping[str, Any]) -> str:
     """Hash what something is made of.
 
     Args:
-        made_of: JSON's types, tuples, and runs and transfers, which count by their own digests.
+        content: JSON's types, tuples, and runs and transfers, which count by their own digests.
 
     Returns:
         SHA-256, in hexadecimal.
     """
-    return hashlib.sha256(json.dumps(made_of, sort_keys=True, default=lambda run: run.digest).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=lambda run: run.digest).encode()).hexdigest()

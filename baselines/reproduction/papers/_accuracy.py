@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from baselines.config import RunConfig
-from baselines.reproduction.entries import Found, Runs, Verdict, judged
+from baselines.reproduction.entries import EntryResult, Runs, Verdict, judged
 from baselines.reproduction.papers import _scores
 from benchmark_data import files
 from leaderboard import protocol
@@ -44,17 +44,17 @@ def accuracy(runs: Runs, config: RunConfig, target: str, settings: Mapping[str, 
     name = f"{config.digest}_{target.replace('/', '-')}_{task.version}_{train}_{test}"
     path = runs.root / "accuracies" / f"{name}{'' if step is None else f'_{step}'}.json"
     if not path.exists():
-        places = np.r_[:train, len(task.train) : len(task.train) + test]
-        codes = runs.open(config, step=step).encode_rows(task.indices[places], task.load())
+        positions = np.r_[:train, len(task.train) : len(task.train) + test]
+        codes = runs.open(config, step=step).encode_rows(task.indices[positions], task.load())
         source = UNTRAINED if step == 0 else config.dataset
-        held_out = np.arange(len(places)) >= train
-        table = transfer_accuracy.measure({source: codes}, task.labels()[places], task.scored, test=held_out)
+        held_out = np.arange(len(positions)) >= train
+        table = transfer_accuracy.measure({source: codes}, task.labels()[positions], task.scored, test=held_out)
         files.write_json(path, table.to_dict("records"))
-    held: Any = files.read_json(path)
-    return pd.DataFrame(held)
+    records: Any = files.read_json(path)
+    return pd.DataFrame(records)
 
 
-def accuracies(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def accuracies(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Measure accuracies: a row per target, encoder, seed, classifier and label.
 
     The untrained encoders are those that the target's own started from.
@@ -69,21 +69,21 @@ def accuracies(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
     if settings["labels"]:
         table = table[table["label"].isin(settings["labels"])]
     columns = ["target", "source", "seed", "classifier", "label"]
-    return Found(table.drop_duplicates(columns)[[*columns, "train", "test", "unseen"]].reset_index(drop=True))
+    return EntryResult(table.drop_duplicates(columns)[[*columns, "train", "test", "unseen"]].reset_index(drop=True))
 
 
-def _encoder(table: pd.DataFrame) -> pd.Series[str]:
+def _encoder_names(table: pd.DataFrame) -> pd.Series[str]:
     """Say whose codes each row has: the target's own encoder's, the other one's, an untrained one's, or none."""
-    names = [
+    encoders = [
         source if source in (transfer_accuracy.MAJORITY, UNTRAINED) else OWN if source == target else OTHER
         for source, target in zip(table["source"], table["target"], strict=True)
     ]
-    return pd.Series(names, table.index)
+    return pd.Series(encoders, table.index)
 
 
-def draw_averages(found: Found, path: Path) -> None:
+def draw_averages(result: EntryResult, path: Path) -> None:
     """Draw accuracies averaged over labels: a panel per classifier, a group of bars per target."""
-    table = found.table.assign(encoder=_encoder(found.table))
+    table = result.table.assign(encoder=_encoder_names(result.table))
     keys = ["target", "encoder", "seed"]
     wide = table.groupby([*keys, "classifier"], sort=False)["test"].mean().unstack()
     for classifier in transfer_accuracy.CLASSIFIERS:
@@ -96,69 +96,79 @@ def draw_averages(found: Found, path: Path) -> None:
     _scores.draw_bars(wide, path, x="target", group="encoder", scores=titles)
 
 
-def _trees(table: pd.DataFrame, key: str) -> tuple[pd.DataFrame, dict[str, float]]:
+def _tree_accuracies(table: pd.DataFrame, key: str) -> tuple[pd.DataFrame, dict[str, float]]:
     """Average the accuracy of boosted trees on held-out rows.
 
     Returns:
         A row per key and encoder, a column per seed, and the means by phrase.
     """
-    chosen = table[table["classifier"].isin(["gbt", "constant"])]
-    chosen = chosen.assign(encoder=_encoder(chosen))
-    found = chosen.groupby([key, "encoder", "seed"], sort=False)["test"].mean().unstack()
-    names = [f"{name}, {encoder}" for name, encoder in found.index]
-    return found, dict(zip(names, found.mean(axis=1).tolist(), strict=True))
+    tree_rows = table[table["classifier"].isin(["gbt", "constant"])]
+    tree_rows = tree_rows.assign(encoder=_encoder_names(tree_rows))
+    means = tree_rows.groupby([key, "encoder", "seed"], sort=False)["test"].mean().unstack()
+    phrases = [f"{name}, {encoder}" for name, encoder in means.index]
+    return means, dict(zip(phrases, means.mean(axis=1).tolist(), strict=True))
 
 
-def _keys(found: pd.DataFrame) -> list[Any]:
-    return list(dict.fromkeys(found.index.get_level_values(0)))
+def _unique_keys(means: pd.DataFrame) -> list[Any]:
+    return list(dict.fromkeys(means.index.get_level_values(0)))
 
 
-def _seeds(found: pd.DataFrame, key: Any, encoder: str) -> NDArray[np.float64]:
-    return np.asarray(found.loc[(key, encoder)].dropna(), np.float64)
+def _seed_accuracies(means: pd.DataFrame, key: Any, encoder: str) -> NDArray[np.float64]:
+    return np.asarray(means.loc[(key, encoder)].dropna(), np.float64)
 
 
 def judge_averages(table: pd.DataFrame) -> Verdict:
     """Judge that the last target's own encoder is better than the other, and those before it by less than `NEAR`."""
-    found, numbers = _trees(table, "target")
-    targets = _keys(found)
-    parts = []
+    means, numbers = _tree_accuracies(table, "target")
+    targets = _unique_keys(means)
+    comparisons = []
     for target in targets:
-        own, other = (_seeds(found, target, encoder) for encoder in (OWN, OTHER))
-        parts.append(verdicts.compare([own], [other]) if target == targets[-1] else _nearly(other, own))
-    return judged("accuracy from the bound", parts, numbers)
+        own, other = (_seed_accuracies(means, target, encoder) for encoder in (OWN, OTHER))
+        comparisons.append(
+            verdicts.compare([own], [other]) if target == targets[-1] else _compare_with_margin(other, own)
+        )
+    return judged("accuracy from the bound", comparisons, numbers)
 
 
 def judge_better(table: pd.DataFrame, key: str, better: str, worse: str) -> Verdict:
     """Judge that an encoder is better than another one on every target, or for every label."""
-    found, numbers = _trees(table, key)
-    parts = [verdicts.compare([_seeds(found, one, better)], [_seeds(found, one, worse)]) for one in _keys(found)]
-    return judged("accuracy", parts, numbers)
+    means, numbers = _tree_accuracies(table, key)
+    comparisons = [
+        verdicts.compare([_seed_accuracies(means, name, better)], [_seed_accuracies(means, name, worse)])
+        for name in _unique_keys(means)
+    ]
+    return judged("accuracy", comparisons, numbers)
 
 
 def judge_nearly_every_label(table: pd.DataFrame) -> Verdict:
     """Judge that each label is read from codes of the other encoder nearly as well as from the target's own."""
-    found, numbers = _trees(table, "label")
+    means, numbers = _tree_accuracies(table, "label")
     return judged(
         "accuracy from the bound",
-        [_nearly(*(_seeds(found, label, one) for one in (OTHER, OWN))) for label in _keys(found)],
+        [
+            _compare_with_margin(*(_seed_accuracies(means, label, encoder) for encoder in (OTHER, OWN)))
+            for label in _unique_keys(means)
+        ],
         numbers,
     )
 
 
-def _nearly(other: NDArray[np.float64], own: NDArray[np.float64]) -> verdicts.Comparison:
+def _compare_with_margin(other: NDArray[np.float64], own: NDArray[np.float64]) -> verdicts.Comparison:
     """Compare accuracies of which the first are said to be less than `NEAR` below the second."""
     return verdicts.compare([other + NEAR], [own])
 
 
 def judge_positions(table: pd.DataFrame) -> Verdict:
     """Judge that shape loses by the other encoder, more than each other label, and that both positions gain."""
-    found, numbers = _trees(table, "label")
-    own, other = ({label: _seeds(found, label, encoder) for label in _keys(found)} for encoder in (OWN, OTHER))
-    parts = [verdicts.compare([own["shape"]], [other["shape"]])]
-    parts += [verdicts.compare([other[label]], [own[label]]) for label in ("posX", "posY")]
-    parts += [
+    means, numbers = _tree_accuracies(table, "label")
+    own, other = (
+        {label: _seed_accuracies(means, label, encoder) for label in _unique_keys(means)} for encoder in (OWN, OTHER)
+    )
+    comparisons = [verdicts.compare([own["shape"]], [other["shape"]])]
+    comparisons += [verdicts.compare([other[label]], [own[label]]) for label in ("posX", "posY")]
+    comparisons += [
         verdicts.compare([own["shape"] - own[label]], [other["shape"] - other[label]])
         for label in own
         if label != "shape"
     ]
-    return judged("accuracy", parts, numbers)
+    return judged("accuracy", comparisons, numbers)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from baselines.reproduction.entries import Found, Runs, Verdict, judged
+from baselines.reproduction.entries import EntryResult, Runs, Verdict, judged
 from baselines.reproduction.papers import _hidden, _scores
 from baselines.sweeps.desk import family
 from leaderboard import figures, protocol
@@ -37,14 +37,14 @@ def role(dataset: str) -> str:
     return CHANGED if "/" in dataset else ORIGINAL
 
 
-def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Score all runs; ``base`` is the dataset without what is done to it, ``variant`` what is done."""
     tables = [
         _scores.table(runs, configs, tier, settings["metrics"]).assign(scale=scale)
         for scale, configs in settings["strengths"]
     ]
     table = pd.concat(tables, ignore_index=True)
-    return Found(
+    return EntryResult(
         table.assign(
             base=[family(name) for name in table["dataset"]],
             variant=[role(name) for name in table["dataset"]],
@@ -52,28 +52,30 @@ def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
     )
 
 
-def regularised(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def regularised(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Score all runs, and count each one's active units (posterior variance below 0.8) beside the dataset's factors."""
-    configs = [config for _, found in settings["strengths"] for config in found]
-    codes = (_hidden.encoded(runs.open(config), settings["samples"]) for config in configs)
+    configs = [config for _, strength_configs in settings["strengths"] for config in strength_configs]
+    encodings = (_hidden.encoded(runs.open(config), settings["samples"]) for config in configs)
     table = scored(settings, runs, tier).table
-    return Found(
+    return EntryResult(
         table.assign(
-            active=[latents.measure(*posterior)["used"].sum() for _, *posterior in codes],
+            active=[latents.measure(*posterior)["used"].sum() for _, *posterior in encodings],
             factors=[len(protocol.task(config.dataset).scored) for config in configs],
         )
     )
 
 
-def draw_scores(found: Found, path: Path) -> None:
+def draw_scores(result: EntryResult, path: Path) -> None:
     """Draw the MIG of the table, bars for original, contrast-matched and perturbed or noisy data."""
-    scales = ["" if scale == 1 else f", β × {scale:g}" for scale in found.table["scale"]]
-    names = found.table["objective"].map(_scores.shown)
-    table = found.table.assign(model=found.table["base"] + " " + names + scales, variant=_forms(found.table))
+    scale_labels = ["" if scale == 1 else f", β × {scale:g}" for scale in result.table["scale"]]
+    objective_titles = result.table["objective"].map(_scores.shown)
+    table = result.table.assign(
+        model=result.table["base"] + " " + objective_titles + scale_labels, variant=_form_names(result.table)
+    )
     _scores.draw_bars(table, path, x="model", group="variant")
 
 
-def _forms(table: pd.DataFrame) -> list[str]:
+def _form_names(table: pd.DataFrame) -> list[str]:
     """Return what is done to each row's dataset, as pages name it: original, contrast-matched, perturbed or noisy."""
     names = {ORIGINAL: ORIGINAL, CONTROL: "contrast-matched"}
     return [
@@ -88,29 +90,29 @@ Groups: TypeAlias = dict[tuple[str, str], dict[str, pd.DataFrame]]
 
 def _groups(table: pd.DataFrame) -> Groups:
     """Return the runs at the usual strength."""
-    usual = table[table["scale"] == 1]
+    usual_rows = table[table["scale"] == 1]
     return {
         (str(base), str(objective)): {str(variant): rows for variant, rows in part.groupby("variant", sort=False)}
-        for (base, objective), part in usual.groupby(["base", "objective"], sort=False)
+        for (base, objective), part in usual_rows.groupby(["base", "objective"], sort=False)
     }
 
 
-def _numbers(groups: Groups) -> dict[str, float]:
+def _mig_numbers(groups: Groups) -> dict[str, float]:
     numbers: dict[str, float] = {}
-    for (base, objective), found in groups.items():
-        for variant in (name for name in (ORIGINAL, CONTROL, CHANGED) if name in found):
-            numbers[f"MIG of {objective} on {base}, {variant}"] = float(found[variant]["mig"].mean())
-        for variant in (name for name in (ORIGINAL, CONTROL) if name in found):
-            numbers[f"baseline on {base}, {variant}"] = _scores.floor(found[variant], "mig")
+    for (base, objective), by_variant in groups.items():
+        for variant in (name for name in (ORIGINAL, CONTROL, CHANGED) if name in by_variant):
+            numbers[f"MIG of {objective} on {base}, {variant}"] = float(by_variant[variant]["mig"].mean())
+        for variant in (name for name in (ORIGINAL, CONTROL) if name in by_variant):
+            numbers[f"baseline on {base}, {variant}"] = _scores.floor(by_variant[variant], "mig")
     return numbers
 
 
-def _falls(pairs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], by: float = 0.0) -> verdicts.Comparison:
+def _compare_falls(pairs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], bound: float = 0.0) -> verdicts.Comparison:
     """Test once that MIG falls by more than a bound, for pairs of tables of which the first reaches its floor."""
     return verdicts.compare(
-        [before["mig"] - by for before, _ in pairs],
+        [before["mig"] - bound for before, _ in pairs],
         [after["mig"] for _, after in pairs],
-        floors=[_scores.floor(before, "mig") - by for before, _ in pairs],
+        floors=[_scores.floor(before, "mig") - bound for before, _ in pairs],
     )
 
 
@@ -125,43 +127,45 @@ def judge(table: pd.DataFrame, begin: str, *, stays: bool) -> Verdict:
     """
     groups = _groups(table)
     numbers: dict[str, float] = {}
-    parts = []
+    comparisons = []
     for base in dict.fromkeys(base for base, _ in groups):
-        vaes = [found for (name, objective), found in groups.items() if name == base and objective != "ae"]
-        pairs = [(found[begin], found[CHANGED]) for found in vaes]
-        found = _falls(pairs, SAME).turned() if stays else _falls(pairs)
-        parts.append(found)
-        numbers[f"fall on {base} from {begin}"] = SAME - found.difference if stays else found.difference
-        numbers[f"VAEs above the baseline on {base}, {begin}"] = found.reached
-    return judged("MIG from the bound" if stays else "MIG", parts, numbers | _numbers(groups), GATE)
+        vaes = [by_variant for (name, objective), by_variant in groups.items() if name == base and objective != "ae"]
+        pairs = [(by_variant[begin], by_variant[CHANGED]) for by_variant in vaes]
+        comparison = _compare_falls(pairs, SAME).turned() if stays else _compare_falls(pairs)
+        comparisons.append(comparison)
+        numbers[f"fall on {base} from {begin}"] = SAME - comparison.difference if stays else comparison.difference
+        numbers[f"VAEs above the baseline on {base}, {begin}"] = comparison.reached
+    return judged("MIG from the bound" if stays else "MIG", comparisons, numbers | _mig_numbers(groups), GATE)
 
 
-def _by_seed(table: pd.DataFrame) -> tuple[dict[str, NDArray[np.float64]], float]:
+def _scores_by_seed(table: pd.DataFrame) -> tuple[dict[str, NDArray[np.float64]], float]:
     """Return what each seed has on contrast-matched and changed data, mean over objectives, and the floor of the first.
 
     Runs of one seed begin with the same weights, and these two objectives take the same pairs of rows, on all forms. So
     scores of one seed belong together, and a seed counts once.
     """
-    usual = table[table["scale"] == 1]
-    mean = usual.groupby(["variant", "seed"])["mig"].mean().unstack("seed")
-    floor = _scores.floor(usual[usual["variant"] == CONTROL], "mig")
-    return {str(variant): row.to_numpy(np.float64) for variant, row in mean.iterrows()}, floor
+    usual_rows = table[table["scale"] == 1]
+    means = usual_rows.groupby(["variant", "seed"])["mig"].mean().unstack("seed")
+    floor = _scores.floor(usual_rows[usual_rows["variant"] == CONTROL], "mig")
+    return {str(variant): row.to_numpy(np.float64) for variant, row in means.iterrows()}, floor
 
 
 def judge_by_seed(table: pd.DataFrame, *, stays: bool) -> Verdict:
     """Judge that MIG falls from contrast-matched to changed data, or by less than `SAME`, seed by seed."""
-    mean, floor = _by_seed(table)
-    fall = verdicts.compare([mean[CONTROL]], [mean[CHANGED]], paired=True, floors=[floor])
-    less = verdicts.compare([mean[CONTROL] - SAME], [mean[CHANGED]], paired=True, floors=[floor - SAME]).turned()
-    measure, found = ("MIG from the bound", less) if stays else ("MIG", fall)
-    return judged(measure, [found], _fall(fall) | _numbers(_groups(table)), GATE)
+    means, floor = _scores_by_seed(table)
+    fall = verdicts.compare([means[CONTROL]], [means[CHANGED]], paired=True, floors=[floor])
+    fall_within_bound = verdicts.compare(
+        [means[CONTROL] - SAME], [means[CHANGED]], paired=True, floors=[floor - SAME]
+    ).turned()
+    measure, comparison = ("MIG from the bound", fall_within_bound) if stays else ("MIG", fall)
+    return judged(measure, [comparison], _fall_numbers(fall) | _mig_numbers(_groups(table)), GATE)
 
 
-def _fall(found: verdicts.Comparison) -> dict[str, float]:
+def _fall_numbers(comparison: verdicts.Comparison) -> dict[str, float]:
     """Return by how much MIG falls, with its interval where there are seeds enough for one."""
-    numbers = {"fall from contrast-matched": found.difference}
-    if found.seeds >= intervals.SEEDS:
-        numbers |= {"its lower end, 95%": found.low, "its upper end, 95%": found.high}
+    numbers = {"fall from contrast-matched": comparison.difference}
+    if comparison.seeds >= intervals.SEEDS:
+        numbers |= {"its lower end, 95%": comparison.low, "its upper end, 95%": comparison.high}
     return numbers
 
 
@@ -170,32 +174,36 @@ def judge_tuned(table: pd.DataFrame) -> Verdict:
 
     The best β is the one with the highest mean, chosen on the same runs, in favour of the claim.
     """
-    ((base, _), usual), *_ = _groups(table).items()
+    ((base, _), by_variant), *_ = _groups(table).items()
     changed = table[table["variant"] == CHANGED]
     by_scale = changed.groupby("scale")["mig"].mean()
-    best = max(by_scale.index, key=lambda scale: float(by_scale[scale]))
-    original = usual[ORIGINAL]
-    numbers = {f"fall of MIG on {base}, best β": float(original["mig"].mean() - by_scale[best])}
+    best_scale = max(by_scale.index, key=lambda scale: float(by_scale[scale]))
+    original = by_variant[ORIGINAL]
+    numbers = {f"fall of MIG on {base}, best β": float(original["mig"].mean() - by_scale[best_scale])}
     numbers |= {f"MIG on {base}, {CHANGED}, β × {scale:g}": float(mig) for scale, mig in by_scale.items()}
     numbers |= {"MIG, original": float(original["mig"].mean()), "baseline": _scores.floor(original, "mig")}
-    found = _falls([(original, changed[changed["scale"] == best])], SAME).turned()
-    return judged("MIG from the bound", [found], numbers, GATE)
+    comparison = _compare_falls([(original, changed[changed["scale"] == best_scale])], SAME).turned()
+    return judged("MIG from the bound", [comparison], numbers, GATE)
 
 
-def draw_regularised(found: Found, path: Path) -> None:
+def draw_regularised(result: EntryResult, path: Path) -> None:
     """Draw MIG over the scale of the strength, a panel per dataset, and dashed the active units."""
-    figures.check_columns(found.table, ["base", "dataset", "objective", "variant", "scale", "mig", "active"])
-    bases = list(found.table.assign(variant=_forms(found.table)).groupby("base", sort=False))
-    figure, axes = figures.panels(1, len(bases), width=4.0)
-    for panel, (base, table) in zip(axes[0], bases, strict=True):
-        counts = panel.twinx()
-        for style, ((objective, variant), part) in enumerate(table.groupby(["objective", "variant"], sort=False)):
-            figures.curve(panel, part, "scale", "mig", style=style, label=f"{_scores.shown(str(objective))}, {variant}")
-            units = part.groupby("scale")["active"].mean()
-            counts.plot(units.index, units, color=figures.COLOURS[style % len(figures.COLOURS)], linestyle="--")
+    figures.check_columns(result.table, ["base", "dataset", "objective", "variant", "scale", "mig", "active"])
+    base_tables = list(result.table.assign(variant=_form_names(result.table)).groupby("base", sort=False))
+    figure, axes = figures.panels(1, len(base_tables), width=4.0)
+    for panel, (base, table) in zip(axes[0], base_tables, strict=True):
+        count_axis = panel.twinx()
+        for style, ((objective, variant), line_rows) in enumerate(table.groupby(["objective", "variant"], sort=False)):
+            figures.curve(
+                panel, line_rows, "scale", "mig", style=style, label=f"{_scores.shown(str(objective))}, {variant}"
+            )
+            active_means = line_rows.groupby("scale")["active"].mean()
+            count_axis.plot(
+                active_means.index, active_means, color=figures.COLOURS[style % len(figures.COLOURS)], linestyle="--"
+            )
         panel.set_xscale("log", base=2)
         panel.set(title=base, xlabel="scale of the strength", ylabel="MIG", ylim=(0, None))
-        counts.set(ylabel="active units (dashed)", ylim=(0, 1.4 * table["active"].max()))  # room for the legend
+        count_axis.set(ylabel="active units (dashed)", ylim=(0, 1.4 * table["active"].max()))  # room for the legend
     axes[0, 0].legend(frameon=False, fontsize=8, loc="upper left")
     figures.save(figure, path)
 
@@ -207,23 +215,23 @@ def judge_robust(table: pd.DataFrame) -> Verdict:
     count; where nothing else is left for a dataset and an objective, there is no verdict.
     """
     numbers: dict[str, float] = {}
-    parts = []
+    comparisons = []
     changed = table[table["variant"] == CHANGED]
-    for (base, objective), found in _groups(table).items():
-        original, name = found[ORIGINAL], f"{objective} on {base}"
-        bound = _scores.floor(original, "mig")
-        numbers[f"MIG of {name}, original"] = float(original["mig"].mean())
-        numbers[f"baseline on {base}"] = bound
-        here = changed[(changed["base"] == base) & (changed["objective"] == objective)]
-        whole = []
-        for scale, rows in here.groupby("scale"):
-            numbers[f"MIG of {name}, changed, × {scale:g}"] = float(rows["mig"].mean())
-            numbers[f"active units of {name}, changed, × {scale:g}"] = float(rows["active"].mean())
+    for (base, objective), by_variant in _groups(table).items():
+        original, label = by_variant[ORIGINAL], f"{objective} on {base}"
+        floor = _scores.floor(original, "mig")
+        numbers[f"MIG of {label}, original"] = float(original["mig"].mean())
+        numbers[f"baseline on {base}"] = floor
+        changed_rows = changed[(changed["base"] == base) & (changed["objective"] == objective)]
+        unpruned = []
+        for scale, rows in changed_rows.groupby("scale"):
+            numbers[f"MIG of {label}, changed, × {scale:g}"] = float(rows["mig"].mean())
+            numbers[f"active units of {label}, changed, × {scale:g}"] = float(rows["active"].mean())
             if rows["active"].mean() >= rows["factors"].mean():
-                whole.append(verdicts.compare([original["mig"]], [rows["mig"]], floors=[bound]))
-        if not whole:
+                unpruned.append(verdicts.compare([original["mig"]], [rows["mig"]], floors=[floor]))
+        if not unpruned:
             return Verdict(
-                "no significant difference", numbers, None, f"no strength leaves units for all factors: {name}"
+                "no significant difference", numbers, None, f"no strength leaves units for all factors: {label}"
             )
-        parts += whole
-    return judged("MIG", parts, numbers, GATE)
+        comparisons += unpruned
+    return judged("MIG", comparisons, numbers, GATE)

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from baselines.config import RunConfig
-from baselines.reproduction.entries import ILLUSTRATION, Found, Plan, Runs, Transfer, Verdict, judged
+from baselines.reproduction.entries import ILLUSTRATION, EntryResult, Plan, Runs, Transfer, Verdict, judged
 from baselines.reproduction.papers import _tiers
 from leaderboard import figures, protocol
 from leaderboard.comparisons import heatmap
@@ -79,29 +79,31 @@ SAMPLES = {"desk": 2_000, "study": 5_000}
 
 def plans(panels: Sequence[Panel]) -> dict[str, Any]:
     """Return the plans of all tiers, as arguments of `baselines.reproduction.entries.Entry`."""
-    return {tier: _plan(_timed([_at(tier, panel) for panel in panels]), n) for tier, n in SAMPLES.items()}
+    return {
+        tier: _plan(_name_by_share([_panel_at_tier(tier, panel) for panel in panels]), n) for tier, n in SAMPLES.items()
+    }
 
 
-def _at(tier: str, panel: Panel) -> Panel:
+def _panel_at_tier(tier: str, panel: Panel) -> Panel:
     """Return a tier's form of a panel."""
     if tier == "study":
         return panel
     x, y = (side._replace(runs=_tiers.of(tier, side.runs)) for side in (panel.x, panel.y))
-    return panel._replace(title=_named(panel.title), model=_named(panel.model), x=x, y=y)
+    return panel._replace(title=_name_stand_ins(panel.title), model=_name_stand_ins(panel.model), x=x, y=y)
 
 
-def _timed(panels: Sequence[Panel]) -> list[Panel]:
+def _name_by_share(panels: Sequence[Panel]) -> list[Panel]:
     """Name panels of one model's training by the shares that are kept, each once."""
-    found: dict[str, Panel] = {}
+    panels_by_title: dict[str, Panel] = {}
     for panel in panels:
         if panel.model:
-            (first, *_) = panel.x.runs
-            config = first if isinstance(first, RunConfig) else first.plain
+            (first_run, *_) = panel.x.runs
+            config = first_run if isinstance(first_run, RunConfig) else first_run.plain
             share = step_at(config, panel.x.share) / config.steps
             title = panel.title.replace(timed(panel.model, panel.x.share), timed(panel.model, share))
             panel = panel._replace(title=title, x=panel.x._replace(share=share))
-        found.setdefault(panel.title, panel)
-    return list(found.values())
+        panels_by_title.setdefault(panel.title, panel)
+    return list(panels_by_title.values())
 
 
 def timed(model: str, share: float) -> str:
@@ -114,7 +116,7 @@ def timed(model: str, share: float) -> str:
     return f"{model}, {100 * share:.3g}% of training"
 
 
-def _named(title: str) -> str:
+def _name_stand_ins(title: str) -> str:
     """Name the stand-ins in place of the datasets."""
     for published, rendered in _tiers.STAND_INS.items():
         title = re.sub(published, rendered, title, flags=re.IGNORECASE)
@@ -122,10 +124,10 @@ def _named(title: str) -> str:
 
 
 def _plan(panels: Sequence[Panel], samples: int) -> Plan:
-    every = {run.digest: run for panel in panels for side in (panel.x, panel.y) for run in side.runs}
-    transfers = tuple(run for run in every.values() if isinstance(run, Transfer))
-    first = [run for run in every.values() if isinstance(run, RunConfig)]
-    runs = tuple({run.digest: run for run in (*first, *(each.source for each in transfers))}.values())
+    runs_by_digest = {run.digest: run for panel in panels for side in (panel.x, panel.y) for run in side.runs}
+    transfers = tuple(run for run in runs_by_digest.values() if isinstance(run, Transfer))
+    configs = [run for run in runs_by_digest.values() if isinstance(run, RunConfig)]
+    runs = tuple({run.digest: run for run in (*configs, *(transfer.source for transfer in transfers))}.values())
     return Plan(
         runs=runs,
         transfers=transfers,
@@ -154,33 +156,33 @@ def activations(
     return runs.open(config, step=step).activations(task.load().images(task.test[:samples]))
 
 
-def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Compare the layers of every panel: a row per panel, seed and pair of layers."""
     tables = []
     for panel in settings["panels"]:
         for x, y in zip(panel.x.runs, panel.y.runs, strict=True):
-            first, second = runs.config(x), runs.config(y)
+            first_config, second_config = runs.config(x), runs.config(y)
             layers = (
                 activations(runs, config, step_at(config, side.share), settings["samples"], y.dataset)
-                for config, side in ((first, panel.x), (second, panel.y))
+                for config, side in ((first_config, panel.x), (second_config, panel.y))
             )
             frame = heatmap.compare_layers(*layers, similarity=panel.similarity)
-            named = frame.rename_axis("layer_x").reset_index()
-            long = named.melt("layer_x", var_name="layer_y", value_name="similarity")
-            places = {"panel": panel.title, "model": panel.model, "share": panel.x.share, "seed": second.seed}
-            tables.append(long.assign(**places))
-    return Found(pd.concat(tables, ignore_index=True)[[*COLUMNS]])
+            wide = frame.rename_axis("layer_x").reset_index()
+            long = wide.melt("layer_x", var_name="layer_y", value_name="similarity")
+            labels = {"panel": panel.title, "model": panel.model, "share": panel.x.share, "seed": second_config.seed}
+            tables.append(long.assign(**labels))
+    return EntryResult(pd.concat(tables, ignore_index=True)[[*COLUMNS]])
 
 
 COLUMNS = ("panel", "model", "share", "seed", "layer_x", "layer_y", "similarity")
 """Of the table; ``model`` is empty and ``share`` 1 where a panel shows no course of training."""
 
 
-def draw(found: Found, path: Path) -> None:
+def draw(result: EntryResult, path: Path) -> None:
     """Draw the panels beside each other, means over seeds."""
-    figures.check_columns(found.table, ["panel", "layer_x", "layer_y", "similarity"])
+    figures.check_columns(result.table, ["panel", "layer_x", "layer_y", "similarity"])
     frames = {}
-    for title, part in found.table.groupby("panel", sort=False):
+    for title, part in result.table.groupby("panel", sort=False):
         frame = part.pivot_table(index="layer_x", columns="layer_y", values="similarity", sort=False)
         frames[str(title)] = frame.loc[part["layer_x"].unique(), part["layer_y"].unique()]
     heatmap.draw(frames, path)
@@ -199,43 +201,45 @@ def diagonal(table: pd.DataFrame, network: str) -> pd.DataFrame:
         Mean similarities: a row per panel, a column per seed, in the order of the panels.
     """
     table = without_inputs(table)
-    named = table["layer_x"].str.startswith(f"{network}_") if network in ("encoder", "decoder") else None
-    chosen = table["layer_x"] == network if named is None else named
-    same = table[(table["layer_x"] == table["layer_y"]) & chosen]
-    return same.groupby(["panel", "seed"], sort=False)["similarity"].mean().unstack()
+    is_in_network = table["layer_x"].str.startswith(f"{network}_") if network in ("encoder", "decoder") else None
+    is_chosen = table["layer_x"] == network if is_in_network is None else is_in_network
+    same_layers = table[(table["layer_x"] == table["layer_y"]) & is_chosen]
+    return same_layers.groupby(["panel", "seed"], sort=False)["similarity"].mean().unstack()
 
 
 def without_inputs(table: pd.DataFrame) -> pd.DataFrame:
     """Leave out the layers of a panel's models that are the input itself, and the input."""
-    dropped = np.zeros(len(table), bool)
-    for layer, other in (("layer_x", "layer_y"), ("layer_y", "layer_x")):
-        with_input = table[table[other] == "input"].groupby(["panel", layer])["similarity"].min()
-        layers = pd.MultiIndex.from_frame(table[["panel", layer]])
-        dropped |= layers.isin(with_input.index[with_input > 1 - 1e-6])
-    return table[~dropped]
+    is_input = np.zeros(len(table), bool)
+    for axis, other_axis in (("layer_x", "layer_y"), ("layer_y", "layer_x")):
+        similarity_to_input = table[table[other_axis] == "input"].groupby(["panel", axis])["similarity"].min()
+        panel_layers = pd.MultiIndex.from_frame(table[["panel", axis]])
+        is_input |= panel_layers.isin(similarity_to_input.index[similarity_to_input > 1 - 1e-6])
+    return table[~is_input]
 
 
-def numbers(**found: pd.DataFrame) -> dict[str, float]:
+def numbers(**means_by_name: pd.DataFrame) -> dict[str, float]:
     """Return the means over seeds, panel by panel."""
-    panels = next(iter(found.values())).index
-    return {f"{panel}, {name}": float(means.loc[panel].mean()) for panel in panels for name, means in found.items()}
+    panels = next(iter(means_by_name.values())).index
+    return {
+        f"{panel}, {name}": float(means.loc[panel].mean()) for panel in panels for name, means in means_by_name.items()
+    }
 
 
 def against(values: ArrayLike, bound: float) -> verdicts.Comparison:
     """Compare one value per seed with a bound that a claim says they exceed."""
-    found = np.asarray(values, np.float64)
-    return verdicts.compare([found], [np.full_like(found, bound)], paired=True)
+    seed_values = np.asarray(values, np.float64)
+    return verdicts.compare([seed_values], [np.full_like(seed_values, bound)], paired=True)
 
 
 def encoder_above(table: pd.DataFrame, networks: Sequence[str] = ("decoder",)) -> Verdict:
     """Judge that encoder layers are more similar than other layers, of the same pairs of runs, in every panel."""
     encoder, others = diagonal(table, "encoder"), {name: diagonal(table, name) for name in networks}
-    parts = [
+    comparisons = [
         verdicts.compare([encoder.loc[panel]], [means.loc[panel]], paired=True)
         for means in others.values()
         for panel in encoder.index
     ]
-    return judged("similarity", parts, numbers(encoder=encoder, **others))
+    return judged("similarity", comparisons, numbers(encoder=encoder, **others))
 
 
 def ahead(table: pd.DataFrame) -> Verdict:
@@ -253,33 +257,39 @@ def learned_first(table: pd.DataFrame) -> Verdict:
     The way begins at the state before training, which is the control: untrained encoders have most of their similarity
     already. A network whose similarity with its final state is c_t has gone (c_t - c_0) / (1 - c_0) of it.
     """
-    numbers: dict[str, float] = {}
-    parts = []
-    for model, of_model in table.groupby("model", sort=False):
-        times = of_model.groupby("panel", sort=False)["share"].first()
-        course = {}
+    values_by_phrase: dict[str, float] = {}
+    comparisons = []
+    for model, model_rows in table.groupby("model", sort=False):
+        share_by_panel = model_rows.groupby("panel", sort=False)["share"].first()
+        similarities = {}
         for network in ("encoder", "decoder"):
-            means = diagonal(of_model, network)
-            course[network] = {float(times[panel]): means.loc[panel].to_numpy(float) for panel in means.index}
-            for time, values in course[network].items():
-                numbers[f"{model}, {network} at {100 * time:.3g}%"] = float(values.mean())
-        encoder, decoder = course.values()
-        least = min(float(1 - values[0.0].mean()) for values in (encoder, decoder))
-        for time in (time for time in encoder if 0 < time < 1):
-            if least < LEFT:
-                found = verdicts.compare([encoder[time]], [decoder[time]], paired=True)._replace(p=None, reached=0)
+            means = diagonal(model_rows, network)
+            similarities[network] = {
+                float(share_by_panel[panel]): means.loc[panel].to_numpy(float) for panel in means.index
+            }
+            for share, values in similarities[network].items():
+                values_by_phrase[f"{model}, {network} at {100 * share:.3g}%"] = float(values.mean())
+        encoder, decoder = similarities.values()
+        least_left = min(float(1 - values[0.0].mean()) for values in (encoder, decoder))
+        for share in (share for share in encoder if 0 < share < 1):
+            if least_left < LEFT:
+                comparison = verdicts.compare([encoder[share]], [decoder[share]], paired=True)._replace(
+                    p=None, reached=0
+                )
             else:
-                gone = [(values[time] - values[0.0]) / (1 - values[0.0]) for values in (encoder, decoder)]
-                found = verdicts.compare(gone[:1], gone[1:], paired=True)
-                for network, share in zip(course, gone, strict=True):
-                    numbers[f"{model}, {network} at {100 * time:.3g}%, share of the change"] = float(share.mean())
-            parts.append(found)
-    return judged("share of the change", parts, numbers, "control: similarity at 0%, before training")
+                progress = [(values[share] - values[0.0]) / (1 - values[0.0]) for values in (encoder, decoder)]
+                comparison = verdicts.compare(progress[:1], progress[1:], paired=True)
+                for network, network_progress in zip(similarities, progress, strict=True):
+                    values_by_phrase[f"{model}, {network} at {100 * share:.3g}%, share of the change"] = float(
+                        network_progress.mean()
+                    )
+            comparisons.append(comparison)
+    return judged("share of the change", comparisons, values_by_phrase, "control: similarity at 0%, before training")
 
 
 def encoders_alike(table: pd.DataFrame) -> Verdict:
     """Judge that encoder layers are similar, at least `ALIKE` on average, in every panel that is no control."""
-    return _alike(diagonal(table, "encoder"))
+    return _judge_alike(diagonal(table, "encoder"))
 
 
 def encoders_matched(table: pd.DataFrame) -> Verdict:
@@ -287,15 +297,15 @@ def encoders_matched(table: pd.DataFrame) -> Verdict:
     table = without_inputs(table)
     both = table[table["layer_x"].str.startswith("encoder_") & table["layer_y"].str.startswith("encoder_")]
     best = both.groupby(["panel", "seed", "layer_x"], sort=False)["similarity"].max()
-    return _alike(best.groupby(["panel", "seed"], sort=False).mean().unstack())
+    return _judge_alike(best.groupby(["panel", "seed"], sort=False).mean().unstack())
 
 
-def _alike(encoder: pd.DataFrame) -> Verdict:
-    panels = [panel for panel in encoder.index if not panel.endswith((BEFORE, OTHERS))]
-    note = "controls: before training, and of other seeds" if len(panels) < len(encoder) else ""
+def _judge_alike(encoder: pd.DataFrame) -> Verdict:
+    judged_panels = [panel for panel in encoder.index if not panel.endswith((BEFORE, OTHERS))]
+    note = "controls: before training, and of other seeds" if len(judged_panels) < len(encoder) else ""
     return judged(
         "similarity from the bound",
-        [against(encoder.loc[panel], ALIKE) for panel in panels],
+        [against(encoder.loc[panel], ALIKE) for panel in judged_panels],
         numbers(encoder=encoder),
         note,
     )
@@ -303,16 +313,18 @@ def _alike(encoder: pd.DataFrame) -> Verdict:
 
 def falls(table: pd.DataFrame, networks: Sequence[str]) -> Verdict:
     """Judge that layers are more similar in the first panel than in the second, which share one side's runs."""
-    found = {network: diagonal(table, network) for network in networks}
-    parts = [verdicts.compare([means.iloc[0]], [means.iloc[1]], paired=True) for means in found.values()]
-    return judged("similarity", parts, numbers(**found))
+    means_by_network = {network: diagonal(table, network) for network in networks}
+    comparisons = [
+        verdicts.compare([means.iloc[0]], [means.iloc[1]], paired=True) for means in means_by_network.values()
+    ]
+    return judged("similarity", comparisons, numbers(**means_by_network))
 
 
 def metrics_agree(table: pd.DataFrame) -> Verdict:
     """Show two similarities beside each other. That both have the same sign says next to nothing: an illustration."""
     gaps = diagonal(table, "encoder") - diagonal(table, "decoder")
-    numbers = {f"{panel}, encoder above decoder by": float(gaps.loc[panel].mean()) for panel in gaps.index}
-    return Verdict(ILLUSTRATION, numbers)
+    values_by_phrase = {f"{panel}, encoder above decoder by": float(gaps.loc[panel].mean()) for panel in gaps.index}
+    return Verdict(ILLUSTRATION, values_by_phrase)
 
 
 BETWEEN = ("mean", "variance", "sampled")
@@ -324,11 +336,11 @@ def between_dataset(table: pd.DataFrame) -> Verdict:
 
     The panels are of other datasets, so that their runs are not paired.
     """
-    between = {name: diagonal(table, name) for name in BETWEEN}
-    parts = [
+    means_by_layer = {name: diagonal(table, name) for name in BETWEEN}
+    comparisons = [
         verdicts.compare([means.iloc[other]], [means.iloc[1]])
-        for means in between.values()
+        for means in means_by_layer.values()
         for other in range(len(means))
         if other != 1
     ]
-    return judged("similarity", parts, numbers(**between))
+    return judged("similarity", comparisons, numbers(**means_by_layer))

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import benchmark_data
-from baselines.reproduction.entries import ILLUSTRATION, Found, Plan, Runs, Verdict, fact, judged
+from baselines.reproduction.entries import ILLUSTRATION, EntryResult, Plan, Runs, Verdict, fact, judged
 from baselines.run import Run
 from benchmark_data.factors import Indices
 from benchmark_data.variants import perturbation
@@ -30,20 +30,24 @@ def encoded(run: Run, samples: int) -> tuple[Indices, NDArray[np.floating], NDAr
     return rows, posterior.mean, np.exp(posterior.log_variance.astype(np.float64))
 
 
-def pictures(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def pictures(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Take the same images without and with the hidden variable, and measure by how much they differ."""
     images: dict[str, NDArray[Any]] = {}
     rows = []
     for base in settings["datasets"]:
         original = benchmark_data.load(base)
         perturbed = benchmark_data.load(f"{base}_perturbed/{settings['variant']}")
-        chosen = original.quick_rows()[: settings["columns"]]
-        before, after = original.images(chosen), perturbed.images(chosen)
+        chosen_rows = original.quick_rows()[: settings["columns"]]
+        before, after = original.images(chosen_rows), perturbed.images(chosen_rows)
         images |= {f"{base}\noriginal": before, f"{base}\nperturbed": after}
-        change = np.abs(after.astype(np.float64) - before) / 255
-        for row, each, largest in zip(chosen, change.mean(axis=(1, 2, 3)), change.max(axis=(1, 2, 3)), strict=True):
-            rows.append((base, int(row), float(perturbed.parameters["epsilon"]), float(each), float(largest)))  # type: ignore[arg-type]
-    return Found(pd.DataFrame(rows, columns=["dataset", "row", "epsilon", "mean_change", "largest_change"]), images)
+        differences = np.abs(after.astype(np.float64) - before) / 255
+        for row, mean, largest in zip(
+            chosen_rows, differences.mean(axis=(1, 2, 3)), differences.max(axis=(1, 2, 3)), strict=True
+        ):
+            rows.append((base, int(row), float(perturbed.parameters["epsilon"]), float(mean), float(largest)))  # type: ignore[arg-type]
+    return EntryResult(
+        pd.DataFrame(rows, columns=["dataset", "row", "epsilon", "mean_change", "largest_change"]), images
+    )
 
 
 def judge_small(table: pd.DataFrame) -> Verdict:
@@ -51,14 +55,16 @@ def judge_small(table: pd.DataFrame) -> Verdict:
     means = table.groupby("dataset", sort=False)[["mean_change", "largest_change"]].agg(
         {"mean_change": "mean", "largest_change": "max"}
     )
-    numbers = {f"{name}, {what}": float(means.loc[name, what]) for name in means.index for what in means.columns}
+    numbers = {
+        f"{name}, {statistic}": float(means.loc[name, statistic]) for name in means.index for statistic in means.columns
+    }
     return Verdict(ILLUSTRATION, {name.replace("_", " "): value for name, value in numbers.items()})
 
 
-def hidden(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def hidden(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Measure local expansiveness and global variance of the factors and of s, at growing strengths."""
     base = benchmark_data.load(settings["dataset"])
-    return Found(
+    return EntryResult(
         expansiveness.measure_hidden(
             base, epsilons=settings["epsilons"], factors=settings["factors"], samples=settings["samples"]
         )
@@ -67,20 +73,22 @@ def hidden(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
 
 def judge_hidden(table: pd.DataFrame) -> Verdict:
     """Judge that s leads locally from a strength on at which it does not lead globally."""
-    leads = {}
+    first_leads = {}
     for quantity in ("expansiveness", "global_variance"):
         values = table[table["quantity"] == quantity].pivot(index="epsilon", columns="factor", values="value")
-        ahead = values.index[values["s"] > values.drop(columns="s").max(axis=1)]
-        leads[quantity] = float(min(ahead)) if len(ahead) else None
-    local, overall = leads["expansiveness"], leads["global_variance"]
+        leading = values.index[values["s"] > values.drop(columns="s").max(axis=1)]
+        first_leads[quantity] = float(min(leading)) if len(leading) else None
+    local_lead, global_lead = first_leads["expansiveness"], first_leads["global_variance"]
     numbers = {
-        f"ε from which s leads by {quantity.replace('_', ' ')}": at for quantity, at in leads.items() if at is not None
+        f"ε from which s leads by {quantity.replace('_', ' ')}": epsilon
+        for quantity, epsilon in first_leads.items()
+        if epsilon is not None
     }
     numbers["largest ε"] = float(table["epsilon"].max())
-    return fact(local is not None and (overall is None or local < overall), numbers)
+    return fact(local_lead is not None and (global_lead is None or local_lead < global_lead), numbers)
 
 
-def noises(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def noises(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Measure the noise of the latent that each factor has of its own, s among them, at each strength and seed."""
     tables = []
     for config in settings["runs"]:
@@ -88,12 +96,12 @@ def noises(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
         rows, mean, variance = encoded(run, settings["encoded"])
         labels, names = run.dataset.labels(rows), list(run.dataset.space.names)
         labels[:, names.index("s")] //= perturbation.LEVELS // 16
-        varies = (labels != labels[0]).any(axis=0)
-        shown = [name for name, each in zip(names, varies, strict=True) if each]
-        found = expansiveness.own_latents(mean, variance, labels[:, varies], shown)
-        found = found.melt("factor", ["share", "noise"], var_name="quantity")
-        tables.append(found.assign(epsilon=float(str(run.dataset.parameters["epsilon"])), seed=config.seed))
-    return Found(pd.concat(tables, ignore_index=True))
+        varying = (labels != labels[0]).any(axis=0)
+        varying_names = [name for name, is_varying in zip(names, varying, strict=True) if is_varying]
+        noise_table = expansiveness.own_latents(mean, variance, labels[:, varying], varying_names)
+        noise_table = noise_table.melt("factor", ["share", "noise"], var_name="quantity")
+        tables.append(noise_table.assign(epsilon=float(str(run.dataset.parameters["epsilon"])), seed=config.seed))
+    return EntryResult(pd.concat(tables, ignore_index=True))
 
 
 def judge_noises(table: pd.DataFrame) -> Verdict:
@@ -103,24 +111,24 @@ def judge_noises(table: pd.DataFrame) -> Verdict:
     any strength, models know too little for its noise to mean anything.
     """
     numbers: dict[str, float] = {}
-    parts = []
-    encoded = (table[(table["quantity"] == "noise") & (table["factor"] == "s")]["value"] < 1).any()
+    comparisons = []
+    has_latent = (table[(table["quantity"] == "noise") & (table["factor"] == "s")]["value"] < 1).any()
     strengths = sorted({float(epsilon) for epsilon in table["epsilon"]})
     for epsilon in strengths:
-        here = table[table["epsilon"] == epsilon]
-        noise = here[here["quantity"] == "noise"].pivot(index="factor", columns="seed", values="value")
-        share = here[(here["quantity"] == "share") & (here["factor"] == "s")]["value"]
-        s, least = noise.loc["s"], noise.drop(index="s").min(axis=0)
-        numbers[f"noise of s at ε = {epsilon:g}"] = float(s.to_numpy().mean())
-        numbers[f"least noise of a factor at ε = {epsilon:g}"] = float(least.mean())
-        numbers[f"share of s that a latent knows at ε = {epsilon:g}"] = float(share.to_numpy().mean())
+        epsilon_rows = table[table["epsilon"] == epsilon]
+        noise = epsilon_rows[epsilon_rows["quantity"] == "noise"].pivot(index="factor", columns="seed", values="value")
+        share_of_s = epsilon_rows[(epsilon_rows["quantity"] == "share") & (epsilon_rows["factor"] == "s")]["value"]
+        noise_of_s, least_noise = noise.loc["s"], noise.drop(index="s").min(axis=0)
+        numbers[f"noise of s at ε = {epsilon:g}"] = float(noise_of_s.to_numpy().mean())
+        numbers[f"least noise of a factor at ε = {epsilon:g}"] = float(least_noise.mean())
+        numbers[f"share of s that a latent knows at ε = {epsilon:g}"] = float(share_of_s.to_numpy().mean())
         if epsilon == perturbation.DEFAULT:
-            parts.append(verdicts.compare([least], [s], paired=True))
+            comparisons.append(verdicts.compare([least_noise], [noise_of_s], paired=True))
         elif epsilon == strengths[0]:
-            parts.append(verdicts.compare([s], [least], paired=True))
-    if not encoded:
-        parts = [part._replace(p=None, reached=0) for part in parts]
-    return judged("noise", parts, numbers, "gate: a latent of s at some strength")
+            comparisons.append(verdicts.compare([noise_of_s], [least_noise], paired=True))
+    if not has_latent:
+        comparisons = [comparison._replace(p=None, reached=0) for comparison in comparisons]
+    return judged("noise", comparisons, numbers, "gate: a latent of s at some strength")
 
 
 def strengths_plan(samples: int) -> Plan:

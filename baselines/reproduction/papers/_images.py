@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from baselines.reproduction.entries import Found
+from baselines.reproduction.entries import EntryResult
 from leaderboard.analyses import traversals
 
 
-def draw(found: Found, path: Path) -> None:
+def draw(result: EntryResult, path: Path) -> None:
     """Draw a row of images for each name; grey ones beside coloured ones in three channels."""
-    images = list(found.images.values())
+    images = list(result.images.values())
     if images[0].shape[-1] == 1 or len({image.shape for image in images}) > 1:
         images = [np.broadcast_to(image, (*image.shape[:-1], 3)) for image in images]
-    traversals.draw(np.stack(images), path, names=list(found.images))
+    traversals.draw(np.stack(images), path, names=list(result.images))

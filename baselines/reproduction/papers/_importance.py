@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 import benchmark_data
 from baselines.config import RunConfig
-from baselines.reproduction.entries import Found, Plan, Runs, Verdict, judged, of_table
+from baselines.reproduction.entries import EntryResult, Plan, Runs, Verdict, judged, of_table
 from baselines.reproduction.papers import _heatmaps, _perceived, _scores, _tiers
 from benchmark_data.inspect import audit
 from leaderboard import information, protocol
 from leaderboard.store import verdicts
 
 
-def learned(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def learned(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Measure the importance of factors, and what share of each models know at each snapshot.
 
     Returns:
@@ -28,29 +28,31 @@ def learned(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
         ``share``, how much of its entropy the latent knows that knows most (20 bins, as in MIG).
     """
     rows: list[tuple[Any, ...]] = []
-    found = {
+    audits = {
         name: audit.audit(benchmark_data.load(name), traversals=settings["traversals"])
         for name in dict.fromkeys(config.dataset for config in settings["runs"])
     }
     for config in settings["runs"]:
         task = protocol.task(config.dataset)
-        chosen = task.test[: settings["samples"]]
-        labels = task.load().labels(chosen)
+        test_rows = task.test[: settings["samples"]]
+        labels = task.load().labels(test_rows)
         names = list(task.load().space.names)
-        ranks = _ranks(found[config.dataset].order())
-        importance = {one.factor.name: one.importance.value for one in found[config.dataset].factors}
+        ranks = _factor_ranks(audits[config.dataset].order())
+        importance = {
+            factor_audit.factor.name: factor_audit.importance.value for factor_audit in audits[config.dataset].factors
+        }
         for step in runs.open(config).steps:
-            mean = runs.open(config, step=step).encode(task.load().images(chosen)).mean
-            known = information.pairwise(mean, labels[:, [names.index(name) for name in ranks]])
-            shares = (known.information / known.factors).max(axis=0)
+            mean = runs.open(config, step=step).encode(task.load().images(test_rows)).mean
+            pairwise = information.pairwise(mean, labels[:, [names.index(name) for name in ranks]])
+            shares = (pairwise.information / pairwise.factors).max(axis=0)
             rows += [
                 (config.dataset, config.seed, step, name, importance[name], rank, float(share))
                 for (name, rank), share in zip(ranks.items(), shares, strict=True)
             ]
-    return Found(pd.DataFrame(rows, columns=["dataset", "seed", "step", "factor", "importance", "rank", "share"]))
+    return EntryResult(pd.DataFrame(rows, columns=["dataset", "seed", "step", "factor", "importance", "rank", "share"]))
 
 
-def _ranks(groups: Sequence[Sequence[str]]) -> dict[str, float]:
+def _factor_ranks(groups: Sequence[Sequence[str]]) -> dict[str, float]:
     """Return the rank of each factor, from 1, those of a group the same one."""
     ranks: dict[str, float] = {}
     for group in groups:
@@ -58,7 +60,7 @@ def _ranks(groups: Sequence[Sequence[str]]) -> dict[str, float]:
     return ranks
 
 
-def _order(values: pd.DataFrame) -> NDArray[np.float64]:
+def _rank_correlations(values: pd.DataFrame) -> NDArray[np.float64]:
     """Return, per seed, Spearman's correlation of importance and what is known; the bound where all is known alike.
 
     Args:
@@ -82,20 +84,20 @@ def judge_learned(table: pd.DataFrame) -> Verdict:
     how far they move pixels.
     """
     numbers: dict[str, float] = {}
-    parts = []
-    for dataset, here in table.groupby("dataset", sort=False):
-        shares = here.pivot(index=["step", "factor", "rank"], columns="seed", values="share")
+    comparisons = []
+    for dataset, dataset_rows in table.groupby("dataset", sort=False):
+        shares = dataset_rows.pivot(index=["step", "factor", "rank"], columns="seed", values="share")
         before = pd.DataFrame(shares.loc[0])
         after = shares.drop(index=0, level="step").groupby(level=["factor", "rank"]).mean()
         gained = after - before.loc[after.index]
-        order = _order(gained)
-        parts.append(_heatmaps.against(order, _perceived.AGREES))
-        numbers[f"{dataset}, rank correlation of importance and gain"] = float(order.mean())
-        numbers[f"{dataset}, control: the same before training"] = float(_order(before).mean())
+        correlations = _rank_correlations(gained)
+        comparisons.append(_heatmaps.against(correlations, _perceived.AGREES))
+        numbers[f"{dataset}, rank correlation of importance and gain"] = float(correlations.mean())
+        numbers[f"{dataset}, control: the same before training"] = float(_rank_correlations(before).mean())
         means = gained.mean(axis=1).sort_index(level="rank")
         for factor, gain in zip(means.index.get_level_values("factor"), means, strict=True):
             numbers[f"{dataset}, mean gain of {factor}"] = float(gain)
-    return judged("rank correlation from the bound", parts, numbers, TAKEN_OFF)
+    return judged("rank correlation from the bound", comparisons, numbers, TAKEN_OFF)
 
 
 DRAW = of_table(_scores.draw_lines, panel="dataset", x="step", y="share", group="factor", xscale="symlog")
@@ -108,7 +110,7 @@ LEAST_GAIN = 0.05
 """Share of a factor's entropy that must be gained for it to count as learned."""
 
 
-def _learned_by(table: pd.DataFrame) -> pd.DataFrame:
+def _learning_steps(table: pd.DataFrame) -> pd.DataFrame:
     """Return the snapshot by which half of the most that is ever gained of a factor is there, the last if too little.
 
     Returns:
@@ -116,29 +118,29 @@ def _learned_by(table: pd.DataFrame) -> pd.DataFrame:
     """
     shares = table.pivot(index=["rank", "factor", "step"], columns="seed", values="share")
     steps = {}
-    for (rank, factor), course in shares.groupby(level=["rank", "factor"]):
-        gained = course.droplevel(["rank", "factor"])
+    for (rank, factor), shares_by_step in shares.groupby(level=["rank", "factor"]):
+        gained = shares_by_step.droplevel(["rank", "factor"])
         gained = gained - gained.loc[0]
-        found = (gained >= gained.max() / 2).idxmax()
-        steps[rank, factor] = found.where(gained.max() >= LEAST_GAIN, gained.index.max())
+        half_steps = (gained >= gained.max() / 2).idxmax()
+        steps[rank, factor] = half_steps.where(gained.max() >= LEAST_GAIN, gained.index.max())
     return pd.DataFrame(steps).T.rename_axis(["rank", "factor"])
 
 
 def judge_first(table: pd.DataFrame) -> Verdict:
     """Judge that the most important factor, or one of those that tie with it, is learned before every other factor."""
     numbers: dict[str, float] = {}
-    parts = []
-    for dataset, here in table.groupby("dataset", sort=False):
-        steps = _learned_by(here)
-        foremost = steps.index.get_level_values("rank") == steps.index.get_level_values("rank").min()
-        parts.append(verdicts.compare([steps[~foremost].min()], [steps[foremost].min()], paired=True))
-        means = steps.mean(axis=1)
-        for factor, step in zip(means.index.get_level_values("factor"), means, strict=True):
+    comparisons = []
+    for dataset, dataset_rows in table.groupby("dataset", sort=False):
+        steps = _learning_steps(dataset_rows)
+        is_foremost = steps.index.get_level_values("rank") == steps.index.get_level_values("rank").min()
+        comparisons.append(verdicts.compare([steps[~is_foremost].min()], [steps[is_foremost].min()], paired=True))
+        mean_steps = steps.mean(axis=1)
+        for factor, step in zip(mean_steps.index.get_level_values("factor"), mean_steps, strict=True):
             numbers[f"{dataset}, step by which {factor} is learned"] = float(step)
         numbers[f"{dataset}, most important first in share of runs"] = float(
-            (steps[foremost].min() < steps[~foremost].min()).mean()
+            (steps[is_foremost].min() < steps[~is_foremost].min()).mean()
         )
-    return judged("steps", parts, numbers, TAKEN_OFF)
+    return judged("steps", comparisons, numbers, TAKEN_OFF)
 
 
 def plan(tier: str, *, first: int = 0, **changes: Any) -> Plan:
@@ -149,12 +151,12 @@ def plan(tier: str, *, first: int = 0, **changes: Any) -> Plan:
         first: the first seed.
         **changes: other keys of the runs' configs.
     """
-    own = {"snapshots": LEARNED_AT} | changes
+    options = {"snapshots": LEARNED_AT} | changes
     runs = tuple(
         _tiers.plain(
             RunConfig(dataset=dataset, objective="beta_vae", hyperparameters={"beta": 4}, latents=latents),
             seed=first + seed,
-            **own,
+            **options,
         )
         for dataset, latents in (("dsprites", 5), ("room3d", 6))[: 2 if tier == "study" else 1]
         for seed in range(_tiers.SEEDS)

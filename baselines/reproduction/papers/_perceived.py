@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import benchmark_data
 from baselines.nets import reconstruction
-from baselines.reproduction.entries import ILLUSTRATION, Found, Runs, Verdict, fact, judged
+from baselines.reproduction.entries import ILLUSTRATION, EntryResult, Runs, Verdict, fact, judged
 from baselines.reproduction.papers import _heatmaps
 from baselines.run import Run
 from benchmark_data import draws
@@ -31,18 +31,21 @@ AGREES = 0.5
 SPACINGS = tuple(f"xysquares/spacing_{spacing}" for spacing in range(8, 0, -1))
 
 
-def matrices(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def matrices(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Average distance matrices along factors: a row per dataset, factor and pair of values."""
     tables = []
     for name, factors in settings["factors"].items():
         dataset = benchmark_data.load(name)
         for factor in factors:
-            found = distances.matrices(dataset, factor, traversals=settings["traversals"])
-            first, second = np.indices(found.perceived.shape).reshape(2, -1)
-            values = {"ground_truth": found.ground_truth.ravel(), "perceived": found.perceived.ravel()}
-            places = {"dataset": name, "factor": factor, "first": first, "second": second}
-            tables.append(pd.DataFrame(places | values))
-    return Found(pd.concat(tables, ignore_index=True))
+            distance_matrices = distances.matrices(dataset, factor, traversals=settings["traversals"])
+            first, second = np.indices(distance_matrices.perceived.shape).reshape(2, -1)
+            distance_columns = {
+                "ground_truth": distance_matrices.ground_truth.ravel(),
+                "perceived": distance_matrices.perceived.ravel(),
+            }
+            pair_columns = {"dataset": name, "factor": factor, "first": first, "second": second}
+            tables.append(pd.DataFrame(pair_columns | distance_columns))
+    return EntryResult(pd.concat(tables, ignore_index=True))
 
 
 def agreement(table: pd.DataFrame) -> dict[str, float]:
@@ -51,20 +54,22 @@ def agreement(table: pd.DataFrame) -> dict[str, float]:
     Where all values of a factor are equally far apart there is no order: its correlation counts as 0. Factors of two
     values have none, and are left out.
     """
-    found: dict[str, list[float]] = {}
+    correlations: dict[str, list[float]] = {}
     for (dataset, _), part in table[table["first"] < table["second"]].groupby(["dataset", "factor"], sort=False):
         if len(part) > 1:
-            still = np.ptp(part["perceived"]) <= 1e-12
-            rho = 0.0 if still else float(scipy.stats.spearmanr(part["ground_truth"], part["perceived"]).statistic)
-            found.setdefault(str(dataset), []).append(rho)
-    return {dataset: float(np.mean(rhos)) for dataset, rhos in found.items()}
+            is_constant = np.ptp(part["perceived"]) <= 1e-12
+            rho = (
+                0.0 if is_constant else float(scipy.stats.spearmanr(part["ground_truth"], part["perceived"]).statistic)
+            )
+            correlations.setdefault(str(dataset), []).append(rho)
+    return {dataset: float(np.mean(rhos)) for dataset, rhos in correlations.items()}
 
 
-def draw_matrices(found: Found, path: Path) -> None:
+def draw_matrices(result: EntryResult, path: Path) -> None:
     """Draw the matrices: those of the factors above, those of the pixels below, bright for far."""
-    columns = list(found.table.groupby(["dataset", "factor"], sort=False))
-    figure, axes = figures.panels(2, len(columns), width=1.4, height=1.4)
-    for i, ((dataset, factor), part) in enumerate(columns):
+    groups = list(result.table.groupby(["dataset", "factor"], sort=False))
+    figure, axes = figures.panels(2, len(groups), width=1.4, height=1.4)
+    for i, ((dataset, factor), part) in enumerate(groups):
         for panel, values in zip(axes[:, i], ("ground_truth", "perceived"), strict=True):
             matrix = part.pivot(index="first", columns="second", values=values)
             panel.imshow(matrix, cmap="viridis", vmin=0, interpolation="nearest")
@@ -77,56 +82,63 @@ def draw_matrices(found: Found, path: Path) -> None:
 
 def judge_natural(table: pd.DataFrame) -> Verdict:
     """Judge that both distances agree on every dataset."""
-    found = agreement(table)
-    return fact(all(rho > AGREES for rho in found.values()), {f"rank correlation on {k}": v for k, v in found.items()})
+    correlations = agreement(table)
+    return fact(
+        all(rho > AGREES for rho in correlations.values()),
+        {f"rank correlation on {k}": v for k, v in correlations.items()},
+    )
 
 
 def judge_spacing(table: pd.DataFrame) -> Verdict:
     """Judge that the agreement rises as the spacing falls, from 0 where squares never overlap."""
-    found = agreement(table)
-    rhos = list(found.values())
+    correlations = agreement(table)
+    rhos = list(correlations.values())
     rises = all(low <= high + 1e-9 for low, high in itertools.pairwise(rhos))
-    return fact(rises and rhos[-1] > rhos[0], {f"rank correlation, {k}": v for k, v in found.items()})
+    return fact(rises and rhos[-1] > rhos[0], {f"rank correlation, {k}": v for k, v in correlations.items()})
 
 
-def rows_of_traversals(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def rows_of_traversals(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Take the images along each factor from one image, and measure how far each is from every other."""
     images, rows = {}, []
     for name in settings["datasets"]:
         dataset = benchmark_data.load(name)
-        middle = dataset.space.index(np.array([[size // 2 for size in dataset.space.sizes]]))[0]
+        middle_row = dataset.space.index(np.array([[size // 2 for size in dataset.space.sizes]]))[0]
         for factor in dataset.space.factors:
             if factor.size < 2:
                 continue
-            seen = dataset.images(dataset.space.traverse(int(middle), factor.name))
-            images[f"{name} {factor.name}"] = seen[
-                np.linspace(0, len(seen) - 1, settings["columns"]).round().astype(int)
+            traversal = dataset.images(dataset.space.traverse(int(middle_row), factor.name))
+            images[f"{name} {factor.name}"] = traversal[
+                np.linspace(0, len(traversal) - 1, settings["columns"]).round().astype(int)
             ]
-            apart = distances.mean_squared_errors(seen)
-            for first, second in itertools.combinations(range(len(seen)), 2):
-                rows.append((name, factor.name, first, second, float(second - first), float(apart[first, second])))
+            squared_errors = distances.mean_squared_errors(traversal)
+            for first, second in itertools.combinations(range(len(traversal)), 2):
+                rows.append(
+                    (name, factor.name, first, second, float(second - first), float(squared_errors[first, second]))
+                )
     columns = ["dataset", "factor", "first", "second", "ground_truth", "perceived"]
-    return Found(pd.DataFrame(rows, columns=columns), images)
+    return EntryResult(pd.DataFrame(rows, columns=columns), images)
 
 
 def judge_constant(table: pd.DataFrame) -> Verdict:
     """Show that all images of a traversal are equally far apart: the dataset was made so."""
-    pixels = table.groupby("factor")["perceived"]
-    smallest, largest = float(pixels.min().min()), float(pixels.max().max())
+    pixel_distances = table.groupby("factor")["perceived"]
+    smallest, largest = float(pixel_distances.min().min()), float(pixel_distances.max().max())
     return Verdict(ILLUSTRATION, {"smallest squared error": smallest, "largest squared error": largest})
 
 
 def judge_varying(table: pd.DataFrame) -> Verdict:
     """Show the squared error between neighbours over that between the ends, for all traversals of a set."""
     numbers: dict[str, float] = {}
-    for dataset, part in table.groupby("dataset", sort=False):
-        near = part[part["ground_truth"] == 1]["perceived"].mean()
-        ends = part[part["ground_truth"] == part.groupby("factor")["ground_truth"].transform("max")]["perceived"].mean()
-        numbers[f"{dataset}, neighbours over ends"] = float(near / ends)
+    for dataset, dataset_rows in table.groupby("dataset", sort=False):
+        neighbour_distance = dataset_rows[dataset_rows["ground_truth"] == 1]["perceived"].mean()
+        end_distance = dataset_rows[
+            dataset_rows["ground_truth"] == dataset_rows.groupby("factor")["ground_truth"].transform("max")
+        ]["perceived"].mean()
+        numbers[f"{dataset}, neighbours over ends"] = float(neighbour_distance / end_distance)
     return Verdict(ILLUSTRATION, numbers)
 
 
-def levels(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def levels(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Measure distances along factors at every level of models: a row per run, factor, level and pair of values."""
     tables = []
     for config in settings["runs"]:
@@ -134,7 +146,7 @@ def levels(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
         for name, factors in settings["factors"].items():
             table = perceived.measure(**seen(run, factors, settings["traversals"]))
             tables.append(table.assign(factor=name, reconstruction=config.reconstruction, seed=config.seed))
-    return Found(pd.concat(tables, ignore_index=True))
+    return EntryResult(pd.concat(tables, ignore_index=True))
 
 
 def seen(run: Run, factors: Sequence[str], count: int) -> dict[str, NDArray[Any]]:
@@ -153,13 +165,13 @@ def seen(run: Run, factors: Sequence[str], count: int) -> dict[str, NDArray[Any]
     rows = np.stack([space.traverse(int(start), factor) for factor in factors for start in starts])
     images = run.dataset.images(rows.ravel())
     posterior = run.encode(images)
-    found = {
+    arrays = {
         "inputs": compared(images / np.float32(255), run.config.reconstruction),
         "mean": posterior.mean,
         "variance": np.exp(posterior.log_variance.astype(np.float64)),
         "reconstructions": compared(run.decode(posterior.mean), run.config.reconstruction),
     }
-    return {name: values.reshape(*rows.shape, -1) for name, values in found.items()}
+    return {name: values.reshape(*rows.shape, -1) for name, values in arrays.items()}
 
 
 def compared(images: NDArray[np.floating], loss: str) -> NDArray[np.floating]:
@@ -179,10 +191,10 @@ def compared(images: NDArray[np.floating], loss: str) -> NDArray[np.floating]:
     return np.concatenate([pixels, math.sqrt(reconstruction.ALPHA) * blurred], axis=1) * np.float32(math.sqrt(2))
 
 
-def draw_levels(found: Found, path: Path) -> None:
+def draw_levels(result: EntryResult, path: Path) -> None:
     """Draw the matrices, mean over seeds: a row per factor, or per loss where there are several."""
-    by = "factor" if found.table["reconstruction"].nunique() == 1 else "reconstruction"
-    means = found.table.groupby([by, "level", "first", "second"], sort=False)["distance"].mean().reset_index()
+    by = "factor" if result.table["reconstruction"].nunique() == 1 else "reconstruction"
+    means = result.table.groupby([by, "level", "first", "second"], sort=False)["distance"].mean().reset_index()
     perceived.draw(means.rename(columns={by: "factor"}), path)
 
 
@@ -201,16 +213,16 @@ def follows(table: pd.DataFrame, against: str) -> pd.DataFrame:
         perceived.agreement(part, against=against).assign(reconstruction=str(loss), seed=int(str(seed)))
         for (loss, seed), part in table.groupby(["reconstruction", "seed"], sort=False)
     ]
-    found = pd.concat(tables).fillna({"spearman": 0.0})
-    return found.groupby(["reconstruction", "factor", "level", "seed"], sort=False)["spearman"].mean().unstack()
+    correlations = pd.concat(tables).fillna({"spearman": 0.0})
+    return correlations.groupby(["reconstruction", "factor", "level", "seed"], sort=False)["spearman"].mean().unstack()
 
 
 def judge_levels(table: pd.DataFrame) -> Verdict:
     """Judge that the distances at every level of the model follow those of its input, along every factor."""
-    found = follows(table, "input")
-    learned = found[found.index.get_level_values("level") != "ground truth"]
-    names = [f"rank correlation with the input, {factor}, {level}" for _, factor, level in learned.index]
-    numbers = dict(zip(names, learned.mean(axis=1).tolist(), strict=True))
+    correlations = follows(table, "input")
+    learned = correlations[correlations.index.get_level_values("level") != "ground truth"]
+    phrases = [f"rank correlation with the input, {factor}, {level}" for _, factor, level in learned.index]
+    numbers = dict(zip(phrases, learned.mean(axis=1).tolist(), strict=True))
     return judged(
         "rank correlation from the bound",
         [_heatmaps.against(values, AGREES) for values in learned.to_numpy()],
@@ -223,9 +235,11 @@ def judge_levels_blurred(table: pd.DataFrame) -> Verdict:
 
     At the input that is a property of the data and the loss, without seeds: it is printed and not tested.
     """
-    found = follows(table, "ground truth").groupby(["level", "reconstruction"], sort=False).mean()
-    names = [f"rank correlation with the factors, {loss}, {level}" for level, loss in found.index]
-    numbers = dict(zip(names, found.mean(axis=1).tolist(), strict=True))
-    learned = [level for level in dict.fromkeys(found.index.get_level_values("level")) if level != "input"]
-    parts = [verdicts.compare([found.loc[level, "box_blur"]], [found.loc[level, "mse"]]) for level in learned]
-    return judged("rank correlation", parts, numbers)
+    correlations = follows(table, "ground truth").groupby(["level", "reconstruction"], sort=False).mean()
+    phrases = [f"rank correlation with the factors, {loss}, {level}" for level, loss in correlations.index]
+    numbers = dict(zip(phrases, correlations.mean(axis=1).tolist(), strict=True))
+    learned = [level for level in dict.fromkeys(correlations.index.get_level_values("level")) if level != "input"]
+    comparisons = [
+        verdicts.compare([correlations.loc[level, "box_blur"]], [correlations.loc[level, "mse"]]) for level in learned
+    ]
+    return judged("rank correlation", comparisons, numbers)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from baselines.config import RunConfig
 from baselines.model import scaled
-from baselines.reproduction.entries import Found, Plan, Runs, Verdict, judged
+from baselines.reproduction.entries import EntryResult, Plan, Runs, Verdict, judged
 from baselines.run import Run
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
@@ -53,8 +53,8 @@ BETWEEN = 22.5
 def render(labels: Indices) -> Pixels:
     """Place points: class ids int64 (n, 4) to uint8 (n, 1, 2, 1)."""
     along, across, x, y = SPACE.values(labels).T
-    place = np.stack([along - across, along + across], axis=1) * SPACING * math.sqrt(0.5)
-    points = 128 + np.rint(place) + STEP * np.stack([x, y], axis=1)
+    cluster_centre = np.stack([along - across, along + across], axis=1) * SPACING * math.sqrt(0.5)
+    points = 128 + np.rint(cluster_centre) + STEP * np.stack([x, y], axis=1)
     return points.astype(np.uint8).reshape(-1, 1, 2, 1)
 
 
@@ -105,7 +105,7 @@ def plan(seeds: int, *, steps: int) -> Plan:
     return Plan(runs=runs, settings={"runs": runs, "points": 189}, own=(PLANE,))
 
 
-def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Encode points, and measure where the axes of the latents lie at each of them.
 
     An axis is the chord between what the decoder makes of the codes one posterior standard deviation to either side.
@@ -122,17 +122,17 @@ def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
         run = runs.open(config)
         posterior = run.encode(images)
         mean = np.asarray(posterior.mean, np.float64)
-        values = {
+        columns = {
             "model": config.architecture,
             "seed": config.seed,
             "x": images[:, 0, 0, 0],
             "y": images[:, 0, 1, 0],
             "z1": mean[:, 0],
             "z2": mean[:, 1],
-            "angle": _angles(run, mean, np.exp(posterior.log_variance / 2), principal).mean(axis=1),
+            "angle": _latent_angles(run, mean, np.exp(posterior.log_variance / 2), principal).mean(axis=1),
         }
-        tables.append(pd.DataFrame(values))
-    return Found(pd.concat(tables, ignore_index=True).round(4))
+        tables.append(pd.DataFrame(columns))
+    return EntryResult(pd.concat(tables, ignore_index=True).round(4))
 
 
 def _principal_angle(images: Pixels) -> float:
@@ -142,58 +142,64 @@ def _principal_angle(images: Pixels) -> float:
     return float(np.degrees(np.arctan2(axis[1], axis[0])))
 
 
-def _angles(run: Run, mean: NDArray[np.floating], std: NDArray[np.floating], axis: float) -> NDArray[np.float64]:
+def _latent_angles(
+    run: Run, mean: NDArray[np.floating], std: NDArray[np.floating], axis_angle: float
+) -> NDArray[np.float64]:
     """Return the angle of each latent's chord to the nearest of two axes at right angles: (n, 2), 0 to 45 degrees."""
-    found = []
+    angles = []
     for latent in range(mean.shape[1]):
-        move = np.zeros_like(mean)
-        move[:, latent] = std[:, latent]
-        up, down = (run.decode(codes.astype(np.float32)).reshape(len(mean), 2) for codes in (mean + move, mean - move))
+        offset = np.zeros_like(mean)
+        offset[:, latent] = std[:, latent]
+        up, down = (
+            run.decode(codes.astype(np.float32)).reshape(len(mean), 2) for codes in (mean + offset, mean - offset)
+        )
         chord = (up - down).astype(np.float64)
-        apart = (np.degrees(np.arctan2(chord[:, 1], chord[:, 0])) - axis) % 90
-        found.append(np.minimum(apart, 90 - apart))
-    return np.stack(found, axis=1)
+        difference = (np.degrees(np.arctan2(chord[:, 1], chord[:, 0])) - axis_angle) % 90
+        angles.append(np.minimum(difference, 90 - difference))
+    return np.stack(angles, axis=1)
 
 
-def draw(found: Found, path: Path) -> None:
+def draw(result: EntryResult, path: Path) -> None:
     """Draw the points, and the codes that the first run of each model gives them; bright is far along."""
-    figures.check_columns(found.table, ["model", "seed", "x", "y", "z1", "z2", "angle"])
-    models = list(found.table["model"].unique())
+    figures.check_columns(result.table, ["model", "seed", "x", "y", "z1", "z2", "angle"])
+    models = list(result.table["model"].unique())
     figure, axes = figures.panels(1, 1 + len(models), width=2.6, height=2.6)
     for panel, model in zip(axes[0], ["", *models], strict=True):
-        table = found.table[found.table["model"] == (model or models[0])]
+        table = result.table[result.table["model"] == (model or models[0])]
         table = table[table["seed"] == table["seed"].min()]
-        names, title = (("z1", "z2"), f"codes, {model}") if model else (("x", "y"), "points")
-        panel.scatter(table[names[0]], table[names[1]], c=table["x"].astype(int) + table["y"], s=4, cmap="viridis")
+        columns, title = (("z1", "z2"), f"codes, {model}") if model else (("x", "y"), "points")
+        panel.scatter(table[columns[0]], table[columns[1]], c=table["x"].astype(int) + table["y"], s=4, cmap="viridis")
         panel.set_title(title, fontsize=9)
-        panel.set(xlabel=names[0], ylabel=names[1])
+        panel.set(xlabel=columns[0], ylabel=columns[1])
     figures.save(figure, path)
 
 
-def _means(table: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
+def _mean_angles(table: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
     """Return the mean angle of each run, by model."""
     means = table.groupby(["model", "seed"], sort=False)["angle"].mean()
     return {model: means[model].to_numpy() for model in MODELS}
 
 
-def _numbers(angles: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
-    numbers = {f"degrees to the principal axes, {model}": float(found.mean()) for model, found in angles.items()}
-    return numbers | {f"most of a run, {model}": float(found.max()) for model, found in angles.items()}
+def _angle_numbers(angles: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
+    numbers = {
+        f"degrees to the principal axes, {model}": float(run_angles.mean()) for model, run_angles in angles.items()
+    }
+    return numbers | {f"most of a run, {model}": float(run_angles.max()) for model, run_angles in angles.items()}
 
 
 def judge_linear(table: pd.DataFrame) -> Verdict:
     """Judge that the latents of the linear VAE lie on the principal axes, nearer than on those of the clusters."""
-    angles = _means(table)
-    part = verdicts.compare([np.full_like(angles["linear"], BETWEEN)], [angles["linear"]], paired=True)
-    return judged("degrees from the bound", [part], _numbers(angles))
+    angles = _mean_angles(table)
+    comparison = verdicts.compare([np.full_like(angles["linear"], BETWEEN)], [angles["linear"]], paired=True)
+    return judged("degrees from the bound", [comparison], _angle_numbers(angles))
 
 
 def judge_local(table: pd.DataFrame) -> Verdict:
     """Judge that the non-linear VAE's lie nearer to the clusters' axes, and the linear one's to the principal ones."""
-    angles = _means(table)
+    angles = _mean_angles(table)
     bound = np.full_like(angles["fc"], BETWEEN)
-    parts = [
+    comparisons = [
         verdicts.compare([angles["fc"]], [bound], paired=True),
         verdicts.compare([bound], [angles["linear"]], paired=True),
     ]
-    return judged("degrees from the bound", parts, _numbers(angles))
+    return judged("degrees from the bound", comparisons, _angle_numbers(angles))

@@ -32,7 +32,7 @@ from baselines.config import RunConfig
 from baselines.model import scaled
 from baselines.nets import reconstruction
 from baselines.nets.backend import ops
-from baselines.reproduction.entries import Entry, Found, Plan, Runs, Second, Transfer, Verdict, judged, of_table
+from baselines.reproduction.entries import Entry, EntryResult, Plan, Runs, Second, Transfer, Verdict, judged, of_table
 from baselines.reproduction.papers import _accuracy, _heatmaps, _images, _layers, _tiers, bonheme2022
 from baselines.reproduction.papers._accuracy import NEAR
 from baselines.reproduction.papers._heatmaps import Panel, Side
@@ -65,7 +65,7 @@ def vaes(dataset: str, tier: str = "study") -> tuple[RunConfig, ...]:
     return _tiers.of(tier, models(dataset, "beta_vae", 1))
 
 
-def _retrained(**options: Any) -> tuple[Transfer, ...]:
+def _retrained_transfers(**options: Any) -> tuple[Transfer, ...]:
     """Return transfers, by default of what the authors' code retrains: heads and the decoder's innermost layer."""
     return tuple(Transfer(source=run, dataset=CARS, **options) for run in vaes(FACES))
 
@@ -77,112 +77,124 @@ def judge_generic(table: pd.DataFrame) -> Verdict:
     pair, too. Seed by seed, two panels of a pair share the runs of one dataset.
     """
     encoder, decoder = _heatmaps.diagonal(table, "encoder"), _heatmaps.diagonal(table, "decoder")
-    same = [0, 0, 0, 3, 3][: len(encoder)]
-    parts = []
-    for place in (place for place, first in enumerate(same) if place != first):
-        one = same[place]
-        if place != 2:  # whose encoder is that of the panel before, frozen
-            parts.append(verdicts.compare([encoder.iloc[place] + SAME], [encoder.iloc[one]], paired=True))
-        parts.append(verdicts.compare([decoder.iloc[one]], [decoder.iloc[place]], paired=True))
-    return judged("CKA from the bound", parts, _heatmaps.numbers(encoder=encoder, decoder=decoder))
+    references = [0, 0, 0, 3, 3][: len(encoder)]
+    comparisons = []
+    for panel in (panel for panel, own_reference in enumerate(references) if panel != own_reference):
+        reference = references[panel]
+        if panel != 2:  # whose encoder is that of the panel before, frozen
+            comparisons.append(verdicts.compare([encoder.iloc[panel] + SAME], [encoder.iloc[reference]], paired=True))
+        comparisons.append(verdicts.compare([decoder.iloc[reference]], [decoder.iloc[panel]], paired=True))
+    return judged("CKA from the bound", comparisons, _heatmaps.numbers(encoder=encoder, decoder=decoder))
 
 
-def _properties(images: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
+def _image_properties(images: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
     """Measure images in [0, 1], shape (n, H, W, C): brightness, and place and size of what is bright.
 
     The size is the number of pixels above half of the image's range.
     """
     grey = np.asarray(images, np.float64).mean(axis=-1)
     total = grey.sum(axis=(1, 2)) + 1e-12
-    half = (grey.max(axis=(1, 2)) + grey.min(axis=(1, 2))) / 2
-    rows, columns = (np.arange(side) for side in grey.shape[1:])
+    threshold = (grey.max(axis=(1, 2)) + grey.min(axis=(1, 2))) / 2
+    rows, columns = (np.arange(size) for size in grey.shape[1:])
     return {
         "brightness": grey.mean(axis=(1, 2)),
         "x": (grey.sum(axis=1) * columns).sum(axis=1) / total,
         "y": (grey.sum(axis=2) * rows).sum(axis=1) / total,
-        "size": (grey > half[:, None, None]).sum(axis=(1, 2)).astype(np.float64),
+        "size": (grey > threshold[:, None, None]).sum(axis=(1, 2)).astype(np.float64),
     }
 
 
-def shared(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def shared(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Reconstruct images of the target with VAEs of the source, and correlate properties of both over the images.
 
     Reconstructions are rounded to 8 bits: what nobody can see in them is not kept.
     """
     target = benchmark_data.load(settings["target"])
     images = target.images(protocol.task(target.id).test[: settings["images"]])
-    before = _properties(scaled(images))
+    target_properties = _image_properties(scaled(images))
     rows = []
-    shown: dict[str, NDArray[Any]] = {}
+    pictures: dict[str, NDArray[Any]] = {}
     for config in settings["runs"]:
         run = runs.open(config)
         decoded = run.decode(run.encode(images).mean).clip(0, 1)
         decoded = (decoded * 255).round() / np.float32(255)
-        after = _properties(decoded)
+        decoded_properties = _image_properties(decoded)
         for name in settings["properties"]:
-            slope = np.polyfit(before[name], after[name], 1)[0]
-            rows.append((config.seed, name, _correlation(before[name], after[name]), slope, after[name].std()))
-        first = settings["shown"]
-        shown = shown or {"target": scaled(images[:first]), "in the source domain": decoded[:first]}
-    return Found(pd.DataFrame(rows, columns=["seed", "property", "correlation", "slope", "spread"]), shown)
+            slope = np.polyfit(target_properties[name], decoded_properties[name], 1)[0]
+            rows.append(
+                (
+                    config.seed,
+                    name,
+                    _spearman(target_properties[name], decoded_properties[name]),
+                    slope,
+                    decoded_properties[name].std(),
+                )
+            )
+        n_shown = settings["shown"]
+        pictures = pictures or {"target": scaled(images[:n_shown]), "in the source domain": decoded[:n_shown]}
+    return EntryResult(pd.DataFrame(rows, columns=["seed", "property", "correlation", "slope", "spread"]), pictures)
 
 
-def _correlation(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+def _spearman(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
     """Return Spearman's correlation, 0 where one does not vary."""
     if min(np.ptp(before), np.ptp(after)) <= 1e-9:
         return 0.0
     return float(scipy.stats.spearmanr(before, after).statistic)
 
 
-def _correlations(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
+def _correlation_table(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return the correlations, a row per property and a column per seed, and means over seeds by phrase."""
-    found = table.pivot(index="property", columns="seed", values="correlation")
+    correlations = table.pivot(index="property", columns="seed", values="correlation")
     means = table.groupby("property", sort=False)[["correlation", "slope", "spread"]].mean()
-    words = {"correlation": "rank correlation", "slope": "slope", "spread": "standard deviation after"}
-    numbers = {f"{words[key]} of {name}": float(means.loc[name, key]) for name in means.index for key in words}
-    return found.loc[means.index], numbers
+    phrases = {"correlation": "rank correlation", "slope": "slope", "spread": "standard deviation after"}
+    numbers = {f"{phrases[key]} of {name}": float(means.loc[name, key]) for name in means.index for key in phrases}
+    return correlations.loc[means.index], numbers
 
 
 def judge_brightness(table: pd.DataFrame) -> Verdict:
     """Judge that brightness is shared: a correlation above `SHARED`, of reconstructions that visibly differ in it."""
-    found, numbers = _correlations(table)
-    part, note = _heatmaps.against(found.loc["brightness"], SHARED), ""
+    correlations, numbers = _correlation_table(table)
+    comparison, note = _heatmaps.against(correlations.loc["brightness"], SHARED), ""
     if table["spread"].mean() < 1 / 255:
-        part = part._replace(p=None, reached=0)
+        comparison = comparison._replace(p=None, reached=0)
         note = "the brightness of reconstructions varies by less than one of 255 grey levels"
-    return judged("rank correlation from the bound", [part], numbers, note)
+    return judged("rank correlation from the bound", [comparison], numbers, note)
 
 
 def judge_places(table: pd.DataFrame) -> Verdict:
     """Judge that places are shared, by correlations above `SHARED`, and that size is less so, run by run."""
-    found, numbers = _correlations(table)
-    parts = [_heatmaps.against(found.loc[place], SHARED) for place in ("x", "y")]
-    parts += [verdicts.compare([found.loc[place]], [found.loc["size"]], paired=True) for place in ("x", "y")]
-    return judged("rank correlation", parts, numbers)
+    correlations, numbers = _correlation_table(table)
+    comparisons = [_heatmaps.against(correlations.loc[axis], SHARED) for axis in ("x", "y")]
+    comparisons += [
+        verdicts.compare([correlations.loc[axis]], [correlations.loc["size"]], paired=True) for axis in ("x", "y")
+    ]
+    return judged("rank correlation", comparisons, numbers)
 
 
-def retrained(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def retrained(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Take the reconstruction loss of transfers on images of their target that none was trained on, nats an image."""
     rows: list[tuple[bool, int, int, float]] = []
     task = protocol.task(settings["transfers"][0].dataset)
     config = runs.open(settings["transfers"][0]).config
-    trained = training_rows(task.load(), config.train_share, config.split)
-    unseen = task.indices[np.isin(task.indices, trained, invert=True)]
-    images = task.load().images(unseen[: settings["images"]])
-    first = images[: settings["shown"]]
-    shown: dict[str, NDArray[Any]] = {"target": scaled(first)}
-    for each in settings["transfers"]:
-        run = runs.open(each)
+    trained_rows = training_rows(task.load(), config.train_share, config.split)
+    unseen_rows = task.indices[np.isin(task.indices, trained_rows, invert=True)]
+    images = task.load().images(unseen_rows[: settings["images"]])
+    shown_images = images[: settings["shown"]]
+    pictures: dict[str, NDArray[Any]] = {"target": scaled(shown_images)}
+    for transfer in settings["transfers"]:
+        run = runs.open(transfer)
         output = run.activations(images)["output"].reshape(images.shape)
         loss = reconstruction.find(run.config.reconstruction).loss(scaled(images), output)
-        rows.append((each.heads, each.decoder, each.source.seed, float(np.mean(ops.convert_to_numpy(loss)))))
-        if each.source.seed == 0:
-            name = f"{each.decoder} of decoder{', heads' if each.heads else ''}\nloss {rows[-1][-1]:,.0f}"
-            shown[name] = run.decode(run.encode(first).mean).clip(0, 1)
-    return Found(pd.DataFrame(rows, columns=["heads", "layers", "seed", "loss"]), shown)
+        rows.append(
+            (transfer.heads, transfer.decoder, transfer.source.seed, float(np.mean(ops.convert_to_numpy(loss))))
+        )
+        if transfer.source.seed == 0:
+            title = f"{transfer.decoder} of decoder{', heads' if transfer.heads else ''}\nloss {rows[-1][-1]:,.0f}"
+            pictures[title] = run.decode(run.encode(shown_images).mean).clip(0, 1)
+    return EntryResult(pd.DataFrame(rows, columns=["heads", "layers", "seed", "loss"]), pictures)
 
 
-def _losses(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Any], dict[str, float]]:
+def _loss_table(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Any], dict[str, float]]:
     """Return the losses, a row per layers and heads and a column per seed; the counts of layers; means by phrase."""
     losses = table.pivot(index=["layers", "heads"], columns="seed", values="loss")
     means = losses.mean(axis=1).unstack()
@@ -196,41 +208,41 @@ def _losses(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Any], dict[str, flo
 
 def judge_layers(table: pd.DataFrame) -> Verdict:
     """Judge that the loss falls with every further layer; transfers from one source are paired."""
-    losses, layers, numbers = _losses(table)
-    parts = [
+    losses, layers, numbers = _loss_table(table)
+    comparisons = [
         verdicts.compare([losses.loc[fewer, heads]], [losses.loc[more, heads]], paired=True)
         for heads in (False, True)
         for fewer, more in itertools.pairwise(layers)
     ]
-    return judged("nats an image", parts, numbers)
+    return judged("nats an image", comparisons, numbers)
 
 
 def judge_heads(table: pd.DataFrame) -> Verdict:
     """Judge that retrained heads change the loss less than all layers do, however many layers are retrained."""
-    losses, layers, numbers = _losses(table)
-    parts = []
+    losses, layers, numbers = _loss_table(table)
+    comparisons = []
     for heads in (False, True):
-        gained = losses.loc[layers[0], heads] - losses.loc[layers[-1], heads]
+        layer_gain = losses.loc[layers[0], heads] - losses.loc[layers[-1], heads]
         for count in layers:
-            by_heads = (losses.loc[count, True] - losses.loc[count, False]).abs()
-            parts.append(verdicts.compare([gained], [by_heads], paired=True))
-    return judged("nats an image", parts, numbers)
+            head_change = (losses.loc[count, True] - losses.loc[count, False]).abs()
+            comparisons.append(verdicts.compare([layer_gain], [head_change], paired=True))
+    return judged("nats an image", comparisons, numbers)
 
 
-def _shared(source: str, target: str, *properties: str) -> dict[str, Any]:
-    made = {}
+def _shared_plans(source: str, target: str, *properties: str) -> dict[str, Any]:
+    plans = {}
     for tier, images in IMAGES.items():
         runs = vaes(source, tier)
         dataset = _tiers.dataset(tier, target)
         settings = {"target": dataset, "runs": runs, "images": images, "shown": 16, "properties": properties}
         settings["version"] = 2
-        made[tier] = Plan(runs=runs, datasets=(dataset,), settings=settings)
-    return made
+        plans[tier] = Plan(runs=runs, datasets=(dataset,), settings=settings)
+    return plans
 
 
-def _decoders(side: str) -> dict[str, Any]:
+def _decoder_plans(side: str) -> dict[str, Any]:
     """Return plans that retrain more and more of the decoder; all of it is the same from either side."""
-    made = {}
+    plans = {}
     for tier, images in IMAGES.items():
         runs = vaes(FACES, tier)
         transfers = tuple(
@@ -239,41 +251,41 @@ def _decoders(side: str) -> dict[str, Any]:
             for count in range(1, LAYERS + 1)
             for transfer in _tiers.of(
                 tier,
-                _retrained(heads=heads, decoder=count, side=side if count < LAYERS else "inside"),
+                _retrained_transfers(heads=heads, decoder=count, side=side if count < LAYERS else "inside"),
             )
         )
-        made[tier] = Plan(
+        plans[tier] = Plan(
             runs=runs,
             transfers=transfers,
             settings={"transfers": transfers, "images": images, "shown": 8},
         )
-    return made
+    return plans
 
 
-def _tables(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -> dict[str, Any]:
+def _accuracy_plans(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return plans of accuracies.
 
     Args:
         pairs: target -> source.
         labels: those that the study tier shows; all if none is named.
     """
-    made = {}
+    plans = {}
     for tier in IMAGES:
-        targets = {
+        configs_by_target = {
             _tiers.dataset(tier, target): (*vaes(target, tier), *vaes(source, tier)) for target, source in pairs.items()
         }
-        runs = tuple({run.digest: run for configs in targets.values() for run in configs}.values())
-        made[tier] = Plan(
+        runs = tuple({run.digest: run for configs in configs_by_target.values() for run in configs}.values())
+        plans[tier] = Plan(
             runs=runs,
             settings={
-                "targets": targets,
+                "targets": configs_by_target,
                 "train": 10_000,
                 "test": 5_000,
                 "labels": labels if tier == "study" else (),
                 "version": 2,
             },
         )
-    return made
+    return plans
 
 
 PAIRS = {SPRITES: SOLIDS, SOLIDS: SPRITES, FACES: CARS, CARS: FACES}
@@ -294,7 +306,7 @@ ATTRIBUTES = (
 DOMAINS = [
     bonheme2022.ACROSS[0]._replace(title="cars3d alone, β-VAE and DIP-VAE II"),
     Panel("celeba and cars3d, on cars3d", Side(vaes(FACES)), Side(vaes(CARS))),
-    Panel("celeba and cars3d, heads retrained", Side(_retrained()), Side(vaes(CARS))),
+    Panel("celeba and cars3d, heads retrained", Side(_retrained_transfers()), Side(vaes(CARS))),
     bonheme2022.ACROSS[1]._replace(title="dsprites alone, β-VAE and DIP-VAE II"),
     Panel("symsol_reduced and dsprites, on dsprites", Side(vaes(SOLIDS)), Side(vaes(SPRITES))),
 ]
@@ -303,7 +315,7 @@ FIRST_PAPER = {1: 1, 2: 3, 4: 7, 10: 9, 11: 10, 12: 11, 13: 12, 15: 14, 16: 16, 
 """Figures -> those of the authors' first paper that they show again."""
 
 COLLAPSED = "Samples of a strongly regularised model are less similar to a weakly regularised encoder than vice versa."
-_RETRAINED: dict[str, Any] = {
+_RETRAINED_OPTIONS: dict[str, Any] = {
     "paper": "the more layers, the better; the heads make no difference",
     "claim": "Each further decoder layer that is retrained lowers the loss.",
     "compute": retrained,
@@ -311,7 +323,7 @@ _RETRAINED: dict[str, Any] = {
     "judge": judge_layers,
     "second": Second("Retraining the heads changes the loss less than retraining all layers.", judge_heads, False),
 }
-_LABELS: dict[str, Any] = {"compute": _accuracy.accuracies, "draw": of_table(transfer_accuracy.draw)}
+_LABEL_OPTIONS: dict[str, Any] = {"compute": _accuracy.accuracies, "draw": of_table(transfer_accuracy.draw)}
 
 ENTRIES = (
     heatmap_entry(
@@ -328,12 +340,12 @@ ENTRIES = (
         DOMAINS,
         judge_generic,
     ),
-    Entry(id=f"{PAPER}/fig6", **_decoders("inside"), **_RETRAINED),
+    Entry(id=f"{PAPER}/fig6", **_decoder_plans("inside"), **_RETRAINED_OPTIONS),
     Entry(
         id=f"{PAPER}/fig7",
         paper="light cars become light faces",
         claim=f"Reconstructions by the source's decoder keep brightness (rank correlation above {SHARED}).",
-        **_shared(FACES, CARS, "brightness"),
+        **_shared_plans(FACES, CARS, "brightness"),
         compute=shared,
         draw=_images.draw,
         judge=judge_brightness,
@@ -342,12 +354,12 @@ ENTRIES = (
         id=f"{PAPER}/fig8",
         paper="places are kept, sizes less consistently",
         claim=f"Sprites keep the order of their positions (rank correlation above {SHARED}), and of sizes less well.",
-        **_shared(SOLIDS, SPRITES, "x", "y", "size"),
+        **_shared_plans(SOLIDS, SPRITES, "x", "y", "size"),
         compute=shared,
         draw=_images.draw,
         judge=judge_places,
     ),
-    Entry(id=f"{PAPER}/fig9", **_decoders("outside"), **_RETRAINED),
+    Entry(id=f"{PAPER}/fig9", **_decoder_plans("outside"), **_RETRAINED_OPTIONS),
     *(
         dataclasses.replace(entry, id=f"{PAPER}/fig{number}", same_as=entry.id)
         for number, entry in ((number, bonheme2022.entry(f"fig{before}")) for number, before in FIRST_PAPER.items())
@@ -364,7 +376,7 @@ ENTRIES = (
         paper="target and source: dSprites 0.40 and 0.39, Symsol 1.0 and 0.99, CelebA 0.83 and 0.82, Cars3D 0.59 and "
         "0.42",
         claim=f"A transferred encoder loses accuracy on Cars3D, elsewhere less than {NEAR} (our bound for 'on par').",
-        **_tables(PAIRS),
+        **_accuracy_plans(PAIRS),
         compute=_accuracy.accuracies,
         draw=_accuracy.draw_averages,
         judge=_accuracy.judge_averages,
@@ -377,8 +389,8 @@ ENTRIES = (
         id=f"{PAPER}/table2",
         paper="Cars3D and CelebA: elevation 0.69 and 0.50, azimuth 0.73 and 0.60, object type 0.35 and 0.16",
         claim="Every label of Cars3D is predicted better from its own encoder than from the other.",
-        **_tables({CARS: FACES}),
-        **_LABELS,
+        **_accuracy_plans({CARS: FACES}),
+        **_LABEL_OPTIONS,
         judge=functools.partial(_accuracy.judge_better, key="label", better=_accuracy.OWN, worse=_accuracy.OTHER),
     ),
     Entry(
@@ -386,8 +398,8 @@ ENTRIES = (
         paper="dSprites and Symsol: shape 0.72 and 0.52, scale 0.53 and 0.48, orientation 0.11 and 0.05, x 0.31 and "
         "0.46, y 0.31 and 0.45",
         claim="With the other encoder shape loses most accuracy on dSprites, and both positions gain.",
-        **_tables({SPRITES: SOLIDS}),
-        **_LABELS,
+        **_accuracy_plans({SPRITES: SOLIDS}),
+        **_LABEL_OPTIONS,
         judge=_accuracy.judge_positions,
     ),
     Entry(
@@ -395,8 +407,8 @@ ENTRIES = (
         paper="similar on most labels; each of eight attributes falls by 0.02 to 0.08 with the encoder of Cars3D, such "
         "as Male from 0.75 to 0.67",
         claim=f"Each listed label of CelebA loses less than {NEAR} accuracy with the encoder of Cars3D.",
-        **_tables({FACES: CARS}, labels=ATTRIBUTES),
-        **_LABELS,
+        **_accuracy_plans({FACES: CARS}, labels=ATTRIBUTES),
+        **_LABEL_OPTIONS,
         judge=_accuracy.judge_nearly_every_label,
     ),
 )

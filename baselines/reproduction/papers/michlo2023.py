@@ -26,7 +26,7 @@ import pandas as pd
 
 import benchmark_data
 from baselines.config import RunConfig
-from baselines.reproduction.entries import ILLUSTRATION, Entry, Found, Plan, Runs, Verdict, judged, of_table
+from baselines.reproduction.entries import ILLUSTRATION, Entry, EntryResult, Plan, Runs, Verdict, judged, of_table
 from baselines.reproduction.papers import _images, _importance, _perceived, _scores, _tiers
 from baselines.sweeps import _michlo2023, michlo2023_pilot, michlo2023_reduced
 from baselines.training import sweep
@@ -42,34 +42,35 @@ SCORES = {"mig": "MIG", "dci_disentanglement": "DCI"}
 COLLAPSED = michlo2023_pilot.COLLAPSED
 
 
-def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Score all runs; at reduced tier ``explained`` is the share of variance that reconstructions explain."""
     table = _scores.table(runs, settings["runs"], tier)
     if tier == "reduced":
         table = table.assign(explained=[runs.open(config).explained() for config in settings["runs"]])
-    return Found(table)
+    return EntryResult(table)
 
 
-def _explained(table: pd.DataFrame, by: str) -> tuple[dict[str, float], str]:
+def _explained_numbers(table: pd.DataFrame, column: str) -> tuple[dict[str, float], str]:
     """Return what reconstructions explain, by objective and another column, and a note of what has collapsed."""
     if "explained" not in table:
         return {}, ""
-    means = table.groupby(["objective", by], sort=False)["explained"].mean()
-    names = {
-        f"{_scores.shown(str(objective))}, {by} {at}": float(means[objective, at]) for objective, at in means.index
+    means = table.groupby(["objective", column], sort=False)["explained"].mean()
+    share_by_model = {
+        f"{_scores.shown(str(objective))}, {column} {value}": float(means[objective, value])
+        for objective, value in means.index
     }
-    collapsed = [name for name, share in names.items() if share < COLLAPSED]
-    numbers = {f"{name}, explained variance": share for name, share in names.items()}
+    collapsed = [name for name, share in share_by_model.items() if share < COLLAPSED]
+    numbers = {f"{name}, explained variance": share for name, share in share_by_model.items()}
     return numbers, f"collapsed: {'; '.join(collapsed)}" if collapsed else "no model has collapsed"
 
 
-def scored_by_spacing(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def scored_by_spacing(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Score all runs; ``spacing`` is that of the dataset."""
     table = scored(settings, runs, tier).table
-    return Found(table.assign(spacing=[int(name.rpartition("_")[2]) for name in table["dataset"]]))
+    return EntryResult(table.assign(spacing=[int(name.rpartition("_")[2]) for name in table["dataset"]]))
 
 
-def _best(part: pd.DataFrame, score: str) -> pd.Series[float]:
+def _best_by_seed(part: pd.DataFrame, score: str) -> pd.Series[float]:
     """Return the highest score of each seed over its settings: settings are chosen among, and are no seeds."""
     return part.groupby("seed")[score].max()
 
@@ -84,47 +85,47 @@ def judge_scores_by_spacing(table: pd.DataFrame) -> Verdict:
     twelve tests of five seeds each could decide nothing.
     """
     numbers: dict[str, float] = {}
-    ends, steps, measures = [], [], []
+    end_comparisons, step_comparisons, measures = [], [], []
     spacings = sorted(table["spacing"].unique())
-    near, far = spacings[0], spacings[-1]
+    least, greatest = spacings[0], spacings[-1]
     for score in SCORES:
-        groups = []
+        objective_scores = []
         for objective, part in table.groupby("objective", sort=False):
-            by_spacing = {n: _best(part[part["spacing"] == n], score) for n in spacings}
-            bound = _scores.floor(part[part["spacing"] == near], score)
-            ends.append(verdicts.compare([by_spacing[near]], [by_spacing[far]], floors=[bound]))
+            by_spacing = {n: _best_by_seed(part[part["spacing"] == n], score) for n in spacings}
+            floor = _scores.floor(part[part["spacing"] == least], score)
+            end_comparisons.append(verdicts.compare([by_spacing[least]], [by_spacing[greatest]], floors=[floor]))
             measures.append(SCORES[score])
             numbers |= {f"{objective}, {score}, spacing {n}": float(by_spacing[n].mean()) for n in spacings}
-            numbers[f"{objective}, {score}, floor"] = bound
-            groups.append(by_spacing)
-        steps += [
-            verdicts.compare([each[a] for each in groups], [each[b] for each in groups])
+            numbers[f"{objective}, {score}, floor"] = floor
+            objective_scores.append(by_spacing)
+        step_comparisons += [
+            verdicts.compare([scores[a] for scores in objective_scores], [scores[b] for scores in objective_scores])
             for a, b in itertools.pairwise(spacings)
         ]
-    explained, note = _explained(table, "spacing")
-    numbers |= explained
-    if "opposed" in (answer for answer, _ in verdicts.judge(steps)):
-        return judged("MIG or DCI", steps, numbers, "a step goes the other way")
+    explained_numbers, note = _explained_numbers(table, "spacing")
+    numbers |= explained_numbers
+    if "opposed" in (answer for answer, _ in verdicts.judge(step_comparisons)):
+        return judged("MIG or DCI", step_comparisons, numbers, "a step goes the other way")
     gate = "gate: PCA, and MIG 0.1, at the least spacing"
-    return judged(measures, ends, numbers, "; ".join(filter(None, (gate, note))))
+    return judged(measures, end_comparisons, numbers, "; ".join(filter(None, (gate, note))))
 
 
-def draw_densities(found: Found, path: Path) -> None:
+def draw_densities(result: EntryResult, path: Path) -> None:
     """Draw how both scores spread over the runs on each dataset: the first objective to the left, the other right."""
-    figures.check_columns(found.table, ["dataset", "objective", *SCORES])
-    names = list(found.table["dataset"].unique())
-    figure, axes = figures.panels(1, len(SCORES), width=1.2 + 0.8 * len(names))
+    figures.check_columns(result.table, ["dataset", "objective", *SCORES])
+    datasets = list(result.table["dataset"].unique())
+    figure, axes = figures.panels(1, len(SCORES), width=1.2 + 0.8 * len(datasets))
     for panel, score in zip(axes[0], SCORES, strict=True):
-        sides = zip(sorted(found.table["objective"].unique()), ("low", "high"), figures.COLOURS[:2], strict=True)
+        sides = zip(sorted(result.table["objective"].unique()), ("low", "high"), figures.COLOURS[:2], strict=True)
         for objective, side, colour in sides:
-            part = found.table[found.table["objective"] == objective]
-            values = [part[part["dataset"] == name][score].to_numpy() for name in names]
-            quartiles = [[0.25, 0.5, 0.75]] * len(names)
-            drawn = panel.violinplot(values, range(len(names)), showextrema=False, quantiles=quartiles, side=side)
-            drawn["cquantiles"].set(color=colour, linewidth=1)
-            for body in drawn["bodies"]:
-                body.set(facecolor=colour, label=_scores.shown(objective) if body is drawn["bodies"][0] else "")
-        panel.set_xticks(range(len(names)), names, fontsize=8, rotation=20, ha="right")
+            part = result.table[result.table["objective"] == objective]
+            values = [part[part["dataset"] == dataset][score].to_numpy() for dataset in datasets]
+            quartiles = [[0.25, 0.5, 0.75]] * len(datasets)
+            violins = panel.violinplot(values, range(len(datasets)), showextrema=False, quantiles=quartiles, side=side)
+            violins["cquantiles"].set(color=colour, linewidth=1)
+            for body in violins["bodies"]:
+                body.set(facecolor=colour, label=_scores.shown(objective) if body is violins["bodies"][0] else "")
+        panel.set_xticks(range(len(datasets)), datasets, fontsize=8, rotation=20, ha="right")
         panel.set_title(score.replace("_", " "), fontsize=9)
     axes[0, -1].legend(frameon=False, fontsize=8)
     figures.save(figure, path)
@@ -136,25 +137,29 @@ def judge_densities(table: pd.DataFrame) -> Verdict:
     The paper looks at the highest score over the settings alone (section 5.3): here at that of each seed.
     """
     numbers: dict[str, float] = {}
-    parts = []
-    for objective, of_objective in table.groupby("objective", sort=False):
+    comparisons = []
+    for objective, objective_rows in table.groupby("objective", sort=False):
         for score in SCORES:
-            groups = {str(name): part for name, part in of_objective.groupby("dataset", sort=False)}
-            best = {name: _best(part, score) for name, part in groups.items()}
-            hard = [found for name, found in best.items() if name.startswith("xysquares")]
-            for name, found in best.items():
-                numbers[f"{score}, {objective}, {name}"] = float(found.mean())
+            by_dataset = {
+                str(name): dataset_rows for name, dataset_rows in objective_rows.groupby("dataset", sort=False)
+            }
+            best = {name: _best_by_seed(dataset_rows, score) for name, dataset_rows in by_dataset.items()}
+            squares_scores = [seed_scores for name, seed_scores in best.items() if name.startswith("xysquares")]
+            for name, seed_scores in best.items():
+                numbers[f"{score}, {objective}, {name}"] = float(seed_scores.mean())
                 if not name.startswith("xysquares"):
-                    bound = _scores.floor(groups[name], score)
-                    numbers[f"{score}, {objective}, {name}, floor"] = bound
-                    parts += [verdicts.compare([found], [squares], floors=[bound]) for squares in hard]
-    return judged("MIG or DCI", parts, numbers, "gate: PCA, and MIG 0.1, on the other dataset")
+                    floor = _scores.floor(by_dataset[name], score)
+                    numbers[f"{score}, {objective}, {name}, floor"] = floor
+                    comparisons += [
+                        verdicts.compare([seed_scores], [of_squares], floors=[floor]) for of_squares in squares_scores
+                    ]
+    return judged("MIG or DCI", comparisons, numbers, "gate: PCA, and MIG 0.1, on the other dataset")
 
 
 def judge_blur(table: pd.DataFrame) -> Verdict:
     """Judge that the blurred error gives higher scores than the squared error alone, for each objective."""
     numbers: dict[str, float] = {}
-    parts, measures = [], []
+    comparisons, measures = [], []
     for (objective, score), by_loss in (
         ((objective, score), dict(list(part.groupby("reconstruction")[score])))
         for objective, part in table.groupby("objective", sort=False)
@@ -163,29 +168,29 @@ def judge_blur(table: pd.DataFrame) -> Verdict:
         plain, blurred = by_loss["mse"], by_loss["box_blur"]
         numbers[f"{objective}, {score}, mse"] = float(plain.mean())
         numbers[f"{objective}, {score}, box blur"] = float(blurred.mean())
-        parts.append(verdicts.compare([blurred], [plain]))
+        comparisons.append(verdicts.compare([blurred], [plain]))
         measures.append(SCORES[score])
-    explained, note = _explained(table, "reconstruction")
-    return judged(measures, parts, numbers | explained, note)
+    explained_numbers, note = _explained_numbers(table, "reconstruction")
+    return judged(measures, comparisons, numbers | explained_numbers, note)
 
 
-def latents(settings: Mapping[str, Any], runs: Runs, tier: str) -> Found:
+def latents(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """Decode traversals of the latents that say most about one image, and score the run."""
     run = runs.open(settings["run"])
     images = run.dataset.images([settings["row"]])
     posterior = run.encode(images)
     mean, log_variance = (np.asarray(part[0], np.float64) for part in posterior)
     kl = 0.5 * (np.exp(log_variance) + mean**2 - 1 - log_variance)
-    shown = np.argsort(-kl, kind="stable")[: settings["latents"]]
+    most_informative = np.argsort(-kl, kind="stable")[: settings["latents"]]
     values = np.linspace(-2.5, 2.5, settings["columns"])
-    codes = np.tile(mean, (len(shown), len(values), 1))
-    for place, latent in enumerate(shown):
-        codes[place, :, latent] = values
+    codes = np.tile(mean, (len(most_informative), len(values), 1))
+    for position, latent in enumerate(most_informative):
+        codes[position, :, latent] = values
     decoded = run.decode(codes.reshape(-1, len(mean))).reshape(*codes.shape[:2], *images.shape[1:]).clip(0, 1)
     table = traversals.measure(decoded).assign(
-        latent=shown, kl=kl[shown], mig=_scores.scores(runs, settings["run"], tier)["mig"]
+        latent=most_informative, kl=kl[most_informative], mig=_scores.scores(runs, settings["run"], tier)["mig"]
     )
-    return Found(table, {f"z{latent}": row for latent, row in zip(shown, decoded, strict=True)})
+    return EntryResult(table, {f"z{latent}": row for latent, row in zip(most_informative, decoded, strict=True)})
 
 
 def judge_latents(table: pd.DataFrame) -> Verdict:
@@ -212,74 +217,76 @@ BLUR = tuple(
 )
 
 
-_BOTH = ("beta_vae", "ada_gvae")
-_LADDER = tuple(f"xysquares/spacing_{n}" for n in (8, 4, 2, 1))
-_DESK_LADDER = _tiers.board(_LADDER, _BOTH, seeds=10)
-_DESK_BENCHMARK = _tiers.board(("dsprites", "room3d", "xysquares/spacing_8"), _BOTH)
-_DESK_LEVELS = _tiers.board(("room3d",), ("beta_vae",))
-_DESK_FAILS = _tiers.board(("xysquares/spacing_8",), ("beta_vae",))[0]
+_OBJECTIVES = ("beta_vae", "ada_gvae")
+_SPACED_DATASETS = tuple(f"xysquares/spacing_{n}" for n in (8, 4, 2, 1))
+_DESK_SPACED = _tiers.board(_SPACED_DATASETS, _OBJECTIVES, seeds=10)
+_DESK_BENCHMARK = _tiers.board(("dsprites", "room3d", "xysquares/spacing_8"), _OBJECTIVES)
+_DESK_ROOMS = _tiers.board(("room3d",), ("beta_vae",))
+_DESK_SQUARES = _tiers.board(("xysquares/spacing_8",), ("beta_vae",))[0]
 _DESK_BLUR = tuple(
     _tiers.plain(run, latents=9, **({"symmetric": False} if run.objective == "ada_gvae" else {})) for run in BLUR
 )
 """Ada-GVAE here has the one-sided divergence, as the board's has."""
 
 
-_REDUCED_FAR = tuple(run for run in michlo2023_reduced.SWEEP if run.dataset == "xysquares/spacing_8")
+_REDUCED_SPACING_8 = tuple(run for run in michlo2023_reduced.SWEEP if run.dataset == "xysquares/spacing_8")
 """With squared error, then with the blurred one."""
 
 
-def _scored(runs: tuple[RunConfig, ...]) -> Plan:
+def _scoring_plan(runs: tuple[RunConfig, ...]) -> Plan:
     """Return the plan of runs that are scored."""
     return Plan(runs=runs, settings={"runs": runs}, codes=True)
 
 
-def _traversed(run: RunConfig) -> Plan:
+def _traversal_plan(run: RunConfig) -> Plan:
     """Return the plan of a run whose latents are traversed."""
     return Plan(runs=(run,), settings={"run": run, "row": 0, "latents": 6, "columns": 8}, codes=True)
 
 
-def _factors(*names: str) -> dict[str, tuple[str, ...]]:
+def _ordered_factors(*names: str) -> dict[str, tuple[str, ...]]:
     """Return the factors whose values have an order, by dataset."""
-    chosen = {}
+    factors_by_dataset = {}
     for name in names:
         factors = benchmark_data.load(name).space.factors
-        chosen[name] = tuple(factor.name for factor in factors if factor.size > 2 and factor.kind != "categorical")
-    return chosen
+        factors_by_dataset[name] = tuple(
+            factor.name for factor in factors if factor.size > 2 and factor.kind != "categorical"
+        )
+    return factors_by_dataset
 
 
-def _matrices(datasets: tuple[str, ...], traversals: int, factors: Mapping[str, tuple[str, ...]]) -> Plan:
+def _matrices_plan(datasets: tuple[str, ...], traversals: int, factors: Mapping[str, tuple[str, ...]]) -> Plan:
     return Plan(datasets=datasets, settings={"factors": factors, "traversals": traversals})
 
 
-def _each(dataset: str) -> dict[str, tuple[str, ...]]:
+def _single_factors(dataset: str) -> dict[str, tuple[str, ...]]:
     """Return every factor by itself, as figure 4 has it."""
     return {name: (name,) for name in benchmark_data.load(dataset).space.names}
 
 
-def _levels(runs: Iterable[RunConfig], factors: Mapping[str, tuple[str, ...]], **options: Any) -> Plan:
+def _levels_plan(runs: Iterable[RunConfig], factors: Mapping[str, tuple[str, ...]], **options: Any) -> Plan:
     runs = tuple(runs)
-    own = {"runs": runs, "factors": factors, "traversals": options.pop("traversals")}
-    return Plan(runs=runs, settings=own, **options)
+    settings = {"runs": runs, "factors": factors, "traversals": options.pop("traversals")}
+    return Plan(runs=runs, settings=settings, **options)
 
 
-def _blurred(runs: Iterable[RunConfig], **options: Any) -> Plan:
+def _blur_plan(runs: Iterable[RunConfig], **options: Any) -> Plan:
     """Return the plan of figure 10: the blur above, and all factors together, which have the same statistics."""
-    chosen = sorted((run for run in runs if run.objective == "beta_vae"), key=lambda run: run.reconstruction)
-    return _levels(chosen, {"all": benchmark_data.load(chosen[0].dataset).space.names}, **options)
+    beta_vae_runs = sorted((run for run in runs if run.objective == "beta_vae"), key=lambda run: run.reconstruction)
+    return _levels_plan(beta_vae_runs, {"all": benchmark_data.load(beta_vae_runs[0].dataset).space.names}, **options)
 
 
-_SPACED = dict.fromkeys(_perceived.SPACINGS, ("x_R",))
-_PUBLISHED = ("cars3d/64_bilinear", "shapes3d", "smallnorb/left_64_bilinear", "dsprites")
-_RENDERED = ("dsprites", "room3d")
-_SQUARES = Plan(datasets=("xysquares/spacing_8",), settings={"datasets": ("xysquares/spacing_8",), "columns": 8})
+_SPACED_FACTORS = dict.fromkeys(_perceived.SPACINGS, ("x_R",))
+_PUBLISHED_DATASETS = ("cars3d/64_bilinear", "shapes3d", "smallnorb/left_64_bilinear", "dsprites")
+_RENDERED_DATASETS = ("dsprites", "room3d")
+_SQUARES_PLAN = Plan(datasets=("xysquares/spacing_8",), settings={"datasets": ("xysquares/spacing_8",), "columns": 8})
 
 ENTRIES = (
     Entry(
         id=f"{PAPER}/fig2",
         paper="images along a factor change step by step",
         claim="Images one step apart along a factor differ less than those at its ends.",
-        desk=Plan(datasets=_RENDERED, settings={"datasets": _RENDERED, "columns": 8}),
-        study=Plan(datasets=_PUBLISHED, settings={"datasets": _PUBLISHED, "columns": 8}),
+        desk=Plan(datasets=_RENDERED_DATASETS, settings={"datasets": _RENDERED_DATASETS, "columns": 8}),
+        study=Plan(datasets=_PUBLISHED_DATASETS, settings={"datasets": _PUBLISHED_DATASETS, "columns": 8}),
         compute=_perceived.rows_of_traversals,
         draw=_images.draw,
         judge=_perceived.judge_varying,
@@ -289,8 +296,8 @@ ENTRIES = (
         paper="both agree, on Cars3D less",
         claim="On average over ordered factors, pixel distance follows factor distance on common datasets (correlation "
         f"above {_perceived.AGREES}).",
-        desk=_matrices(_RENDERED, 50, _factors(*_RENDERED)),
-        study=_matrices(_PUBLISHED, 200, _factors(*_PUBLISHED)),
+        desk=_matrices_plan(_RENDERED_DATASETS, 50, _ordered_factors(*_RENDERED_DATASETS)),
+        study=_matrices_plan(_PUBLISHED_DATASETS, 200, _ordered_factors(*_PUBLISHED_DATASETS)),
         compute=_perceived.matrices,
         draw=_perceived.draw_matrices,
         judge=_perceived.judge_natural,
@@ -326,8 +333,8 @@ ENTRIES = (
         paper="all levels have the distances of the input",
         claim="Distances of latents and reconstructions follow those of images along every factor (rank correlation "
         f"above {_perceived.AGREES}).",
-        desk=_levels(_DESK_LEVELS, _each("room3d"), traversals=20),
-        study=_levels([CARS], _each(CARS.dataset), traversals=20),
+        desk=_levels_plan(_DESK_ROOMS, _single_factors("room3d"), traversals=20),
+        study=_levels_plan([CARS], _single_factors(CARS.dataset), traversals=20),
         compute=_perceived.levels,
         draw=_perceived.draw_levels,
         judge=_perceived.judge_levels,
@@ -336,8 +343,8 @@ ENTRIES = (
         id=f"{PAPER}/fig5",
         paper="the squared error is constant along them",
         claim="Any two images along a traversal are equally far apart (by construction).",
-        desk=_SQUARES,
-        study=_SQUARES,
+        desk=_SQUARES_PLAN,
+        study=_SQUARES_PLAN,
         compute=_perceived.rows_of_traversals,
         draw=_images.draw,
         judge=_perceived.judge_constant,
@@ -346,8 +353,8 @@ ENTRIES = (
         id=f"{PAPER}/fig6",
         paper="the highest score over the settings is far lower on XYSquares",
         claim="The best MIG and DCI of β-VAE and Ada-GVAE are lower on XYSquares (spacing 8) than elsewhere.",
-        desk=_scored(_DESK_BENCHMARK),
-        study=_scored(BENCHMARK),
+        desk=_scoring_plan(_DESK_BENCHMARK),
+        study=_scoring_plan(BENCHMARK),
         compute=scored,
         draw=draw_densities,
         judge=judge_densities,
@@ -356,9 +363,9 @@ ENTRIES = (
         id=f"{PAPER}/fig7",
         paper="latents move nothing that is a factor",
         claim="Latent traversals of a β-VAE on XYSquares change no single factor (ours, collapsed: nothing).",
-        desk=_traversed(_DESK_FAILS),
-        reduced=_traversed(michlo2023_reduced.SWEEP[0]),
-        study=_traversed(OVERLAP[0]),
+        desk=_traversal_plan(_DESK_SQUARES),
+        reduced=_traversal_plan(michlo2023_reduced.SWEEP[0]),
+        study=_traversal_plan(OVERLAP[0]),
         compute=latents,
         draw=_images.draw,
         judge=judge_latents,
@@ -367,8 +374,8 @@ ENTRIES = (
         id=f"{PAPER}/fig8",
         paper="the correlation rises as the spacing falls",
         claim="The smaller the spacing, the better pixel distance follows factor distance (spacings 4 to 7 tie).",
-        desk=_matrices(_perceived.SPACINGS, 50, _SPACED),
-        study=_matrices(_perceived.SPACINGS, 200, _SPACED),
+        desk=_matrices_plan(_perceived.SPACINGS, 50, _SPACED_FACTORS),
+        study=_matrices_plan(_perceived.SPACINGS, 200, _SPACED_FACTORS),
         compute=_perceived.matrices,
         draw=_perceived.draw_matrices,
         judge=_perceived.judge_spacing,
@@ -377,9 +384,9 @@ ENTRIES = (
         id=f"{PAPER}/fig9",
         paper="MIG and DCI rise as the spacing falls",
         claim="MIG and DCI of β-VAE and Ada-GVAE are higher at spacing 1 than 8, with no significant reversal between.",
-        desk=_scored(_DESK_LADDER),
-        reduced=_scored(michlo2023_reduced.SPACED),
-        study=_scored(OVERLAP),
+        desk=_scoring_plan(_DESK_SPACED),
+        reduced=_scoring_plan(michlo2023_reduced.SPACED),
+        study=_scoring_plan(OVERLAP),
         compute=scored_by_spacing,
         draw=of_table(_scores.draw_curves, x="spacing", group="objective"),
         judge=judge_scores_by_spacing,
@@ -388,9 +395,9 @@ ENTRIES = (
         id=f"{PAPER}/fig10",
         paper="with the blur all levels have the distances of the factors, without it none",
         claim="With the blur, distances follow factors better at every level of a β-VAE on XYSquares.",
-        desk=_blurred(_DESK_BLUR, traversals=10),
-        reduced=_blurred(_REDUCED_FAR, traversals=10),
-        study=_blurred(BLUR, traversals=50),
+        desk=_blur_plan(_DESK_BLUR, traversals=10),
+        reduced=_blur_plan(_REDUCED_SPACING_8, traversals=10),
+        study=_blur_plan(BLUR, traversals=50),
         compute=_perceived.levels,
         draw=_perceived.draw_levels,
         judge=_perceived.judge_levels_blurred,
@@ -399,9 +406,9 @@ ENTRIES = (
         id=f"{PAPER}/fig11",
         paper="the blur gives far higher MIG and DCI",
         claim="A blurred reconstruction loss raises MIG and DCI on XYSquares at spacing 8.",
-        desk=_scored(_DESK_BLUR),
-        reduced=_scored(_REDUCED_FAR),
-        study=_scored(BLUR),
+        desk=_scoring_plan(_DESK_BLUR),
+        reduced=_scoring_plan(_REDUCED_SPACING_8),
+        study=_scoring_plan(BLUR),
         compute=scored,
         draw=of_table(_scores.draw_bars, x="objective", group="reconstruction", scores=tuple(SCORES)),
         judge=judge_blur,

@@ -23,7 +23,7 @@ from baselines import train
 from baselines.commands import study as cli
 from baselines.nets import reconstruction
 from baselines.reproduction import catalogue, entries, pages, records, runner
-from baselines.reproduction.entries import Found
+from baselines.reproduction.entries import EntryResult
 from baselines.reproduction.papers import (
     _accuracy,
     _changed,
@@ -705,13 +705,13 @@ def test_models_that_gain_nothing_tell_nothing_of_an_order():
 
 def test_what_is_not_learned_comes_last():
     """Of shape 0.01 is gained at once, which is too little to count; posX gains half of its 0.5 by step 100."""
-    steps = _importance._learned_by(courses(posX=(0.0, 0.3, 0.5), shape=(0.01, 0.01, 0.01)))
+    steps = _importance._learning_steps(courses(posX=(0.0, 0.3, 0.5), shape=(0.01, 0.01, 0.01)))
     assert steps.index.to_list() == [(1.0, "posX"), (2.0, "shape")]
     assert steps.to_numpy().tolist() == [[100] * 5, [200] * 5]
 
 
 def test_ranks_of_tied_factors():
-    assert _importance._ranks([["a"], ["b", "c"], ["d"]]) == {"a": 1, "b": 2.5, "c": 2.5, "d": 4}
+    assert _importance._factor_ranks([["a"], ["b", "c"], ["d"]]) == {"a": 1, "b": 2.5, "c": 2.5, "d": 4}
 
 
 def test_the_planes_axes():
@@ -734,7 +734,7 @@ def test_angles_of_latents_are_those_of_the_decoder():
             matrix = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
             return (codes @ matrix).reshape(-1, 1, 2, 1)
 
-    found = _plane._angles(Turned(), np.zeros((4, 2)), np.full((4, 2), 0.1), 45.0)
+    found = _plane._latent_angles(Turned(), np.zeros((4, 2)), np.full((4, 2), 0.1), 45.0)
     np.testing.assert_allclose(found, 15.0, atol=1e-4)
 
 
@@ -823,7 +823,7 @@ DRAWN = {entry.draw: entry for entry in ENTRIES.values()}
 
 @pytest.mark.parametrize("entry", DRAWN.values(), ids=lambda entry: entry.id)
 def test_the_picture_is_drawn(entry, tmp_path):
-    entry.draw(Found(CASES[key(entry.judge)][0], IMAGES), tmp_path / "figure.png")
+    entry.draw(EntryResult(CASES[key(entry.judge)][0], IMAGES), tmp_path / "figure.png")
     with PIL.Image.open(tmp_path / "figure.png") as picture:
         assert picture.format == "PNG"
         assert min(picture.size) > 50
@@ -988,12 +988,12 @@ def test_properties_of_images():
     images = np.zeros((2, 8, 8, 3), np.float32)
     images[0, 1:3, 5:7] = 1
     images[1] = 0.5
-    found = bonheme2023._properties(images)
+    found = bonheme2023._image_properties(images)
     np.testing.assert_allclose(found["brightness"], [4 / 64, 0.5])
     np.testing.assert_allclose(found["x"], [5.5, 3.5])
     np.testing.assert_allclose(found["y"], [1.5, 3.5])
     assert found["size"].tolist() == [4, 0]
-    assert bonheme2023._correlation(found["x"], np.ones(2)) == 0
+    assert bonheme2023._spearman(found["x"], np.ones(2)) == 0
 
 
 def test_reconstructions_that_look_alike_keep_and_lose_nothing():

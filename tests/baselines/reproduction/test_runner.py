@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from baselines import program
 from baselines.commands import study as cli
 from baselines.reproduction import catalogue, entries, pages, records, runner
-from baselines.reproduction.entries import Entry, Found, Plan, Runs, Transfer, Verdict
+from baselines.reproduction.entries import Entry, EntryResult, Plan, Runs, Transfer, Verdict
 from baselines.reproduction.papers import _heatmaps, _scores
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.run import Run
@@ -94,7 +94,7 @@ def constant(answer="supported", p=0.008, **changes):
         "claim": "C.",
         "desk": Plan(settings={"a": 1}),
         "study": Plan(),
-        "compute": lambda settings, runs, tier: Found(pd.DataFrame({"a": [1.0]})),
+        "compute": lambda settings, runs, tier: EntryResult(pd.DataFrame({"a": [1.0]})),
         "draw": lambda found, path: PIL.Image.new("RGB", (9, 9)).save(path),
         "judge": lambda table: Verdict(answer, {"a": float(table["a"].iloc[0])}, p, "", (0.2, 0.1, 0.3), "MIG"),
     }
