@@ -65,20 +65,18 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
         >>> [entry.id for entry in find(["2102.06822/fig3"])]
         ['2102.06822/fig3']
     """
-    entries_by_id = entries()
-    arxiv_ids = dict.fromkeys(id_.partition("/")[0] for id_ in entries_by_id)
+    by_id = entries()
+    arxiv_ids = dict.fromkeys(id_.partition("/")[0] for id_ in by_id)
     chosen: dict[str, Entry] = {}
     for name in names:
-        chosen_ids = [
-            entry.same_as or id_ for id_, entry in entries_by_id.items() if name in (id_, id_.partition("/")[0], "all")
-        ]
-        if not chosen_ids:
-            similar = [id_ for id_ in entries_by_id if id_.partition("/")[2] == name.casefold()]
+        ids = [entry.same_as or id_ for id_, entry in by_id.items() if name in (id_, id_.partition("/")[0], "all")]
+        if not ids:
+            similar = [id_ for id_ in by_id if id_.partition("/")[2] == name.casefold()]
             if similar:
                 raise InvalidInput(
                     f"figure or table: expected its paper as well, as in {' or '.join(similar)}, received {name!r}. "
                     "offaxis study list shows them all."
                 )
-            raise UnknownName("figure or table", name, [*entries_by_id, *arxiv_ids, "all"])
-        chosen |= {id_: entries_by_id[id_] for id_ in chosen_ids}
+            raise UnknownName("figure or table", name, [*by_id, *arxiv_ids, "all"])
+        chosen |= {id_: by_id[id_] for id_ in ids}
     return tuple(chosen.values())

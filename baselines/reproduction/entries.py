@@ -89,20 +89,9 @@ def judged(
         numbers: as for `Verdict`.
         note: as for `Verdict`.
     """
-    (answer, p), decisive = verdicts.judge_all(parts), verdicts.decisive(parts)
-    quantity = (
-        measure
-        if isinstance(measure, str)
-        else measure[[comparison._replace(p=decisive.p) for comparison in parts].index(decisive)]
-    )
-    return Verdict(
-        answer,
-        numbers,
-        p,
-        note,
-        None if p is None else (decisive.difference, decisive.low, decisive.high),
-        quantity,
-    )
+    (answer, p), basis = verdicts.judge_all(parts), verdicts.decisive(parts)
+    label = measure if isinstance(measure, str) else measure[[part._replace(p=basis.p) for part in parts].index(basis)]
+    return Verdict(answer, numbers, p, note, None if p is None else (basis.difference, basis.low, basis.high), label)
 
 
 def fact(holds: bool, numbers: Mapping[str, float]) -> Verdict:

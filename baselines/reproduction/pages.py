@@ -51,7 +51,7 @@ def report(folder: Path) -> str:
     """
     record_by_id = {id_: records.read(folder / id_) for id_ in shown()}
     available = {id_: record for id_, record in record_by_id.items() if record}
-    significant_claims = significant(available.values())
+    decided = significant(available.values())
     rows = [
         *("# Reproduction", ""),
         "The figures and tables of four papers, and questions that we added, with a verdict on each claim. The eight",
@@ -71,23 +71,15 @@ def report(folder: Path) -> str:
             if record := record_by_id[entry.id]:
                 figure = _format_links(entry)
                 for sentence in record["judged"]:
-                    claim, data, *setting, effect, verdict = _format_cells(entry, record, sentence, significant_claims)
+                    claim, data, *setting, effect, verdict = _format_cells(entry, record, sentence, decided)
                     setting = ["" if all(usual) and cell in usual else cell for cell in setting]
-                    rows.append(_format_row(figure, claim, data, *setting, effect, verdict))
+                    rows.append(_row(figure, claim, data, *setting, effect, verdict))
                     figure = entry.id.partition("/")[2]
             else:
-                rows.append(
-                    _format_row(
-                        entry.id.partition("/")[2], _format_claim(entry, entry.claim), "", "", "", "", "not run"
-                    )
-                )
-        repeats = [
-            f"{repeated.id.partition('/')[2]} ({repeated.same_as})"
-            for repeated in catalogue.of_paper(paper)
-            if repeated.same_as
-        ]
-        if repeats:
-            rows += ["", f"Repeats, tested in the other paper's row: {', '.join(repeats)}."]
+                rows.append(_row(entry.id.partition("/")[2], _add_flags(entry, entry.claim), "", "", "", "", "not run"))
+        copies = [f"{copy.id.partition('/')[2]} ({copy.same_as})" for copy in catalogue.of_paper(paper) if copy.same_as]
+        if copies:
+            rows += ["", f"Repeats, tested in the other paper's row: {', '.join(copies)}."]
     return "\n".join(rows) + "\n"
 
 
@@ -117,11 +109,9 @@ def computed(folder: Path) -> dict[str, dict[str, Any]]:
     return {id_: record for id_ in shown() if (record := records.read(folder / id_))}
 
 
-def significant(done_records: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+def significant(finished: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
     """Return id and claim of each sentence that is decided after Holm over all of them."""
-    tested = [
-        (record["id"], sentence) for record in done_records for sentence in record["judged"] if _is_test(sentence)
-    ]
+    tested = [(record["id"], sentence) for record in finished for sentence in record["judged"] if _is_test(sentence)]
     adjusted = verdicts.holm([1.0 if sentence["p"] is None else sentence["p"] for _, sentence in tested])
     return {
         (id_, sentence["claim"]) for (id_, sentence), p in zip(tested, adjusted, strict=True) if p <= intervals.ERROR
@@ -141,7 +131,7 @@ def main_results(folder: Path) -> list[str]:
     """
     entries = catalogue.entries()
     records_by_id = computed(folder)
-    significant_claims = significant(records_by_id.values())
+    decided = significant(records_by_id.values())
     main_sentences = [
         (id_, sentence)
         for id_, control in MAIN
@@ -153,18 +143,15 @@ def main_results(folder: Path) -> list[str]:
     for id_, sentence in main_sentences:
         arxiv_id = id_.partition("/")[0]
         paper = f"[{PAPERS[arxiv_id]}](https://arxiv.org/abs/{arxiv_id})"
-        lines.append(_format_row(paper, *_format_cells(entries[id_], records_by_id[id_], sentence, significant_claims)))
-    main_tests = [
-        (id_, sentence["claim"]) in significant_claims for id_, sentence in main_sentences if sentence["p"] is not None
-    ]
-    n_tests = sum(_is_test(sentence) for record in records_by_id.values() for sentence in record["judged"])
+        lines.append(_row(paper, *_format_cells(entries[id_], records_by_id[id_], sentence, decided)))
+    tests = [(id_, sentence["claim"]) in decided for id_, sentence in main_sentences if sentence["p"] is not None]
+    n_claims = sum(_is_test(sentence) for record in records_by_id.values() for sentence in record["judged"])
     return [
         *lines,
         "",
-        f"Verdicts use single claims' p-values. After Holm's correction over {n_tests} claims in "
-        f"[reproduction](docs/reproduction.md), untestable ones included, {sum(main_tests) or 'none'} of the "
-        f"{len(main_tests)} p-values above (verdict in bold) and {len(significant_claims) - sum(main_tests)} others "
-        "stay significant.",
+        f"Verdicts use single claims' p-values. After Holm's correction over {n_claims} claims in "
+        f"[reproduction](docs/reproduction.md), untestable ones included, {sum(tests) or 'none'} of the {len(tests)} "
+        f"p-values above (verdict in bold) and {len(decided) - sum(tests)} others stay significant.",
     ]
 
 
@@ -175,7 +162,7 @@ def counts(folder: Path) -> list[str]:
         folder: the folder of all entries.
     """
     entries, records_by_id = shown(), computed(folder)
-    significant_claims = significant(records_by_id.values())
+    decided = significant(records_by_id.values())
     n_added = sum(entries[id_].added for id_ in records_by_id)
     lines = [
         f"{len(records_by_id)} of {len(entries)} entries were computed ({n_added} of them added by us): "
@@ -191,37 +178,35 @@ def counts(folder: Path) -> list[str]:
             if (sentence["control"] or entries[id_].added) is is_ours
         ]
         verdict_counts = collections.Counter(sentence["verdict"] for _, sentence in sentences).most_common()
-        n_significant = sum((id_, sentence["claim"]) in significant_claims for id_, sentence in sentences)
+        n_significant = sum((id_, sentence["claim"]) in decided for id_, sentence in sentences)
         verdict_text = ", ".join(f"{count} {verdict}" for verdict, count in verdict_counts)
-        lines.append(_format_row(title, str(len(sentences)), str(n_significant), verdict_text))
+        lines.append(_row(title, str(len(sentences)), str(n_significant), verdict_text))
     return lines
 
 
 def _header_rows(head: Iterable[str]) -> list[str]:
     head = tuple(head)
-    return [_format_row(*head), "|" + "---|" * len(head)]
+    return [_row(*head), "|" + "---|" * len(head)]
 
 
-def _format_row(*cells: str) -> str:
+def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _format_claim(entry: Entry, claim: str, *, control: bool = False) -> str:
+def _add_flags(entry: Entry, claim: str, *, control: bool = False) -> str:
     flags = (("our control", control), ("added", entry.added), ("post hoc", entry.post_hoc))
     labels = [label for label, applies in flags if applies]
     return f"{claim.removesuffix('.')} ({', '.join(labels)})." if labels else claim
 
 
 def _format_cells(
-    entry: Entry, record: Mapping[str, Any], sentence: Mapping[str, Any], significant_claims: set[tuple[str, str]]
+    entry: Entry, record: Mapping[str, Any], sentence: Mapping[str, Any], decided: set[tuple[str, str]]
 ) -> tuple[str, ...]:
     budget = record["budget"]
-    verdict = (
-        f"**{sentence['verdict']}**" if (record["id"], sentence["claim"]) in significant_claims else sentence["verdict"]
-    )
+    verdict = f"**{sentence['verdict']}**" if (record["id"], sentence["claim"]) in decided else sentence["verdict"]
     seeds = str(budget["seeds"]) if budget["runs"] else "–"
     return (
-        _format_claim(entry, sentence["claim"], control=sentence["control"]),
+        _add_flags(entry, sentence["claim"], control=sentence["control"]),
         _format_data(budget),
         _format_model(budget),
         seeds,

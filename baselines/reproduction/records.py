@@ -142,12 +142,9 @@ def spent(records: Iterable[Mapping[str, Any]]) -> str:
         '2 runs, trained in 3.0 worker hours, and 1.0 hours of computing'
     """
     records = list(records)
-    seconds_by_run: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     for record in records:
-        seconds_by_run |= record["trained"]
+        seconds |= record["trained"]
     compute_hours = sum(record["budget"]["compute_seconds"] for record in records) / 3_600
-    training_hours = sum(seconds_by_run.values()) / 3_600
-    return (
-        f"{len(seconds_by_run)} runs, trained in {training_hours:.1f} worker hours, and {compute_hours:.1f} hours of "
-        "computing"
-    )
+    train_hours = sum(seconds.values()) / 3_600
+    return f"{len(seconds)} runs, trained in {train_hours:.1f} worker hours, and {compute_hours:.1f} hours of computing"

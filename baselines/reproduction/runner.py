@@ -94,12 +94,10 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> Progress:
 def _run_statuses(plan: Plan, runs: Path) -> list[sweep.RunStatus]:
     """Look at the runs, and at the transfers whose sources are done."""
     statuses = {config.digest: sweep.run_status(config, runs, encode=plan.codes) for config in plan.runs}
-    startable = [
+    ready = [
         transfer for transfer in plan.transfers if sweep.run_status(transfer.source, runs, encode=False).state == "done"
     ]
-    transfer_statuses = [
-        sweep.run_status(Runs(runs).config(transfer), runs, encode=plan.codes) for transfer in startable
-    ]
+    transfer_statuses = [sweep.run_status(Runs(runs).config(transfer), runs, encode=plan.codes) for transfer in ready]
     return [*statuses.values(), *transfer_statuses]
 
 
@@ -202,15 +200,11 @@ def _is_current(entry: Entry, tier: str, record: Mapping[str, Any]) -> bool:
     return bool(record["tier"] == tier and record["inputs"] == inputs(entry, tier))
 
 
-def _judge_again(entry: Entry, folder: Path, existing: dict[str, Any]) -> dict[str, Any]:
+def _judge_again(entry: Entry, folder: Path, old: dict[str, Any]) -> dict[str, Any]:
     """Judge an entry by the table that it left behind, and write its record anew if that says something else."""
-    compute_budget = {"compute_seconds": existing["budget"]["compute_seconds"]}
-    record = (
-        existing
-        | judged(entry, existing["tier"], records.table(folder))
-        | {"budget": budget(entry, existing["tier"]) | compute_budget}
-    )
-    if record != existing:
+    cost = {"compute_seconds": old["budget"]["compute_seconds"]}
+    record = old | judged(entry, old["tier"], records.table(folder)) | {"budget": budget(entry, old["tier"]) | cost}
+    if record != old:
         files.write_json(folder / records.RECORD, record)
     return record
 
@@ -221,14 +215,9 @@ def _train_runs(plan: Plan, runs: Path, **options: Any) -> None:
     for config in (config for config in plan.runs if config.dataset in own_datasets):
         train(config, runs / sweep.run_path(config), dataset=own_datasets[config.dataset], progress=options["progress"])
     _finish_runs([run for run in plan.runs if run.dataset not in own_datasets], runs, encode=plan.codes, **options)
-    transfer_configs = [Runs(runs).config(transfer) for transfer in plan.transfers]
-    if transfer_configs:
-        _finish_runs(
-            tuple({transfer_config.digest: transfer_config for transfer_config in transfer_configs}.values()),
-            runs,
-            encode=plan.codes,
-            **options,
-        )
+    models = [Runs(runs).config(transfer) for transfer in plan.transfers]
+    if models:
+        _finish_runs(tuple({model.digest: model for model in models}.values()), runs, encode=plan.codes, **options)
 
 
 def _finish_runs(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **options: Any) -> None:
@@ -257,7 +246,7 @@ def budget(entry: Entry, tier: str) -> dict[str, Any]:
     """
     plan = entry.plan(tier)
     configs = plan.configs.values()
-    images = _images_per_run(plan)
+    images = _images_seen(plan)
     return {
         "runs": len(configs),
         "steps": sorted({config.steps for config in configs}),
@@ -265,13 +254,11 @@ def budget(entry: Entry, tier: str) -> dict[str, Any]:
         "architectures": sorted({_architecture_name(config) for config in configs}),
         "datasets": list(plan.all_datasets),
         "images": images,
-        "share": float(f"{entry.times * images / _images_per_run(entry.study):.3g}")
-        if images and entry.stated
-        else None,
+        "share": float(f"{entry.times * images / _images_seen(entry.study):.3g}") if images and entry.stated else None,
     }
 
 
-def _images_per_run(plan: Plan) -> int:
+def _images_seen(plan: Plan) -> int:
     """Return how many images a run sees in training, mean over a plan's runs."""
     image_counts = [config.steps * config.batch_size * config.build_objective().n_views for config in plan.runs]
     return round(sum(image_counts) / len(image_counts)) if image_counts else 0

@@ -109,24 +109,22 @@ def _tree_accuracies(table: pd.DataFrame, key: str) -> tuple[pd.DataFrame, dict[
     return means, dict(zip(phrases, means.mean(axis=1).tolist(), strict=True))
 
 
-def _unique_keys(means: pd.DataFrame) -> list[Any]:
+def _keys(means: pd.DataFrame) -> list[Any]:
     return list(dict.fromkeys(means.index.get_level_values(0)))
 
 
-def _seed_accuracies(means: pd.DataFrame, key: Any, encoder: str) -> NDArray[np.float64]:
+def _by_seed(means: pd.DataFrame, key: Any, encoder: str) -> NDArray[np.float64]:
     return np.asarray(means.loc[(key, encoder)].dropna(), np.float64)
 
 
 def judge_averages(table: pd.DataFrame) -> Verdict:
     """Judge that the last target's own encoder is better than the other, and those before it by less than `NEAR`."""
     means, numbers = _tree_accuracies(table, "target")
-    targets = _unique_keys(means)
+    targets = _keys(means)
     comparisons = []
     for target in targets:
-        own, other = (_seed_accuracies(means, target, encoder) for encoder in (OWN, OTHER))
-        comparisons.append(
-            verdicts.compare([own], [other]) if target == targets[-1] else _compare_with_margin(other, own)
-        )
+        own, other = (_by_seed(means, target, encoder) for encoder in (OWN, OTHER))
+        comparisons.append(verdicts.compare([own], [other]) if target == targets[-1] else _within_margin(other, own))
     return judged("accuracy from the bound", comparisons, numbers)
 
 
@@ -134,8 +132,7 @@ def judge_better(table: pd.DataFrame, key: str, better: str, worse: str) -> Verd
     """Judge that an encoder is better than another one on every target, or for every label."""
     means, numbers = _tree_accuracies(table, key)
     comparisons = [
-        verdicts.compare([_seed_accuracies(means, name, better)], [_seed_accuracies(means, name, worse)])
-        for name in _unique_keys(means)
+        verdicts.compare([_by_seed(means, name, better)], [_by_seed(means, name, worse)]) for name in _keys(means)
     ]
     return judged("accuracy", comparisons, numbers)
 
@@ -145,15 +142,12 @@ def judge_nearly_every_label(table: pd.DataFrame) -> Verdict:
     means, numbers = _tree_accuracies(table, "label")
     return judged(
         "accuracy from the bound",
-        [
-            _compare_with_margin(*(_seed_accuracies(means, label, encoder) for encoder in (OTHER, OWN)))
-            for label in _unique_keys(means)
-        ],
+        [_within_margin(*(_by_seed(means, label, encoder) for encoder in (OTHER, OWN))) for label in _keys(means)],
         numbers,
     )
 
 
-def _compare_with_margin(other: NDArray[np.float64], own: NDArray[np.float64]) -> verdicts.Comparison:
+def _within_margin(other: NDArray[np.float64], own: NDArray[np.float64]) -> verdicts.Comparison:
     """Compare accuracies of which the first are said to be less than `NEAR` below the second."""
     return verdicts.compare([other + NEAR], [own])
 
@@ -161,9 +155,7 @@ def _compare_with_margin(other: NDArray[np.float64], own: NDArray[np.float64]) -
 def judge_positions(table: pd.DataFrame) -> Verdict:
     """Judge that shape loses by the other encoder, more than each other label, and that both positions gain."""
     means, numbers = _tree_accuracies(table, "label")
-    own, other = (
-        {label: _seed_accuracies(means, label, encoder) for label in _unique_keys(means)} for encoder in (OWN, OTHER)
-    )
+    own, other = ({label: _by_seed(means, label, encoder) for label in _keys(means)} for encoder in (OWN, OTHER))
     comparisons = [verdicts.compare([own["shape"]], [other["shape"]])]
     comparisons += [verdicts.compare([other[label]], [own[label]]) for label in ("posX", "posY")]
     comparisons += [

@@ -67,11 +67,9 @@ def regularised(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResu
 
 def draw_scores(result: EntryResult, path: Path) -> None:
     """Draw the MIG of the table, bars for original, contrast-matched and perturbed or noisy data."""
-    scale_labels = ["" if scale == 1 else f", β × {scale:g}" for scale in result.table["scale"]]
-    objective_titles = result.table["objective"].map(_scores.shown)
-    table = result.table.assign(
-        model=result.table["base"] + " " + objective_titles + scale_labels, variant=_form_names(result.table)
-    )
+    scales = ["" if scale == 1 else f", β × {scale:g}" for scale in result.table["scale"]]
+    titles = result.table["objective"].map(_scores.shown)
+    table = result.table.assign(model=result.table["base"] + " " + titles + scales, variant=_form_names(result.table))
     _scores.draw_bars(table, path, x="model", group="variant")
 
 
@@ -154,10 +152,8 @@ def judge_by_seed(table: pd.DataFrame, *, stays: bool) -> Verdict:
     """Judge that MIG falls from contrast-matched to changed data, or by less than `SAME`, seed by seed."""
     means, floor = _scores_by_seed(table)
     fall = verdicts.compare([means[CONTROL]], [means[CHANGED]], paired=True, floors=[floor])
-    fall_within_bound = verdicts.compare(
-        [means[CONTROL] - SAME], [means[CHANGED]], paired=True, floors=[floor - SAME]
-    ).turned()
-    measure, comparison = ("MIG from the bound", fall_within_bound) if stays else ("MIG", fall)
+    bounded = verdicts.compare([means[CONTROL] - SAME], [means[CHANGED]], paired=True, floors=[floor - SAME]).turned()
+    measure, comparison = ("MIG from the bound", bounded) if stays else ("MIG", fall)
     return judged(measure, [comparison], _fall_numbers(fall) | _mig_numbers(_groups(table)), GATE)
 
 
@@ -193,14 +189,10 @@ def draw_regularised(result: EntryResult, path: Path) -> None:
     figure, axes = figures.panels(1, len(base_tables), width=4.0)
     for panel, (base, table) in zip(axes[0], base_tables, strict=True):
         count_axis = panel.twinx()
-        for style, ((objective, variant), line_rows) in enumerate(table.groupby(["objective", "variant"], sort=False)):
-            figures.curve(
-                panel, line_rows, "scale", "mig", style=style, label=f"{_scores.shown(str(objective))}, {variant}"
-            )
-            active_means = line_rows.groupby("scale")["active"].mean()
-            count_axis.plot(
-                active_means.index, active_means, color=figures.COLOURS[style % len(figures.COLOURS)], linestyle="--"
-            )
+        for style, ((objective, variant), rows) in enumerate(table.groupby(["objective", "variant"], sort=False)):
+            figures.curve(panel, rows, "scale", "mig", style=style, label=f"{_scores.shown(str(objective))}, {variant}")
+            active = rows.groupby("scale")["active"].mean()
+            count_axis.plot(active.index, active, color=figures.COLOURS[style % len(figures.COLOURS)], linestyle="--")
         panel.set_xscale("log", base=2)
         panel.set(title=base, xlabel="scale of the strength", ylabel="MIG", ylim=(0, None))
         count_axis.set(ylabel="active units (dashed)", ylim=(0, 1.4 * table["active"].max()))  # room for the legend

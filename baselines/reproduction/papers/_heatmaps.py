@@ -79,12 +79,10 @@ SAMPLES = {"desk": 2_000, "study": 5_000}
 
 def plans(panels: Sequence[Panel]) -> dict[str, Any]:
     """Return the plans of all tiers, as arguments of `baselines.reproduction.entries.Entry`."""
-    return {
-        tier: _plan(_name_by_share([_panel_at_tier(tier, panel) for panel in panels]), n) for tier, n in SAMPLES.items()
-    }
+    return {tier: _plan(_name_by_share([_at_tier(tier, panel) for panel in panels]), n) for tier, n in SAMPLES.items()}
 
 
-def _panel_at_tier(tier: str, panel: Panel) -> Panel:
+def _at_tier(tier: str, panel: Panel) -> Panel:
     """Return a tier's form of a panel."""
     if tier == "study":
         return panel
@@ -217,12 +215,10 @@ def without_inputs(table: pd.DataFrame) -> pd.DataFrame:
     return table[~is_input]
 
 
-def numbers(**means_by_name: pd.DataFrame) -> dict[str, float]:
+def numbers(**by_name: pd.DataFrame) -> dict[str, float]:
     """Return the means over seeds, panel by panel."""
-    panels = next(iter(means_by_name.values())).index
-    return {
-        f"{panel}, {name}": float(means.loc[panel].mean()) for panel in panels for name, means in means_by_name.items()
-    }
+    panels = next(iter(by_name.values())).index
+    return {f"{panel}, {name}": float(means.loc[panel].mean()) for panel in panels for name, means in by_name.items()}
 
 
 def against(values: ArrayLike, bound: float) -> verdicts.Comparison:
@@ -257,34 +253,28 @@ def learned_first(table: pd.DataFrame) -> Verdict:
     The way begins at the state before training, which is the control: untrained encoders have most of their similarity
     already. A network whose similarity with its final state is c_t has gone (c_t - c_0) / (1 - c_0) of it.
     """
-    values_by_phrase: dict[str, float] = {}
+    by_phrase: dict[str, float] = {}
     comparisons = []
     for model, model_rows in table.groupby("model", sort=False):
-        share_by_panel = model_rows.groupby("panel", sort=False)["share"].first()
+        times = model_rows.groupby("panel", sort=False)["share"].first()
         similarities = {}
         for network in ("encoder", "decoder"):
             means = diagonal(model_rows, network)
-            similarities[network] = {
-                float(share_by_panel[panel]): means.loc[panel].to_numpy(float) for panel in means.index
-            }
-            for share, values in similarities[network].items():
-                values_by_phrase[f"{model}, {network} at {100 * share:.3g}%"] = float(values.mean())
+            similarities[network] = {float(times[panel]): means.loc[panel].to_numpy(float) for panel in means.index}
+            for time, values in similarities[network].items():
+                by_phrase[f"{model}, {network} at {100 * time:.3g}%"] = float(values.mean())
         encoder, decoder = similarities.values()
         least_left = min(float(1 - values[0.0].mean()) for values in (encoder, decoder))
-        for share in (share for share in encoder if 0 < share < 1):
+        for time in (time for time in encoder if 0 < time < 1):
             if least_left < LEFT:
-                comparison = verdicts.compare([encoder[share]], [decoder[share]], paired=True)._replace(
-                    p=None, reached=0
-                )
+                comparison = verdicts.compare([encoder[time]], [decoder[time]], paired=True)._replace(p=None, reached=0)
             else:
-                progress = [(values[share] - values[0.0]) / (1 - values[0.0]) for values in (encoder, decoder)]
+                progress = [(values[time] - values[0.0]) / (1 - values[0.0]) for values in (encoder, decoder)]
                 comparison = verdicts.compare(progress[:1], progress[1:], paired=True)
-                for network, network_progress in zip(similarities, progress, strict=True):
-                    values_by_phrase[f"{model}, {network} at {100 * share:.3g}%, share of the change"] = float(
-                        network_progress.mean()
-                    )
+                for network, share in zip(similarities, progress, strict=True):
+                    by_phrase[f"{model}, {network} at {100 * time:.3g}%, share of the change"] = float(share.mean())
             comparisons.append(comparison)
-    return judged("share of the change", comparisons, values_by_phrase, "control: similarity at 0%, before training")
+    return judged("share of the change", comparisons, by_phrase, "control: similarity at 0%, before training")
 
 
 def encoders_alike(table: pd.DataFrame) -> Verdict:
@@ -313,18 +303,16 @@ def _judge_alike(encoder: pd.DataFrame) -> Verdict:
 
 def falls(table: pd.DataFrame, networks: Sequence[str]) -> Verdict:
     """Judge that layers are more similar in the first panel than in the second, which share one side's runs."""
-    means_by_network = {network: diagonal(table, network) for network in networks}
-    comparisons = [
-        verdicts.compare([means.iloc[0]], [means.iloc[1]], paired=True) for means in means_by_network.values()
-    ]
-    return judged("similarity", comparisons, numbers(**means_by_network))
+    by_network = {network: diagonal(table, network) for network in networks}
+    comparisons = [verdicts.compare([means.iloc[0]], [means.iloc[1]], paired=True) for means in by_network.values()]
+    return judged("similarity", comparisons, numbers(**by_network))
 
 
 def metrics_agree(table: pd.DataFrame) -> Verdict:
     """Show two similarities beside each other. That both have the same sign says next to nothing: an illustration."""
     gaps = diagonal(table, "encoder") - diagonal(table, "decoder")
-    values_by_phrase = {f"{panel}, encoder above decoder by": float(gaps.loc[panel].mean()) for panel in gaps.index}
-    return Verdict(ILLUSTRATION, values_by_phrase)
+    by_phrase = {f"{panel}, encoder above decoder by": float(gaps.loc[panel].mean()) for panel in gaps.index}
+    return Verdict(ILLUSTRATION, by_phrase)
 
 
 BETWEEN = ("mean", "variance", "sampled")

@@ -37,13 +37,11 @@ def pictures(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     for base in settings["datasets"]:
         original = benchmark_data.load(base)
         perturbed = benchmark_data.load(f"{base}_perturbed/{settings['variant']}")
-        chosen_rows = original.quick_rows()[: settings["columns"]]
-        before, after = original.images(chosen_rows), perturbed.images(chosen_rows)
+        indices = original.quick_rows()[: settings["columns"]]
+        before, after = original.images(indices), perturbed.images(indices)
         images |= {f"{base}\noriginal": before, f"{base}\nperturbed": after}
-        differences = np.abs(after.astype(np.float64) - before) / 255
-        for row, mean, largest in zip(
-            chosen_rows, differences.mean(axis=(1, 2, 3)), differences.max(axis=(1, 2, 3)), strict=True
-        ):
+        change = np.abs(after.astype(np.float64) - before) / 255
+        for row, mean, largest in zip(indices, change.mean(axis=(1, 2, 3)), change.max(axis=(1, 2, 3)), strict=True):
             rows.append((base, int(row), float(perturbed.parameters["epsilon"]), float(mean), float(largest)))  # type: ignore[arg-type]
     return EntryResult(
         pd.DataFrame(rows, columns=["dataset", "row", "epsilon", "mean_change", "largest_change"]), images
@@ -55,9 +53,7 @@ def judge_small(table: pd.DataFrame) -> Verdict:
     means = table.groupby("dataset", sort=False)[["mean_change", "largest_change"]].agg(
         {"mean_change": "mean", "largest_change": "max"}
     )
-    numbers = {
-        f"{name}, {statistic}": float(means.loc[name, statistic]) for name in means.index for statistic in means.columns
-    }
+    numbers = {f"{name}, {column}": float(means.loc[name, column]) for name in means.index for column in means.columns}
     return Verdict(ILLUSTRATION, {name.replace("_", " "): value for name, value in numbers.items()})
 
 

@@ -38,9 +38,7 @@ def learned(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
         labels = task.load().labels(test_rows)
         names = list(task.load().space.names)
         ranks = _factor_ranks(audits[config.dataset].order())
-        importance = {
-            factor_audit.factor.name: factor_audit.importance.value for factor_audit in audits[config.dataset].factors
-        }
+        importance = {audited.factor.name: audited.importance.value for audited in audits[config.dataset].factors}
         for step in runs.open(config).steps:
             mean = runs.open(config, step=step).encode(task.load().images(test_rows)).mean
             pairwise = information.pairwise(mean, labels[:, [names.index(name) for name in ranks]])

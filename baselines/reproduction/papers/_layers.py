@@ -31,18 +31,16 @@ def samples(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
 def judge_samples(table: pd.DataFrame) -> Verdict:
     """Judge that both find shares of 80% and 50% with enough samples, and Procrustes exceeds CKA where none is."""
     means = table.groupby(["share", "metric", "samples"])["similarity"].mean()
-    fewest, most = table["samples"].min(), table["samples"].max()
+    few, many = table["samples"].min(), table["samples"].max()
     final = {
-        (share, metric): float(means[share, metric, most])
+        (share, metric): float(means[share, metric, many])
         for share in table["share"].unique()
         for metric in ("CKA", "Procrustes")
     }
     is_near = all(abs(final[share, metric] - share) < SAME for share in (0.8, 0.5) for metric in ("CKA", "Procrustes"))
-    exceeds = (
-        means[0.0, "Procrustes", fewest] > means[0.0, "CKA", fewest] and final[0.0, "Procrustes"] > final[0.0, "CKA"]
-    )
-    numbers = {f"{metric} of {share:.0%} at {most} samples": value for (share, metric), value in final.items()}
-    return fact(bool(is_near and exceeds), numbers)
+    is_above = means[0.0, "Procrustes", few] > means[0.0, "CKA", few] and final[0.0, "Procrustes"] > final[0.0, "CKA"]
+    numbers = {f"{metric} of {share:.0%} at {many} samples": value for (share, metric), value in final.items()}
+    return fact(bool(is_near and is_above), numbers)
 
 
 def sampled(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
@@ -65,10 +63,7 @@ def _read_snapshots(settings: Mapping[str, Any], runs: Runs) -> Iterator[tuple[f
 def judge_sampled(table: pd.DataFrame, other: str) -> Verdict:
     """Judge that sampled and another are less similar after training at the greatest strength than at the least."""
     final_rows = table[(table["step"] == table["step"].max()) & (table["with"] == other)]
-    groups = {
-        strength: strength_rows.sort_values("seed")["similarity"]
-        for strength, strength_rows in final_rows.groupby("strength")
-    }
+    groups = {strength: rows.sort_values("seed")["similarity"] for strength, rows in final_rows.groupby("strength")}
     low, *_, high = groups
     numbers = {f"CKA at β = {strength:g}": float(groups[strength].mean()) for strength in (low, high)}
     return judged("CKA", [verdicts.compare([groups[low]], [groups[high]])], numbers)
@@ -107,10 +102,8 @@ def judge_against_input(table: pd.DataFrame, metric: str) -> Verdict:
         first, *_, last = (values["similarity"].to_numpy() for _, values in layer_rows.groupby("group", sort=False))
         comparisons += [verdicts.compare([first + SAME], [last]), verdicts.compare([last + SAME], [first])]
         numbers[f"{layer}, difference between strengths"] = float(first.mean() - last.mean())
-    mean_deviation = final_rows[is_learned].groupby(["group", "layer"])["similarity"].std(ddof=1).mean()
-    return judged(
-        "similarity from the bound", comparisons, {"mean deviation over seeds": float(mean_deviation)} | numbers
-    )
+    deviation = final_rows[is_learned].groupby(["group", "layer"])["similarity"].std(ddof=1).mean()
+    return judged("similarity from the bound", comparisons, {"mean deviation over seeds": float(deviation)} | numbers)
 
 
 def judge_collapse(table: pd.DataFrame) -> Verdict:
@@ -124,15 +117,12 @@ def judge_collapse(table: pd.DataFrame) -> Verdict:
     is_encoder = {axis: table[axis].str.startswith("encoder_") for axis in ("layer_x", "layer_y")}
     for panel in table["panel"].unique():
         is_in_panel = table["panel"] == panel
-        of_strong_samples, of_weak_samples = (
+        of_strong, of_weak = (
             table[is_in_panel & (table[axis] == "sampled") & is_encoder[other]].groupby("seed")["similarity"].mean()
             for axis, other in (("layer_y", "layer_x"), ("layer_x", "layer_y"))
         )
-        comparisons.append(verdicts.compare([of_weak_samples], [of_strong_samples], paired=True))
-        numbers |= {
-            f"{panel}, strong": float(of_strong_samples.mean()),
-            f"{panel}, weak": float(of_weak_samples.mean()),
-        }
+        comparisons.append(verdicts.compare([of_weak], [of_strong], paired=True))
+        numbers |= {f"{panel}, strong": float(of_strong.mean()), f"{panel}, weak": float(of_weak.mean())}
     return judged("CKA", comparisons, numbers)
 
 

@@ -37,12 +37,9 @@ def matrices(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     for name, factors in settings["factors"].items():
         dataset = benchmark_data.load(name)
         for factor in factors:
-            distance_matrices = distances.matrices(dataset, factor, traversals=settings["traversals"])
-            first, second = np.indices(distance_matrices.perceived.shape).reshape(2, -1)
-            distance_columns = {
-                "ground_truth": distance_matrices.ground_truth.ravel(),
-                "perceived": distance_matrices.perceived.ravel(),
-            }
+            measured = distances.matrices(dataset, factor, traversals=settings["traversals"])
+            first, second = np.indices(measured.perceived.shape).reshape(2, -1)
+            distance_columns = {"ground_truth": measured.ground_truth.ravel(), "perceived": measured.perceived.ravel()}
             pair_columns = {"dataset": name, "factor": factor, "first": first, "second": second}
             tables.append(pd.DataFrame(pair_columns | distance_columns))
     return EntryResult(pd.concat(tables, ignore_index=True))
@@ -57,10 +54,8 @@ def agreement(table: pd.DataFrame) -> dict[str, float]:
     correlations: dict[str, list[float]] = {}
     for (dataset, _), part in table[table["first"] < table["second"]].groupby(["dataset", "factor"], sort=False):
         if len(part) > 1:
-            is_constant = np.ptp(part["perceived"]) <= 1e-12
-            rho = (
-                0.0 if is_constant else float(scipy.stats.spearmanr(part["ground_truth"], part["perceived"]).statistic)
-            )
+            is_flat = np.ptp(part["perceived"]) <= 1e-12
+            rho = 0.0 if is_flat else float(scipy.stats.spearmanr(part["ground_truth"], part["perceived"]).statistic)
             correlations.setdefault(str(dataset), []).append(rho)
     return {dataset: float(np.mean(rhos)) for dataset, rhos in correlations.items()}
 
@@ -82,11 +77,8 @@ def draw_matrices(result: EntryResult, path: Path) -> None:
 
 def judge_natural(table: pd.DataFrame) -> Verdict:
     """Judge that both distances agree on every dataset."""
-    correlations = agreement(table)
-    return fact(
-        all(rho > AGREES for rho in correlations.values()),
-        {f"rank correlation on {k}": v for k, v in correlations.items()},
-    )
+    rhos = agreement(table)
+    return fact(all(rho > AGREES for rho in rhos.values()), {f"rank correlation on {k}": v for k, v in rhos.items()})
 
 
 def judge_spacing(table: pd.DataFrame) -> Verdict:
@@ -110,11 +102,9 @@ def rows_of_traversals(settings: Mapping[str, Any], runs: Runs, tier: str) -> En
             images[f"{name} {factor.name}"] = traversal[
                 np.linspace(0, len(traversal) - 1, settings["columns"]).round().astype(int)
             ]
-            squared_errors = distances.mean_squared_errors(traversal)
+            errors = distances.mean_squared_errors(traversal)
             for first, second in itertools.combinations(range(len(traversal)), 2):
-                rows.append(
-                    (name, factor.name, first, second, float(second - first), float(squared_errors[first, second]))
-                )
+                rows.append((name, factor.name, first, second, float(second - first), float(errors[first, second])))
     columns = ["dataset", "factor", "first", "second", "ground_truth", "perceived"]
     return EntryResult(pd.DataFrame(rows, columns=columns), images)
 
@@ -129,12 +119,10 @@ def judge_constant(table: pd.DataFrame) -> Verdict:
 def judge_varying(table: pd.DataFrame) -> Verdict:
     """Show the squared error between neighbours over that between the ends, for all traversals of a set."""
     numbers: dict[str, float] = {}
-    for dataset, dataset_rows in table.groupby("dataset", sort=False):
-        neighbour_distance = dataset_rows[dataset_rows["ground_truth"] == 1]["perceived"].mean()
-        end_distance = dataset_rows[
-            dataset_rows["ground_truth"] == dataset_rows.groupby("factor")["ground_truth"].transform("max")
-        ]["perceived"].mean()
-        numbers[f"{dataset}, neighbours over ends"] = float(neighbour_distance / end_distance)
+    for dataset, rows in table.groupby("dataset", sort=False):
+        neighbours = rows[rows["ground_truth"] == 1]["perceived"].mean()
+        ends = rows[rows["ground_truth"] == rows.groupby("factor")["ground_truth"].transform("max")]["perceived"].mean()
+        numbers[f"{dataset}, neighbours over ends"] = float(neighbours / ends)
     return Verdict(ILLUSTRATION, numbers)
 
 
@@ -219,8 +207,8 @@ def follows(table: pd.DataFrame, against: str) -> pd.DataFrame:
 
 def judge_levels(table: pd.DataFrame) -> Verdict:
     """Judge that the distances at every level of the model follow those of its input, along every factor."""
-    correlations = follows(table, "input")
-    learned = correlations[correlations.index.get_level_values("level") != "ground truth"]
+    rhos = follows(table, "input")
+    learned = rhos[rhos.index.get_level_values("level") != "ground truth"]
     phrases = [f"rank correlation with the input, {factor}, {level}" for _, factor, level in learned.index]
     numbers = dict(zip(phrases, learned.mean(axis=1).tolist(), strict=True))
     return judged(
@@ -235,11 +223,9 @@ def judge_levels_blurred(table: pd.DataFrame) -> Verdict:
 
     At the input that is a property of the data and the loss, without seeds: it is printed and not tested.
     """
-    correlations = follows(table, "ground truth").groupby(["level", "reconstruction"], sort=False).mean()
-    phrases = [f"rank correlation with the factors, {loss}, {level}" for level, loss in correlations.index]
-    numbers = dict(zip(phrases, correlations.mean(axis=1).tolist(), strict=True))
-    learned = [level for level in dict.fromkeys(correlations.index.get_level_values("level")) if level != "input"]
-    comparisons = [
-        verdicts.compare([correlations.loc[level, "box_blur"]], [correlations.loc[level, "mse"]]) for level in learned
-    ]
+    rhos = follows(table, "ground truth").groupby(["level", "reconstruction"], sort=False).mean()
+    phrases = [f"rank correlation with the factors, {loss}, {level}" for level, loss in rhos.index]
+    numbers = dict(zip(phrases, rhos.mean(axis=1).tolist(), strict=True))
+    learned = [level for level in dict.fromkeys(rhos.index.get_level_values("level")) if level != "input"]
+    comparisons = [verdicts.compare([rhos.loc[level, "box_blur"]], [rhos.loc[level, "mse"]]) for level in learned]
     return judged("rank correlation", comparisons, numbers)

@@ -129,7 +129,7 @@ def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
             "y": images[:, 0, 1, 0],
             "z1": mean[:, 0],
             "z2": mean[:, 1],
-            "angle": _latent_angles(run, mean, np.exp(posterior.log_variance / 2), principal).mean(axis=1),
+            "angle": _angles(run, mean, np.exp(posterior.log_variance / 2), principal).mean(axis=1),
         }
         tables.append(pd.DataFrame(columns))
     return EntryResult(pd.concat(tables, ignore_index=True).round(4))
@@ -142,17 +142,13 @@ def _principal_angle(images: Pixels) -> float:
     return float(np.degrees(np.arctan2(axis[1], axis[0])))
 
 
-def _latent_angles(
-    run: Run, mean: NDArray[np.floating], std: NDArray[np.floating], axis_angle: float
-) -> NDArray[np.float64]:
+def _angles(run: Run, mean: NDArray[np.floating], std: NDArray[np.floating], axis_angle: float) -> NDArray[np.float64]:
     """Return the angle of each latent's chord to the nearest of two axes at right angles: (n, 2), 0 to 45 degrees."""
     angles = []
     for latent in range(mean.shape[1]):
-        offset = np.zeros_like(mean)
-        offset[:, latent] = std[:, latent]
-        up, down = (
-            run.decode(codes.astype(np.float32)).reshape(len(mean), 2) for codes in (mean + offset, mean - offset)
-        )
+        step = np.zeros_like(mean)
+        step[:, latent] = std[:, latent]
+        up, down = (run.decode(codes.astype(np.float32)).reshape(len(mean), 2) for codes in (mean + step, mean - step))
         chord = (up - down).astype(np.float64)
         difference = (np.degrees(np.arctan2(chord[:, 1], chord[:, 0])) - axis_angle) % 90
         angles.append(np.minimum(difference, 90 - difference))
@@ -181,10 +177,8 @@ def _mean_angles(table: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
 
 
 def _angle_numbers(angles: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
-    numbers = {
-        f"degrees to the principal axes, {model}": float(run_angles.mean()) for model, run_angles in angles.items()
-    }
-    return numbers | {f"most of a run, {model}": float(run_angles.max()) for model, run_angles in angles.items()}
+    numbers = {f"degrees to the principal axes, {model}": float(by_run.mean()) for model, by_run in angles.items()}
+    return numbers | {f"most of a run, {model}": float(by_run.max()) for model, by_run in angles.items()}
 
 
 def judge_linear(table: pd.DataFrame) -> Verdict:

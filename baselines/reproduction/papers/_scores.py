@@ -73,9 +73,7 @@ def _cached_scores(
     """Score with one metric after the other and keep each one's scores in its file, or read what was kept before."""
     task, tier = protocol.task(dataset), SCORED_AS.get(tier, tier)
     values: dict[str, float] = {}
-    for measurement in (
-        tier_measurement for tier_measurement in protocol.tier(tier).measurements if tier_measurement.metric in metrics
-    ):
+    for measurement in (candidate for candidate in protocol.tier(tier).measurements if candidate.metric in metrics):
         file = path.with_name(f"{path.name}_{tier}_{measurement.metric}.json")
         if not file.exists():
             new_scores = measure.score_codes(codes(), task.labels(), [measurement], train=len(task.train)).scores
@@ -185,18 +183,11 @@ def draw_bars(frame: pd.DataFrame, path: Path, *, x: str, group: str, scores: tu
     names, groups = list(frame[x].unique()), list(frame[group].unique())
     figure, axes = figures.panels(1, len(scores), width=1.2 + 1.1 * len(names))
     for panel, score in zip(axes[0], scores, strict=True):
-        for group_index, group_name in enumerate(groups):
-            values = frame[frame[group] == group_name].groupby(x)[score].agg(["mean", "std"]).reindex(names).fillna(0.0)
-            positions = [i + (group_index - (len(groups) - 1) / 2) * 0.8 / len(groups) for i in range(len(names))]
-            colour = figures.COLOURS[group_index % len(figures.COLOURS)]
-            panel.bar(
-                positions,
-                values["mean"],
-                0.8 / len(groups),
-                yerr=values["std"],
-                color=colour,
-                label=shown(str(group_name)),
-            )
+        for index, value in enumerate(groups):
+            stats = frame[frame[group] == value].groupby(x)[score].agg(["mean", "std"]).reindex(names).fillna(0.0)
+            slots = [i + (index - (len(groups) - 1) / 2) * 0.8 / len(groups) for i in range(len(names))]
+            colour = figures.COLOURS[index % len(figures.COLOURS)]
+            panel.bar(slots, stats["mean"], 0.8 / len(groups), yerr=stats["std"], color=colour, label=shown(str(value)))
         panel.set_xticks(range(len(names)), [shown(str(name)) for name in names], fontsize=8, rotation=20, ha="right")
         panel.set_title(TITLES.get(score, score.replace("_", " ")), fontsize=9)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=8)

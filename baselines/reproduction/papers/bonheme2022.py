@@ -223,7 +223,7 @@ _INPUT_FINDING = "hardly any variance over seeds, and the same at β = 1 and 8"
 _INPUT_OPTIONS: dict[str, Any] = {"compute": _layers.against_input, "draw": of_table(layers_against_input.draw)}
 _INPUT_CLAIM = f"CKA of each encoder layer with the input differs by less than {SAME} between β = 1 and 8."
 _ENCODER_FINDING = "high in the encoder, lower in the decoder"
-_APART_CLAIM = "The sampled representation is less similar to the {} at β = 8 than at β = 1."
+_FAR_CLAIM = "The sampled representation is less similar to the {} at β = 8 than at β = 1."
 _DOUBLED_CLAIM = "Doubling the latents changes {} less than β = 8 does."
 
 ENTRIES = (
@@ -281,14 +281,12 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig5",
         paper="sampled drifts apart from input and mean as β grows",
-        claim=_APART_CLAIM.format("input"),
+        claim=_FAR_CLAIM.format("input"),
         **_strength_plans(SPRITES, (1, 2, 4, 6, 8)),
         compute=_layers.sampled,
         draw=of_table(_scores.draw_lines, panel="with", x="step", y="similarity", group="strength"),
         judge=functools.partial(_layers.judge_sampled, other="input"),
-        second=Second(
-            _APART_CLAIM.format("mean"), functools.partial(_layers.judge_sampled, other="mean"), control=False
-        ),
+        second=Second(_FAR_CLAIM.format("mean"), functools.partial(_layers.judge_sampled, other="mean"), control=False),
     ),
     Entry(
         id=f"{PAPER}/fig6",

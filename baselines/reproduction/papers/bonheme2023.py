@@ -111,25 +111,17 @@ def shared(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     """
     target = benchmark_data.load(settings["target"])
     images = target.images(protocol.task(target.id).test[: settings["images"]])
-    target_properties = _image_properties(scaled(images))
+    before = _image_properties(scaled(images))
     rows = []
     pictures: dict[str, NDArray[Any]] = {}
     for config in settings["runs"]:
         run = runs.open(config)
         decoded = run.decode(run.encode(images).mean).clip(0, 1)
         decoded = (decoded * 255).round() / np.float32(255)
-        decoded_properties = _image_properties(decoded)
+        after = _image_properties(decoded)
         for name in settings["properties"]:
-            slope = np.polyfit(target_properties[name], decoded_properties[name], 1)[0]
-            rows.append(
-                (
-                    config.seed,
-                    name,
-                    _spearman(target_properties[name], decoded_properties[name]),
-                    slope,
-                    decoded_properties[name].std(),
-                )
-            )
+            slope = np.polyfit(before[name], after[name], 1)[0]
+            rows.append((config.seed, name, _spearman(before[name], after[name]), slope, after[name].std()))
         n_shown = settings["shown"]
         pictures = pictures or {"target": scaled(images[:n_shown]), "in the source domain": decoded[:n_shown]}
     return EntryResult(pd.DataFrame(rows, columns=["seed", "property", "correlation", "slope", "spread"]), pictures)
@@ -163,11 +155,9 @@ def judge_brightness(table: pd.DataFrame) -> Verdict:
 
 def judge_places(table: pd.DataFrame) -> Verdict:
     """Judge that places are shared, by correlations above `SHARED`, and that size is less so, run by run."""
-    correlations, numbers = _correlation_table(table)
-    comparisons = [_heatmaps.against(correlations.loc[axis], SHARED) for axis in ("x", "y")]
-    comparisons += [
-        verdicts.compare([correlations.loc[axis]], [correlations.loc["size"]], paired=True) for axis in ("x", "y")
-    ]
+    rhos, numbers = _correlation_table(table)
+    comparisons = [_heatmaps.against(rhos.loc[axis], SHARED) for axis in ("x", "y")]
+    comparisons += [verdicts.compare([rhos.loc[axis]], [rhos.loc["size"]], paired=True) for axis in ("x", "y")]
     return judged("rank correlation", comparisons, numbers)
 
 

@@ -140,19 +140,15 @@ def judge_densities(table: pd.DataFrame) -> Verdict:
     comparisons = []
     for objective, objective_rows in table.groupby("objective", sort=False):
         for score in SCORES:
-            by_dataset = {
-                str(name): dataset_rows for name, dataset_rows in objective_rows.groupby("dataset", sort=False)
-            }
-            best = {name: _best_by_seed(dataset_rows, score) for name, dataset_rows in by_dataset.items()}
-            squares_scores = [seed_scores for name, seed_scores in best.items() if name.startswith("xysquares")]
-            for name, seed_scores in best.items():
-                numbers[f"{score}, {objective}, {name}"] = float(seed_scores.mean())
+            by_dataset = {str(name): rows for name, rows in objective_rows.groupby("dataset", sort=False)}
+            best = {name: _best_by_seed(rows, score) for name, rows in by_dataset.items()}
+            squares = [scores for name, scores in best.items() if name.startswith("xysquares")]
+            for name, scores in best.items():
+                numbers[f"{score}, {objective}, {name}"] = float(scores.mean())
                 if not name.startswith("xysquares"):
                     floor = _scores.floor(by_dataset[name], score)
                     numbers[f"{score}, {objective}, {name}, floor"] = floor
-                    comparisons += [
-                        verdicts.compare([seed_scores], [of_squares], floors=[floor]) for of_squares in squares_scores
-                    ]
+                    comparisons += [verdicts.compare([scores], [of_squares], floors=[floor]) for of_squares in squares]
     return judged("MIG or DCI", comparisons, numbers, "gate: PCA, and MIG 0.1, on the other dataset")
 
 
@@ -245,13 +241,11 @@ def _traversal_plan(run: RunConfig) -> Plan:
 
 def _ordered_factors(*names: str) -> dict[str, tuple[str, ...]]:
     """Return the factors whose values have an order, by dataset."""
-    factors_by_dataset = {}
+    ordered = {}
     for name in names:
         factors = benchmark_data.load(name).space.factors
-        factors_by_dataset[name] = tuple(
-            factor.name for factor in factors if factor.size > 2 and factor.kind != "categorical"
-        )
-    return factors_by_dataset
+        ordered[name] = tuple(factor.name for factor in factors if factor.size > 2 and factor.kind != "categorical")
+    return ordered
 
 
 def _matrices_plan(datasets: tuple[str, ...], traversals: int, factors: Mapping[str, tuple[str, ...]]) -> Plan:

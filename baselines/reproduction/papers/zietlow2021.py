@@ -236,15 +236,12 @@ def _strength_plans() -> dict[str, Any]:
     It is the one VAE that reaches the baseline there: from another's MIG a pattern has little to take.
     """
     published = runs(("", LEARNED), VAES)
-    configs_by_tier = {
+    tiers = {
         "desk": _tiers.board(("dsprites", f"dsprites{LEARNED}"), _STRONGEST_VAE),
         "study": published,
     }
     samples = {"desk": 1_000, "study": 5_000}
-    return {
-        tier: plan([(scale, configs) for scale in SCALES], samples=samples[tier])
-        for tier, configs in configs_by_tier.items()
-    }
+    return {tier: plan([(scale, models) for scale in SCALES], samples=samples[tier]) for tier, models in tiers.items()}
 
 
 def _claim_and_judges(beginning: str, template: str, *, stays: bool) -> dict[str, Any]:
@@ -272,18 +269,13 @@ _TABLE2_RESULTS = (
 _PLANE_OPTIONS: dict[str, Any] = dict.fromkeys(("desk", "study"), _plane.plan(_tiers.SEEDS, steps=20_000))
 _PLANE_OPTIONS |= {"compute": _plane.compute, "draw": _plane.draw, "stated": False}
 
-_SCORED_OPTIONS: dict[str, Any] = {"compute": _changed.scored, "draw": _changed.draw_scores}
-_ADDED_OPTIONS: dict[str, Any] = {**_SCORED_OPTIONS, "added": True}
-_POST_HOC_OPTIONS: dict[str, Any] = {**_ADDED_OPTIONS, "post_hoc": True}
+_SCORED: dict[str, Any] = {"compute": _changed.scored, "draw": _changed.draw_scores}
+_ADDED: dict[str, Any] = {**_SCORED, "added": True}
+_POST_HOC: dict[str, Any] = {**_ADDED, "post_hoc": True}
 
 
 def _table_entries(
-    label: str,
-    paper: str,
-    objectives: tuple[str, ...],
-    changed_forms: tuple[str, str],
-    make_claims: Any,
-    paired_claim: dict[str, Any],
+    label: str, paper: str, objectives: tuple[str, ...], forms: tuple[str, str], claim: Any, paired: dict[str, Any]
 ) -> tuple[Entry, ...]:
     """Return the entries of a table: the paper's, longer, in floats, on rooms, and of objectives on pairs.
 
@@ -291,40 +283,29 @@ def _table_entries(
         label: such as ``"table1"``.
         paper: what the paper found.
         objectives: rows of the table.
-        changed_forms: what stands behind the names of changed datasets, and of those of our own entries at desk tier.
-        make_claims: gives claim, judge and control from the words that they begin with.
-        paired_claim: claim and judge of the objectives on pairs.
+        forms: what stands behind the names of changed datasets, and of those of our own entries at desk tier.
+        claim: gives claim, judge and control from the words that they begin with.
+        paired: claim and judge of the objectives on pairs.
     """
-    study_form, desk_form = changed_forms
+    study_form, desk_form = forms
     variants = ("", study_form, SQUEEZED)
     sprites, rooms = ((base, f"{base}{SQUEEZED}", f"{base}{desk_form}") for base in ("dsprites", "room3d"))
     own_data = tuple(f"dsprites{variant}" for variant in variants)
     paper_plans = table_plans(variants, objectives, own_data)
-    longer_plans = table_plans(variants, _STRONGEST_VAE, sprites, change=longer)
-    floats_plans = table_plans(
-        variants, _STRONGEST_VAE, own_data, bases={"dsprites"}, change=floats, seeds=range(SEEDS)
-    )
+    long_plans = table_plans(variants, _STRONGEST_VAE, sprites, change=longer)
+    float_plans = table_plans(variants, _STRONGEST_VAE, own_data, bases={"dsprites"}, change=floats, seeds=range(SEEDS))
     pairs_plans = table_plans((SQUEEZED, study_form), PAIRED, sprites[1:], bases={"dsprites"}, seeds=FRESH)
     rooms_plans = table_plans(variants, _STRONGEST_VAE, rooms, bases={"shapes3d"}, seeds=range(SEEDS))
     id_ = f"{PAPER}/{label}"
-    main_options = _SCORED_OPTIONS if label == "table1" else _ADDED_OPTIONS
+    main_options = _SCORED if label == "table1" else _ADDED
     return (
-        Entry(id=id_, paper=paper, **make_claims("On dSprites, "), **paper_plans, **main_options),
+        Entry(id=id_, paper=paper, **claim("On dSprites, "), **paper_plans, **main_options),
         Entry(
-            id=f"{id_}_longer",
-            paper=paper,
-            **make_claims("With three times the steps, "),
-            **longer_plans,
-            **_POST_HOC_OPTIONS,
-            times=3,
+            id=f"{id_}_longer", paper=paper, **claim("With three times the steps, "), **long_plans, **_POST_HOC, times=3
         ),
-        Entry(
-            id=f"{id_}_floats", paper=paper, **make_claims("With the contrast kept, "), **floats_plans, **_ADDED_OPTIONS
-        ),
-        Entry(id=f"{id_}_pairs", paper=paper, **paired_claim, **pairs_plans, **_POST_HOC_OPTIONS),
-        Entry(
-            id=f"{id_}_rooms", paper=paper, **make_claims("On rooms, "), **rooms_plans, **main_options, post_hoc=True
-        ),
+        Entry(id=f"{id_}_floats", paper=paper, **claim("With the contrast kept, "), **float_plans, **_ADDED),
+        Entry(id=f"{id_}_pairs", paper=paper, **paired, **pairs_plans, **_POST_HOC),
+        Entry(id=f"{id_}_rooms", paper=paper, **claim("On rooms, "), **rooms_plans, **main_options, post_hoc=True),
     )
 
 
@@ -400,7 +381,7 @@ ENTRIES = (
         paper="dSprites: 0.23 on original data, 0.09 on noisy data, and 0.23 there with β = 16",
         claim=f"With β tuned to noisy data, noise lowers MIG by less than {SAME}.",
         **_tuned_plans(),
-        **_SCORED_OPTIONS,
+        **_SCORED,
         judge=_changed.judge_tuned,
     ),
 )

@@ -734,7 +734,7 @@ def test_angles_of_latents_are_those_of_the_decoder():
             matrix = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
             return (codes @ matrix).reshape(-1, 1, 2, 1)
 
-    found = _plane._latent_angles(Turned(), np.zeros((4, 2)), np.full((4, 2), 0.1), 45.0)
+    found = _plane._angles(Turned(), np.zeros((4, 2)), np.full((4, 2), 0.1), 45.0)
     np.testing.assert_allclose(found, 15.0, atol=1e-4)
 
 
