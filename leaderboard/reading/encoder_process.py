@@ -55,14 +55,14 @@ def main() -> None:
         send(stream, b"D", content=hashlib.sha256(content).digest())
         sandbox.confine(int(seconds), int(memory))
         signature = graphs.inspect(content, path, output)
-        session = _session(onnxruntime, content, path)
+        session = _load_session(onnxruntime, content, path)
         axes = [-1 if size is None else size for size in signature.shape]
         send(stream, b"S", DTYPES.index(signature.dtype), content=struct.pack(">4i", *axes))
-        while (batch := _received(sys.stdin.buffer, signature.dtype)) is not None:
-            codes = _encoded(session, signature, batch, path)
+        while (batch := _receive_batch(sys.stdin.buffer, signature.dtype)) is not None:
+            codes = _encode_batch(session, signature, batch, path)
             send(stream, b"C", *codes.shape, content=codes.tobytes())
     except MemoryError:
-        _refuse(stream, _too_much_memory(path, "more than that"))
+        _refuse(stream, _memory_error(path, "more than that"))
     except OffaxisError as error:
         _refuse(stream, error)
     except Exception as error:  # nothing that a file holds may end in a traceback
@@ -79,7 +79,7 @@ def _refuse(stream: IO[bytes], error: OffaxisError) -> None:
     send(stream, b"R", isinstance(error, DamagedFile), content=str(error).encode(errors="replace")[:REASON])
 
 
-def _received(stream: IO[bytes], dtype: str) -> NDArray[Any] | None:
+def _receive_batch(stream: IO[bytes], dtype: str) -> NDArray[Any] | None:
     """Receive a batch of images; None where the other side has ended."""
     head = stream.read(HEAD.size)
     if len(head) < HEAD.size:
@@ -88,7 +88,7 @@ def _received(stream: IO[bytes], dtype: str) -> NDArray[Any] | None:
     return np.frombuffer(stream.read(size), dtype).reshape(axes)
 
 
-def _session(onnxruntime: Any, content: bytes, path: str) -> Any:
+def _load_session(onnxruntime: Any, content: bytes, path: str) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = False
@@ -96,23 +96,23 @@ def _session(onnxruntime: Any, content: bytes, path: str) -> Any:
     try:
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises a class of its own for each status code
-        raise _failed(path, "a model that can be loaded", error) from error
+        raise _failure_error(path, "a model that can be loaded", error) from error
 
 
-def _encoded(session: Any, signature: graphs.Signature, images: NDArray[Any], path: str) -> NDArray[np.float32]:
+def _encode_batch(session: Any, signature: graphs.Signature, images: NDArray[Any], path: str) -> NDArray[np.float32]:
     """Encode a batch, padded with its last image to the number that the model wants."""
     count, missing = len(images), (signature.shape[0] or len(images)) - len(images)
-    given = np.concatenate([images, np.repeat(images[-1:], missing, axis=0)]) if missing else images
+    padded = np.concatenate([images, np.repeat(images[-1:], missing, axis=0)]) if missing else images
     try:
-        (codes,) = session.run([signature.output], {signature.source: given})
+        (codes,) = session.run([signature.output], {signature.source: padded})
     except Exception as error:
-        raise _failed(path, "a model that takes the images", error) from error
-    kind = codes.dtype.kind if isinstance(codes, np.ndarray) else ""
-    if kind != "f" or codes.ndim not in (2, 3) or len(codes) != len(given) or not 0 < codes[0].size <= NUMBERS:
-        found = f"{codes.dtype} of shape {codes.shape}" if kind else type(codes).__name__
+        raise _failure_error(path, "a model that takes the images", error) from error
+    dtype_kind = codes.dtype.kind if isinstance(codes, np.ndarray) else ""
+    if dtype_kind != "f" or codes.ndim not in (2, 3) or len(codes) != len(padded) or not 0 < codes[0].size <= NUMBERS:
+        received = f"{codes.dtype} of shape {codes.shape}" if dtype_kind else type(codes).__name__
         raise InvalidInput(
-            f"{path}: wrong shape: expected floats of shape ({len(given)}, latents) or ({len(given)}, units, numbers), "
-            f"at most {NUMBERS:,} numbers an image, received {found}."
+            f"{path}: wrong shape: expected floats of shape ({len(padded)}, latents) or ({len(padded)}, units, "
+            f"numbers), at most {NUMBERS:,} numbers an image, received {received}."
         )
     codes = np.ascontiguousarray(codes[:count], np.float32)
     if not np.isfinite(codes).all():
@@ -120,14 +120,14 @@ def _encoded(session: Any, signature: graphs.Signature, images: NDArray[Any], pa
     return codes
 
 
-def _failed(path: str, expected: str, error: Exception) -> OffaxisError:
+def _failure_error(path: str, expected: str, error: Exception) -> OffaxisError:
     text = " ".join(str(error).split())[:80]
     if isinstance(error, MemoryError) or any(sign in str(error) for sign in ("alloc", "memory")):
-        return _too_much_memory(path, text)
+        return _memory_error(path, text)
     return InvalidInput(f"{path}: does not run: expected {expected}, received {text}.")
 
 
-def _too_much_memory(path: str, received: str) -> OffaxisError:
+def _memory_error(path: str, received: str) -> OffaxisError:
     return InvalidInput(f"{path}: too much memory: expected a model that fits its memory, received {received}.")
 
 

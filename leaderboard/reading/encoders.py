@@ -49,7 +49,7 @@ SENT = 64 * 2**20
 CODES = 2**30
 """Bytes of codes that an encoder may give, all its images together."""
 
-_ENDING = 5.0
+_EXIT_SECONDS = 5.0
 """Seconds that a process has to end once it no longer answers, so that how it ended can be told."""
 
 
@@ -85,28 +85,30 @@ class OnnxEncoder:
         if self.path.is_file() and (size := self.path.lstat().st_size) > graphs.LARGEST:
             expected = f"a model of at most {graphs.LARGEST:,} bytes"
             raise DamagedFile(f"{path}: expected {expected}, received {size:,} bytes.")
-        paths = os.pathsep.join(place for place in sys.path if place)
-        threads = {f"{kind}_NUM_THREADS": "1" for kind in ("OMP", "OPENBLAS", "MKL")}
-        libraries = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
-        facts = (str(self.path), str(seconds), str(memory), output, str(os.getpid()))
+        paths = os.pathsep.join(folder for folder in sys.path if folder)
+        thread_limits = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+        library_paths = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+        arguments = (str(self.path), str(seconds), str(memory), output, str(os.getpid()))
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", encoder_process.__name__, *facts],
+            [sys.executable, "-P", "-m", encoder_process.__name__, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={"PYTHONPATH": paths, **threads, **libraries},
+            env={"PYTHONPATH": paths, **thread_limits, **library_paths},
             start_new_session=True,  # Ctrl-C is for this side, which ends it
         )
-        self._inward, self._outward = (cast("IO[bytes]", end) for end in (self._process.stdin, self._process.stdout))
-        self._late = False
+        self._stdin, self._stdout = (
+            cast("IO[bytes]", stream) for stream in (self._process.stdin, self._process.stdout)
+        )
+        self._timed_out = False
         # A machine may be busy with other things.
-        self._overdue = threading.Timer(4 * seconds + 60, self._end_late)
-        self._overdue.daemon = True
-        self._overdue.start()
+        self._timer = threading.Timer(4 * seconds + 60, self._kill_on_timeout)
+        self._timer.daemon = True
+        self._timer.start()
         try:
-            self.digest = self._answer(b"D", 32)[1].hex()
-            (kind, *_), axes = self._answer(b"S", 16)
-            self.dtype = encoder_process.DTYPES[kind]
+            self.digest = self._receive_frame(b"D", 32)[1].hex()
+            (dtype_index, *_), axes = self._receive_frame(b"S", 16)
+            self.dtype = encoder_process.DTYPES[dtype_index]
             self.shape = tuple(None if size < 0 else size for size in struct.unpack(">4i", axes))
         except BaseException:
             self.close()
@@ -122,10 +124,10 @@ class OnnxEncoder:
 
     def close(self) -> None:
         """End the process."""
-        self._overdue.cancel()
+        self._timer.cancel()
         self._process.kill()
         self._process.wait()
-        for stream in (self._inward, self._outward):
+        for stream in (self._stdin, self._stdout):
             with contextlib.suppress(OSError):  # what was not yet written has no reader any more
                 stream.close()
 
@@ -159,70 +161,70 @@ class OnnxEncoder:
             InvalidInput: the encoder does not take these images, gives what are no codes, or takes too much time or
                 memory.
         """
-        place = placed(self.path, self.shape, dataset, layout)
-        scale = (np.asarray(mean, np.float32), np.asarray(std, np.float32))
-        if any(part.shape not in ((1,), (dataset.image_shape[2],)) for part in scale) or not (scale[1] > 0).all():
+        channel_layout = placed(self.path, self.shape, dataset, layout)
+        scaling = (np.asarray(mean, np.float32), np.asarray(std, np.float32))
+        if any(value.shape not in ((1,), (dataset.image_shape[2],)) for value in scaling) or not (scaling[1] > 0).all():
             raise InvalidInput(
                 f"mean and std: expected one number each, or {dataset.image_shape[2]}, std above 0, received {mean} "
                 f"and {std}."
             )
-        most = SENT // (int(np.prod(dataset.image_shape)) * np.dtype(self.dtype).itemsize)
-        found: list[NDArray[np.float32]] = []
-        for _, images in dataset.batches(rows, batch_size=max(1, min(self.shape[0] or batch_size, most))):
-            pixels = images if self.dtype == "uint8" else (images / np.float32(255) - scale[0]) / scale[1]
-            codes = self._codes(pixels.transpose(0, 3, 1, 2) if place == "NCHW" else pixels)
-            if found and codes.shape[1:] != found[0].shape[1:]:
+        largest_batch = SENT // (int(np.prod(dataset.image_shape)) * np.dtype(self.dtype).itemsize)
+        encoded: list[NDArray[np.float32]] = []
+        for _, images in dataset.batches(rows, batch_size=max(1, min(self.shape[0] or batch_size, largest_batch))):
+            pixels = images if self.dtype == "uint8" else (images / np.float32(255) - scaling[0]) / scaling[1]
+            codes = self._encode_batch(pixels.transpose(0, 3, 1, 2) if channel_layout == "NCHW" else pixels)
+            if encoded and codes.shape[1:] != encoded[0].shape[1:]:
                 raise InvalidInput(
-                    f"{self.path}: wrong shape: expected codes of shape {found[0].shape[1:]} for every batch, received "
-                    f"{codes.shape[1:]}."
+                    f"{self.path}: wrong shape: expected codes of shape {encoded[0].shape[1:]} for every batch, "
+                    f"received {codes.shape[1:]}."
                 )
             if codes[0].nbytes * len(rows) > CODES:
                 raise InvalidInput(
                     f"{self.path}: too wide: expected at most {CODES >> 30} GiB of codes for {len(rows):,} images, "
                     f"received {codes[0].nbytes:,} bytes for each."
                 )
-            found.append(codes)
+            encoded.append(codes)
             progress(len(images))
-        return np.concatenate(found)
+        return np.concatenate(encoded)
 
-    def _codes(self, images: NDArray[np.generic]) -> NDArray[np.float32]:
+    def _encode_batch(self, images: NDArray[np.generic]) -> NDArray[np.float32]:
         """Send a batch of images and receive their codes."""
         content = np.ascontiguousarray(images, self.dtype).tobytes()
         with contextlib.suppress(OSError):  # it has ended; what it said before, or how, is told below
-            encoder_process.send(self._inward, b"I", *images.shape, content=content)
-        (count, units, numbers, _), payload = self._answer(b"C", encoder_process.ANSWER)
+            encoder_process.send(self._stdin, b"I", *images.shape, content=content)
+        (count, units, numbers, _), payload = self._receive_frame(b"C", encoder_process.ANSWER)
         shape = (count, units, numbers) if numbers else (count, units)
         if count != len(images) or min(shape) < 1 or 4 * count * units * (numbers or 1) != len(payload):
-            raise self._ended()
+            raise self._process_error()
         return np.frombuffer(payload, np.float32).reshape(shape)
 
-    def _answer(self, kind: bytes, most: int) -> tuple[tuple[int, ...], bytes]:
+    def _receive_frame(self, kind: bytes, max_bytes: int) -> tuple[tuple[int, ...], bytes]:
         """Receive a frame of a kind, of at most so many bytes: its numbers, and what follows them."""
-        head = self._outward.read(encoder_process.HEAD.size)
+        head = self._stdout.read(encoder_process.HEAD.size)
         if len(head) == encoder_process.HEAD.size:
-            sent, *numbers, size = encoder_process.HEAD.unpack(head)
-            if sent == b"R" and size <= encoder_process.REASON:
-                text = self._outward.read(size).decode(errors="replace")
+            received_kind, *numbers, size = encoder_process.HEAD.unpack(head)
+            if received_kind == b"R" and size <= encoder_process.REASON:
+                text = self._stdout.read(size).decode(errors="replace")
                 raise (DamagedFile if numbers[0] else InvalidInput)(text)
-            if sent == kind and size <= most:
-                content = self._outward.read(size)
+            if received_kind == kind and size <= max_bytes:
+                content = self._stdout.read(size)
                 if len(content) == size:
                     return tuple(numbers), content
-        raise self._ended()
+        raise self._process_error()
 
-    def _end_late(self) -> None:
-        self._late = True
+    def _kill_on_timeout(self) -> None:
+        self._timed_out = True
         self._process.kill()
 
-    def _ended(self) -> OffaxisError:
+    def _process_error(self) -> OffaxisError:
         """Say how the process ended, which it should not have."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=_ENDING)
+            self._process.wait(timeout=_EXIT_SECONDS)
         status = self._process.poll()
         self._process.kill()
-        slow = f"{4 * self._seconds + 60} s" if self._late else f"{self._seconds} s of processor time"
-        if self._late or status == -signal.SIGXCPU:
-            what, expected, received = "too slow", f"all images within {slow}", "more than that"
+        time_limit = f"{4 * self._seconds + 60} s" if self._timed_out else f"{self._seconds} s of processor time"
+        if self._timed_out or status == -signal.SIGXCPU:
+            what, expected, received = "too slow", f"all images within {time_limit}", "more than that"
         elif status == -signal.SIGSYS:
             what, expected, received = "refused", "no calls to the system but to compute", "one that it may not make"
         elif status == -signal.SIGKILL:
@@ -230,8 +232,8 @@ class OnnxEncoder:
             received = "an end from outside (SIGKILL), as where the machine has no memory left"
         else:
             what, expected = "it broke down", f"a model that runs in {self._memory >> 20:,} MiB of memory"
-            ended = "an answer out of form" if status is None else sandbox.ended_by(status)
-            received = ended or f"exit status {status}"
+            cause = "an answer out of form" if status is None else sandbox.ended_by(status)
+            received = cause or f"exit status {status}"
         return InvalidInput(f"{self.path}: {what}: expected {expected}, received {received}.")
 
 
@@ -271,8 +273,8 @@ def encode(
         InvalidInput: as ``OnnxEncoder`` and its ``encode``.
         MissingExtra: as ``OnnxEncoder``.
     """
-    with OnnxEncoder(path, output=output) as running:
-        return running.encode(dataset, rows, **encoding)
+    with OnnxEncoder(path, output=output) as encoder:
+        return encoder.encode(dataset, rows, **encoding)
 
 
 def placed(
@@ -308,9 +310,9 @@ def placed(
         return wanted
     if wanted is not None or not fitting:
         expected = " or ".join(f"{name} (n, {', '.join(map(str, axes))})" for name, axes in layouts.items())
-        given = f"shape {tuple(shape)}" + (f" as {wanted}" if wanted else "")
+        received = f"shape {tuple(shape)}" + (f" as {wanted}" if wanted else "")
         raise InvalidInput(
-            f"input of {path}: expected {expected}, received {given}. The images of {dataset.id} are {height} x "
+            f"input of {path}: expected {expected}, received {received}. The images of {dataset.id} are {height} x "
             f"{width} with {channels} channels."
         )
     if len(fitting) > 1:

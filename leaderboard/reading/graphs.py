@@ -47,7 +47,7 @@ COUNTED = {"node": NODES, "attribute": 50_000, "input": 50_000, "initializer": 1
 """How many of each a file may hold: operators, attributes, inputs of operators, constants, values with a type."""
 
 # Messages of ONNX: field -> what is counted, or the message within; those that no encoder needs are refused by name.
-_LAYOUT: dict[str, dict[int, tuple[str, str]]] = {
+_MESSAGE_FIELDS: dict[str, dict[int, tuple[str, str]]] = {
     "model": {7: ("graph", "graph"), **dict.fromkeys((20, 25), ("", "functions of its own")), 26: ("", "devices")},
     "graph": {
         1: ("node", "node"),
@@ -123,69 +123,71 @@ def weigh(content: bytes, what: str = "encoder.onnx") -> None:
     if len(content) > LARGEST:
         raise DamagedFile(f"{what}: expected a model of at most {LARGEST:,} bytes, received {len(content):,} bytes.")
     counts = dict.fromkeys(("field", *COUNTED), 0)
-    waiting = [("model", 0, len(content))]
-    while waiting:
-        message, place, end = waiting.pop()
-        axes, layout = 0, _LAYOUT[message]
-        while place < end:
-            field, wire, place, after = _field(content, place, end, what)
+    pending = [("model", 0, len(content))]
+    while pending:
+        message, position, end = pending.pop()
+        axes, fields = 0, _MESSAGE_FIELDS[message]
+        while position < end:
+            field, wire, position, field_end = _read_field_head(content, position, end, what)
             _count(counts, "field", FIELDS, what)
-            counted, kind = layout.get(field, ("", ""))
+            counted, kind = fields.get(field, ("", ""))
             if counted == "axes":
                 # Sizes lie one to a field, or packed as numbers of which each ends with a byte below 128.
                 packed = kind == "axes" and wire == 2
-                axes += sum(byte < 128 for byte in content[place : min(after, place + 2_000)]) if packed else 1
+                axes += (
+                    sum(byte < 128 for byte in content[position : min(field_end, position + 2_000)]) if packed else 1
+                )
                 if axes > AXES:
                     raise InvalidInput(f"{what}: axes: expected at most {AXES} of a tensor, received more.")
             elif counted in COUNTED:
                 _count(counts, counted, COUNTED[counted], what)
-            if wire == 2 and kind == "name" and after - place > NAME:
-                received = f"{after - place:,}"
+            if wire == 2 and kind == "name" and field_end - position > NAME:
+                received = f"{field_end - position:,}"
                 raise InvalidInput(f"{what}: names: expected at most {NAME:,} bytes of a name, received {received}.")
-            if wire == 2 and kind in _LAYOUT:
-                waiting.append((kind, place, after))
+            if wire == 2 and kind in _MESSAGE_FIELDS:
+                pending.append((kind, position, field_end))
             elif kind not in ("", "name", "axes"):
                 remedy = " Save the model as one file." if kind == "data in another file" else ""
                 raise InvalidInput(
                     f"{what}: {kind}: expected a graph without any, received one in a {message}.{remedy}"
                 )
-            place = after
+            position = field_end
 
 
-def _count(counts: dict[str, int], name: str, most: int, what: str) -> None:
+def _count(counts: dict[str, int], name: str, limit: int, what: str) -> None:
     """Count one more, and refuse it where there are too many."""
     counts[name] += 1
-    if counts[name] > most:
-        raise InvalidInput(f"{what}: too many {name}s: expected at most {most:,}, received more.")
+    if counts[name] > limit:
+        raise InvalidInput(f"{what}: too many {name}s: expected at most {limit:,}, received more.")
 
 
-def _field(content: bytes, place: int, end: int, what: str) -> tuple[int, int, int, int]:
+def _read_field_head(content: bytes, position: int, end: int, what: str) -> tuple[int, int, int, int]:
     """Read the head of a field: its number, its wire type, and where its content begins and ends."""
-    key, place = _varint(content, place, end, what)
+    key, position = _read_varint(content, position, end, what)
     wire = key & 7
     if wire == 2:
-        size, place = _varint(content, place, end, what)
-        after = place + size
+        size, position = _read_varint(content, position, end, what)
+        field_end = position + size
     elif wire == 0:
-        after = _varint(content, place, end, what)[1]
+        field_end = _read_varint(content, position, end, what)[1]
     else:
-        after = place + {1: 8, 5: 4}.get(wire, end)
-    if after > end or not key >> 3:
+        field_end = position + {1: 8, 5: 4}.get(wire, end)
+    if field_end > end or not key >> 3:
         raise DamagedFile(f"{what}: expected a model in ONNX, received bytes that are no fields of one.")
-    return key >> 3, wire, place, after
+    return key >> 3, wire, position, field_end
 
 
-def _varint(content: bytes, place: int, end: int, what: str) -> tuple[int, int]:
+def _read_varint(content: bytes, position: int, end: int, what: str) -> tuple[int, int]:
     """Read a number of at most ten bytes: it, and where the next field begins."""
     number = 0
     for shift in range(0, 70, 7):
-        if place >= end:
+        if position >= end:
             break
-        byte = content[place]
-        place += 1
+        byte = content[position]
+        position += 1
         number |= (byte & 127) << shift
         if byte < 128:
-            return number, place
+            return number, position
     raise DamagedFile(f"{what}: expected a model in ONNX, received bytes that are no fields of one.")
 
 
@@ -214,25 +216,26 @@ def inspect(content: bytes, what: str = "encoder.onnx", output: str = "") -> Sig
         raise DamagedFile(f"{what}: expected a model in ONNX, received {type(error).__name__}.") from error
     if not nodes:
         raise DamagedFile(f"{what}: expected a model in ONNX with operators, received none.")
-    if any(isinstance(name, bytes) for name in _names(model.graph)):  # protobuf hands over what is no UTF-8 as bytes
+    # Protobuf hands over what is no UTF-8 as bytes.
+    if any(isinstance(name, bytes) for name in _graph_names(model.graph)):
         raise DamagedFile(f"{what}: expected a model in ONNX, received names that are not UTF-8.")
     _check_tensors(model.graph, what)
     _check_operators(onnx, model.graph, what)
-    return _signature(onnx, model.graph, what, output)
+    return _find_signature(onnx, model.graph, what, output)
 
 
-def _names(graph: Any) -> Iterator[str | bytes]:
+def _graph_names(graph: Any) -> Iterator[str | bytes]:
     """Yield all names of a graph that are looked at."""
     for node in graph.node:
         yield from (node.op_type, node.domain, node.name, *node.input, *node.output)
         yield from (tensor.name for attribute in node.attribute for tensor in (attribute.t, *attribute.tensors))
-    for named in (graph.initializer, graph.input, graph.output):
-        yield from (each.name for each in named)
+    for values in (graph.initializer, graph.input, graph.output):
+        yield from (value.name for value in values)
 
 
 def _check_operators(onnx: Any, graph: Any, what: str) -> None:
     """Refuse operators that an encoder may not hold; those with graphs of their own have been, by ``weigh``."""
-    known = {tensor.name for tensor in graph.initializer} | {value.name for value in graph.input} | {""}
+    defined_names = {tensor.name for tensor in graph.initializer} | {value.name for value in graph.input} | {""}
     for node in graph.node:
         name = f"{node.op_type[:80]} {node.name[:80]!r}" if node.name else node.op_type[:80]
         if node.domain not in ("", "ai.onnx"):
@@ -243,24 +246,30 @@ def _check_operators(onnx: Any, graph: Any, what: str) -> None:
         if (
             node.op_type in RANDOM
             or (node.op_type == "Dropout" and len(node.input) > 2)  # with a training mode
-            or any(each.name == "training_mode" and each.i for each in node.attribute)
+            or any(attribute.name == "training_mode" and attribute.i for attribute in node.attribute)
         ):
             raise InvalidInput(f"{what}: random numbers: expected the same codes for the same image, received {name}.")
         if not onnx.defs.has(node.op_type):
             raise InvalidInput(f"{what}: unknown operator: expected standard operators, received {name}.")
-        for needed in node.input:
-            if needed not in known:
+        for input_name in node.input:
+            if input_name not in defined_names:
                 raise InvalidInput(
                     f"{what}: not in order: expected operators whose inputs come before them, without a circle, "
-                    f"received {name}, which takes {needed[:80]!r}."
+                    f"received {name}, which takes {input_name[:80]!r}."
                 )
-        known |= set(node.output)
+        defined_names |= set(node.output)
 
 
 def _check_tensors(graph: Any, what: str) -> None:
     """Refuse a graph that brings along more numbers than an encoder needs."""
     total = 0
-    constants = [tensor for node in graph.node for a in node.attribute for tensor in (a.t, *a.tensors) if tensor.dims]
+    constants = [
+        tensor
+        for node in graph.node
+        for attribute in node.attribute
+        for tensor in (attribute.t, *attribute.tensors)
+        if tensor.dims
+    ]
     for tensor in [*graph.initializer, *constants]:
         total += math.prod(max(0, size) for size in tensor.dims)
         if total > CONSTANTS or any(size < 0 for size in tensor.dims):
@@ -270,25 +279,27 @@ def _check_tensors(graph: Any, what: str) -> None:
             )
 
 
-def _signature(onnx: Any, graph: Any, what: str, output: str) -> Signature:
+def _find_signature(onnx: Any, graph: Any, what: str, output: str) -> Signature:
     """Find the images' input and the codes' output."""
     constants = {tensor.name for tensor in graph.initializer}
     inputs = [value for value in graph.input if value.name not in constants]
     if len(inputs) != 1:
-        named = ", ".join(value.name[:80] for value in inputs[:3])
-        raise InvalidInput(f"{what}: inputs: expected one, the images, received {named or 'none'}.")
+        received = ", ".join(value.name[:80] for value in inputs[:3])
+        raise InvalidInput(f"{what}: inputs: expected one, the images, received {received or 'none'}.")
     tensor = inputs[0].type.tensor_type
-    kinds = onnx.TensorProto
-    dtypes = {kinds.UINT8: "uint8", kinds.FLOAT16: "float16", kinds.FLOAT: "float32", kinds.DOUBLE: "float64"}
+    types = onnx.TensorProto
+    dtypes = {types.UINT8: "uint8", types.FLOAT16: "float16", types.FLOAT: "float32", types.DOUBLE: "float64"}
     if tensor.elem_type not in dtypes or len(tensor.shape.dim) != 4:
         raise InvalidInput(
             f"{what}: input: expected images: floats or uint8 with four axes, received type {tensor.elem_type} with "
             f"{len(tensor.shape.dim)} axes."
         )
     names = [value.name for value in graph.output]
-    usual = (output,) if output else ("codes", "mean")
-    chosen = next((name for name in usual if name in names), names[0] if len(names) == 1 and not output else None)
-    if chosen is None:
+    preferred = (output,) if output else ("codes", "mean")
+    codes_output = next(
+        (name for name in preferred if name in names), names[0] if len(names) == 1 and not output else None
+    )
+    if codes_output is None:
         wanted = f"one called {output}" if output else "one, or one called codes or mean"
         raise InvalidInput(
             f"{what}: outputs: expected {wanted}, received {', '.join(name[:80] for name in names[:3]) or 'none'}. "
@@ -301,4 +312,4 @@ def _signature(onnx: Any, graph: Any, what: str, output: str) -> Signature:
             f"{what}: expected at most {BATCH:,} images at a time, received shape {shape}. Export it with a batch of "
             "any size."
         )
-    return Signature(inputs[0].name, dtypes[tensor.elem_type], shape, chosen)
+    return Signature(inputs[0].name, dtypes[tensor.elem_type], shape, codes_output)

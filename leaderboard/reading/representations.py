@@ -98,7 +98,7 @@ def arrays(path: FilePath, names: Sequence[str] | None = None) -> dict[str, Arra
         {'codes': (5, 2), 'indices': (5,)}
     """
     path = Path(path)
-    readers = {".npz": _npz, ".npy": _npy, ".safetensors": _safetensors}
+    readers = {".npz": _read_npz, ".npy": _read_npy, ".safetensors": _read_safetensors}
     expected = f"a file {', '.join(readers)}, or a run folder"
     if not path.exists():
         raise DamagedFile(f"{path}: expected {expected}, received none: there is nothing of that name.")
@@ -134,19 +134,19 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
         {'conv_1': (2, 128), 'mean': (2, 6)}
     """
     path = activations_file(path)
-    layers = _order(path) if layers is None else layers
-    found = arrays(path, layers)
+    layers = _recorded_layers(path) if layers is None else layers
+    layer_arrays = arrays(path, layers)
     if layers is None:
-        others = () if path.suffix == ".npy" else _NOT_LAYERS  # its one array is a layer, whatever it is called
-        found = {k: v for k, v in found.items() if k not in others and v.ndim >= 2 and _is_layer(v)}
-    if not found:
+        excluded = () if path.suffix == ".npy" else _NOT_LAYERS  # its one array is a layer, whatever it is called
+        layer_arrays = {k: v for k, v in layer_arrays.items() if k not in excluded and v.ndim >= 2 and _is_layer(v)}
+    if not layer_arrays:
         raise InvalidInput(f"{path}: expected a layer, floats (n, ...) or integers (n, a, b, ...), received none.")
-    if single := [name for name, array in found.items() if not array.ndim]:
-        raise InvalidInput(f"layer {single[0]} of {path}: expected shape (n, ...), received a single number.")
-    counts = {name: len(array) for name, array in found.items()}
+    if scalars := [name for name, array in layer_arrays.items() if not array.ndim]:
+        raise InvalidInput(f"layer {scalars[0]} of {path}: expected shape (n, ...), received a single number.")
+    counts = {name: len(array) for name, array in layer_arrays.items()}
     if len(set(counts.values())) > 1:
         raise InvalidInput(f"layers of {path}: expected the same samples in each, received {counts}.")
-    return {name: array.reshape(len(array), math.prod(array.shape[1:])) for name, array in found.items()}
+    return {name: array.reshape(len(array), math.prod(array.shape[1:])) for name, array in layer_arrays.items()}
 
 
 def _is_layer(array: Array) -> bool:
@@ -170,19 +170,21 @@ def check_same_rows(paths: Sequence[FilePath]) -> None:
         DamagedFile: as ``activations``.
         MissingExtra: as ``arrays``.
     """
-    first: tuple[FilePath, dict[str, Array]] | None = None
+    reference: tuple[FilePath, dict[str, Array]] | None = None
     for path in paths:
         file = activations_file(path)
-        found: dict[str, Array] = {}
+        row_arrays: dict[str, Array] = {}
         for name in ("indices", "input"):  # equal rows of two folders of pictures are other images
             with contextlib.suppress(UnknownName):
-                found |= arrays(file, [name])
-        if "indices" not in found:
+                row_arrays |= arrays(file, [name])
+        if "indices" not in row_arrays:
             continue
-        first = first or (path, found)
-        if not all(np.array_equal(first[1][name], found[name]) for name in first[1].keys() & found.keys()):
+        reference = reference or (path, row_arrays)
+        if not all(
+            np.array_equal(reference[1][name], row_arrays[name]) for name in reference[1].keys() & row_arrays.keys()
+        ):
             raise InvalidInput(
-                f"activations of {path}: expected those of the images that {first[0]} has, in that order, received "
+                f"activations of {path}: expected those of the images that {reference[0]} has, in that order, received "
                 "those of others. Write them of the same images: offaxis train encode --layers RUN... "
                 "--dataset NAME"
             )
@@ -220,16 +222,16 @@ def posterior(path: FilePath) -> Posterior:
         UnknownName: as ``activations``.
         MissingExtra: as ``activations``.
     """
-    found = activations(path)
-    if "mean" not in found:
-        raise UnknownName(f"layer of {path}", "mean", found)
-    if "variance" not in found and "log_variance" not in found:
+    layers = activations(path)
+    if "mean" not in layers:
+        raise UnknownName(f"layer of {path}", "mean", layers)
+    if "variance" not in layers and "log_variance" not in layers:
         raise InvalidInput(
-            f"{path}: expected a layer variance or log_variance, received the layers {', '.join(found)}. A "
+            f"{path}: expected a layer variance or log_variance, received the layers {', '.join(layers)}. A "
             "deterministic autoencoder has no posterior."
         )
-    variance = found["variance"] if "variance" in found else np.exp(found["log_variance"].astype(np.float64))
-    return Posterior(found["mean"], variance, found.get("sampled"), found.get("input"))
+    variance = layers["variance"] if "variance" in layers else np.exp(layers["log_variance"].astype(np.float64))
+    return Posterior(layers["mean"], variance, layers.get("sampled"), layers.get("input"))
 
 
 def codes(
@@ -267,44 +269,50 @@ def codes(
     if path.suffix == ".onnx":
         if dataset is None:
             raise InvalidInput(f"{path}: expected the dataset to encode, received none. Name one: --dataset NAME.")
-        asked = _asked(dataset)
-        given = encoders.encode(path, asked.dataset, asked.rows, output=array or "", **encoding)
-        found = units.reduced(given, f"codes of {path}", train=asked.train)
-        return _labelled(found, asked.rows, asked)
-    own = (path if path.is_dir() else path.parent) / "images.json"
-    if dataset is not None and own.exists() and _loaded(dataset).name in benchmark_data.names():
-        raise InvalidInput(f"{path} holds codes of user images, not of {_loaded(dataset).id}: leave out the dataset.")
-    if said := _said_of(path):
-        wanted = said if dataset is None else _loaded(dataset).id
-        if wanted != said:
+        requested = _requested_rows(dataset)
+        raw_codes = encoders.encode(path, requested.dataset, requested.rows, output=array or "", **encoding)
+        reduced_codes = units.reduced(raw_codes, f"codes of {path}", train=requested.train)
+        return _label_codes(reduced_codes, requested.rows, requested)
+    images_record = (path if path.is_dir() else path.parent) / "images.json"
+    if dataset is not None and images_record.exists() and _load_dataset(dataset).name in benchmark_data.names():
+        raise InvalidInput(
+            f"{path} holds codes of user images, not of {_load_dataset(dataset).id}: leave out the dataset."
+        )
+    if recorded := _recorded_dataset(path):
+        wanted = recorded if dataset is None else _load_dataset(dataset).id
+        if wanted != recorded:
             raise InvalidInput(
-                f"codes of {path}: expected codes of {wanted}, received codes of {said}. Write them: "
+                f"codes of {path}: expected codes of {wanted}, received codes of {recorded}. Write them: "
                 f"offaxis train encode RUN --dataset {wanted} --to codes.npz"
             )
-        dataset = said if path.is_dir() else dataset
+        dataset = recorded if path.is_dir() else dataset
     path = inside(path, "codes.npz", "encode")
-    found_arrays = arrays(path)
-    name = codes_name(path, found_arrays, array)
-    given, what = found_arrays[name], f"{path}: {name}"
+    file_arrays = arrays(path)
+    name = codes_name(path, file_arrays, array)
+    raw_codes, what = file_arrays[name], f"{path}: {name}"
     if dataset is not None:
-        asked, rows = _asked(dataset), found_arrays.get("indices")
-        train = asked.train if rows is None or np.array_equal(rows, asked.rows) else None
-        checked = check_codes(units.reduced(given, what, train=train), what)
+        requested, rows = _requested_rows(dataset), file_arrays.get("indices")
+        train = requested.train if rows is None or np.array_equal(rows, requested.rows) else None
+        checked = check_codes(units.reduced(raw_codes, what, train=train), what)
         if rows is not None:
-            _not_of_another_task(rows, asked, f"{path}: indices")
-        labelled = _labelled(checked, rows, asked)
-        told = found_arrays.get("factors") if asked.train is None else None
-        if told is not None and rows is not None and not np.array_equal(asked.dataset.labels(rows), told):
+            _check_rows_of_task(rows, requested, f"{path}: indices")
+        labelled = _label_codes(checked, rows, requested)
+        stored_factors = file_arrays.get("factors") if requested.train is None else None
+        if (
+            stored_factors is not None
+            and rows is not None
+            and not np.array_equal(requested.dataset.labels(rows), stored_factors)
+        ):
             raise InvalidInput(
-                f"{path}: factors: expected those of {asked.id}, received others: these are codes of other images. "
+                f"{path}: factors: expected those of {requested.id}, received others: these are codes of other images. "
                 "Leave out the dataset, or encode it: offaxis train encode RUN --dataset FOLDER --to codes.npz"
             )
         return labelled
-    checked = check_codes(units.reduced(given, what), what)
-    if "factors" not in found_arrays:
+    checked = check_codes(units.reduced(raw_codes, what), what)
+    if "factors" not in file_arrays:
         return LabelledCodes(checked, None, None, ())
-    checked, factors = check_rows(checked, found_arrays["factors"], what=(what, f"{path}: factors"))
-    names = found_arrays.get("factor_names", np.array([f"factor_{i}" for i in range(factors.shape[1])]))
+    checked, factors = check_rows(checked, file_arrays["factors"], what=(what, f"{path}: factors"))
+    names = file_arrays.get("factor_names", np.array([f"factor_{i}" for i in range(factors.shape[1])]))
     if names.shape != factors.shape[1:]:
         raise InvalidInput(
             f"{path}: factor_names: expected {factors.shape[1]}, one for each factor, received shape {names.shape}."
@@ -336,7 +344,7 @@ def inside(path: FilePath, name: str, command: str) -> Path:
     return path / name
 
 
-class _Asked(NamedTuple):
+class _RequestedRows(NamedTuple):
     """A dataset's rows to encode, how many of them are train rows (None without a task), and the scored factors."""
 
     dataset: Dataset
@@ -346,61 +354,61 @@ class _Asked(NamedTuple):
     scored: tuple[str, ...]
 
 
-def _loaded(dataset: Dataset | str) -> Dataset:
+def _load_dataset(dataset: Dataset | str) -> Dataset:
     return benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
 
 
-def _asked(dataset: Dataset | str) -> _Asked:
+def _requested_rows(dataset: Dataset | str) -> _RequestedRows:
     """Return the rows of a dataset's task or, where it has none, random rows, as many as a task has."""
-    loaded = _loaded(dataset)
+    loaded = _load_dataset(dataset)
     if loaded.name in benchmark_data.names():
         task = protocol.task(loaded.id)
-        return _Asked(loaded, task.indices, len(task.train), task.id, task.scored)
+        return _RequestedRows(loaded, task.indices, len(task.train), task.id, task.scored)
     rows = draws.permutation(0, len(loaded))[: protocol.TRAIN + protocol.TEST]
     scored = tuple(factor.name for factor in loaded.space.factors if factor.size > 1)
-    return _Asked(loaded, rows, None, loaded.id, scored)
+    return _RequestedRows(loaded, rows, None, loaded.id, scored)
 
 
-def _said_of(path: Path) -> str:
+def _recorded_dataset(path: Path) -> str:
     """Return the dataset that a run folder or a submission says its codes are of; empty where nothing says it."""
     folder = path if path.is_dir() else path.parent
     if path.is_dir() or (path.name == "codes.npz" and (folder / "run.json").is_file()):
         return "" if (folder / "images.json").exists() else dataset_of(folder)  # own images, which only the file labels
-    for above in list(folder.absolute().parents)[:3]:
-        name = folder.absolute().relative_to(above).as_posix()
-        if (above / "submission.json").is_file() and name.partition("/")[0] in benchmark_data.names():
+    for parent in list(folder.absolute().parents)[:3]:
+        name = folder.absolute().relative_to(parent).as_posix()
+        if (parent / "submission.json").is_file() and name.partition("/")[0] in benchmark_data.names():
             return benchmark_data.load(name).id
     return ""
 
 
-def _not_of_another_task(indices: Array, asked: _Asked, what: str) -> None:
+def _check_rows_of_task(indices: Array, requested: _RequestedRows, what: str) -> None:
     """Refuse codes of the rows that another dataset's task asks for, in its order: they are that one's codes."""
-    own = asked.train is None or np.array_equal(indices, asked.rows)
-    other = "" if own else protocol.of_rows(indices)
-    if other:
+    is_own_task = requested.train is None or np.array_equal(indices, requested.rows)
+    other_task = "" if is_own_task else protocol.of_rows(indices)
+    if other_task:
         raise InvalidInput(
-            f"{what}: expected rows of {asked.dataset.id}, received the rows of {other}, in its order: these are codes "
-            f"of {other.partition('@')[0]}. Name the dataset that was encoded. If these rows of {asked.dataset.id} "
-            "were meant, shuffle codes and indices alike."
+            f"{what}: expected rows of {requested.dataset.id}, received the rows of {other_task}, in its order: these "
+            f"are codes of {other_task.partition('@')[0]}. Name the dataset that was encoded. If these rows of "
+            f"{requested.dataset.id} were meant, shuffle codes and indices alike."
         )
 
 
-def _labelled(codes: Array, indices: Array | None, asked: _Asked) -> LabelledCodes:
+def _label_codes(codes: Array, indices: Array | None, requested: _RequestedRows) -> LabelledCodes:
     taken_for = ""
     if indices is None:  # the rows of the task, or all rows of the user's own images
-        taken_for = f"those of {asked.id} in order"
-        if len(codes) != (count := len(asked.dataset if asked.train is None else asked.rows)):
+        taken_for = f"those of {requested.id} in order"
+        if len(codes) != (count := len(requested.dataset if requested.train is None else requested.rows)):
             raise InvalidInput(
                 f"codes: expected {count} rows, {taken_for}, received {len(codes)}. Store the rows of the dataset "
                 "beside them, as an array `indices`; or name no dataset if the codes have an array `factors` of their "
                 "own."
             )
-        codes, indices = codes[asked.rows] if asked.train is None else codes, asked.rows
-    rows = asked.dataset.rows(indices)
+        codes, indices = codes[requested.rows] if requested.train is None else codes, requested.rows
+    rows = requested.dataset.rows(indices)
     if len(rows) != len(codes):
         raise InvalidInput(f"indices: expected {len(codes)} rows, as in codes, received {len(rows)}.")
-    labels = protocol.labels(asked.dataset, rows, asked.scored)
-    return LabelledCodes(check_codes(codes), rows, labels, asked.scored, taken_for, asked.dataset.id)
+    labels = protocol.labels(requested.dataset, rows, requested.scored)
+    return LabelledCodes(check_codes(codes), rows, labels, requested.scored, taken_for, requested.dataset.id)
 
 
 def codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str:
@@ -409,82 +417,82 @@ def codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str
         if array not in found:
             raise UnknownName(f"array of {path}", array, found)
         return array
-    for usual in ("codes", "mean"):
-        if usual in found:
-            return usual
-    possible = [name for name, values in found.items() if values.ndim == 2 and values.dtype.kind == "f"]
-    if len(possible) != 1:
+    for default in ("codes", "mean"):
+        if default in found:
+            return default
+    candidates = [name for name, values in found.items() if values.ndim == 2 and values.dtype.kind == "f"]
+    if len(candidates) != 1:
         received = ", ".join(f"{name} {values.shape}" for name, values in found.items())
         raise InvalidInput(
             f"codes in {path}: expected an array called codes, or one 2-d array of floats, received "
             f"{f'the arrays {received}. Name the array: --array NAME' if found else 'no array'}."
         )
-    return possible[0]
+    return candidates[0]
 
 
-def _order(path: Path) -> list[str] | None:
+def _recorded_layers(path: Path) -> list[str] | None:
     """The layers in order, where the file says so."""
     if path.suffix == ".npz" and path.is_file():
         with npz.opened(path) as file:
             return [str(name) for name in np.ravel(file.array("layers"))] if "layers" in file.names else None
     if path.suffix == ".safetensors" and path.is_file():
-        with _opened_safetensors(path) as file:
-            listed = (file.metadata() or {}).get("layers")
-        if listed is None:
+        with _open_safetensors(path) as file:
+            layers_json = (file.metadata() or {}).get("layers")
+        if layers_json is None:
             return None
         try:
-            names = json.loads(listed)
+            names = json.loads(layers_json)
         except ValueError:
             names = None
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise DamagedFile(f"{path}: layers: expected a JSON list of names, received {listed[:60]}.")
+            raise DamagedFile(f"{path}: layers: expected a JSON list of names, received {layers_json[:60]}.")
         return names
     return None
 
 
-def _npz(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
+def _read_npz(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
     with npz.opened(path) as file:
-        return {name: file.array(name) for name in _present(path, names, file.names)}
+        return {name: file.array(name) for name in _present_names(path, names, file.names)}
 
 
-def _npy(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
+def _read_npy(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
     try:
         array = np.asarray(np.lib.format.open_memmap(path, mode="r"))
     except Exception as error:
-        raise _damaged(path, "an npy file of one plain array", error) from error
-    return dict.fromkeys(_present(path, names, ["codes"]), array)
+        raise _damaged_file(path, "an npy file of one plain array", error) from error
+    return dict.fromkeys(_present_names(path, names, ["codes"]), array)
 
 
-def _opened_safetensors(path: Path) -> Any:
+def _open_safetensors(path: Path) -> Any:
     needs("reading safetensors", "board", "safetensors")
     import safetensors
 
     try:
         return safetensors.safe_open(path, framework="numpy")
     except Exception as error:
-        raise _damaged(path, "a safetensors file", error) from error
+        raise _damaged_file(path, "a safetensors file", error) from error
 
 
-def _safetensors(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
+def _read_safetensors(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
     with contextlib.suppress(ImportError):
         import ml_dtypes  # noqa: F401, bfloat16 is read as a type of it, once it is imported
-    with _opened_safetensors(path) as file:
-        wanted = _present(path, names, list(file.keys()))
+    with _open_safetensors(path) as file:
+        wanted = _present_names(path, names, list(file.keys()))
         try:
-            found = {name: file.get_tensor(name) for name in wanted}
+            tensors = {name: file.get_tensor(name) for name in wanted}
         except Exception as error:  # a dtype that numpy does not have
-            raise _damaged(path, "tensors of a type that numpy has, such as float32", error) from error
+            raise _damaged_file(path, "tensors of a type that numpy has, such as float32", error) from error
     # numpy takes a type of ml_dtypes for opaque bytes
-    return {name: a.astype(np.float32) if a.dtype.kind == "V" else a for name, a in found.items()}
+    return {name: array.astype(np.float32) if array.dtype.kind == "V" else array for name, array in tensors.items()}
 
 
-def _present(path: Path, wanted: Sequence[str] | None, there: Sequence[str]) -> list[str]:
+def _present_names(path: Path, wanted: Sequence[str] | None, available: Sequence[str]) -> list[str]:
     for name in wanted or ():
-        if name not in there:
-            raise UnknownName(f"array of {path}", name, there)
-    return list(there if wanted is None else wanted)
+        if name not in available:
+            raise UnknownName(f"array of {path}", name, available)
+    return list(available if wanted is None else wanted)
 
 
-def _damaged(path: Path, expected: str, error: Exception) -> DamagedFile:
-    first = next(iter(str(error).splitlines()), "")[:200]
-    return DamagedFile(f"{path}: expected {expected}, received {type(error).__name__}: {first}.")
+def _damaged_file(path: Path, expected: str, error: Exception) -> DamagedFile:
+    first_line = next(iter(str(error).splitlines()), "")[:200]
+    return DamagedFile(f"{path}: expected {expected}, received {type(error).__name__}: {first_line}.")

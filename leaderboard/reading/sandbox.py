@@ -51,7 +51,7 @@ TGKILL = {"x86_64": 234, "aarch64": 131}
 
 _KILL, _REFUSE, _ABSENT, _ALLOW = 0x80000000, 0x00050001, 0x00050026, 0x7FFF0000  # EPERM and ENOSYS
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_THREAD = 0x10000
+_CLONE_THREAD = 0x10000
 """The flag of a clone that is a thread and no process."""
 
 
@@ -68,9 +68,9 @@ def confine(seconds: int, memory: int) -> None:
     if sys.platform == "linux":
         with open("/proc/self/statm", encoding="ascii") as file:
             limits["RLIMIT_AS"] = int(file.read().split()[0]) * resource.getpagesize() + memory
-    for name, most in limits.items():
+    for name, limit in limits.items():
         # At the first limit of processor time SIGXCPU ends the process, which says why.
-        resource.setrlimit(getattr(resource, name), (most, most + 5 if name == "RLIMIT_CPU" else most))
+        resource.setrlimit(getattr(resource, name), (limit, limit + 5 if name == "RLIMIT_CPU" else limit))
     if has_seccomp():
         _filter_calls()
 
@@ -95,27 +95,28 @@ def _filter_calls() -> None:
     program = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
     if column == 0:  # the calls of the 32-bit ABI on x86_64
         program += [(_AT_LEAST, 0, 1, 0x40000000), (_RETURN, 0, 0, _KILL)]
-    for listed, then in ((ALLOWED, _ALLOW), (FATAL, _KILL)):
-        for entry in listed.split(","):
+    for calls, action in ((ALLOWED, _ALLOW), (FATAL, _KILL)):
+        for entry in calls.split(","):
             number = entry.split()[1 + column]
             if number != "-":
-                program += [(_EQUAL, 0, 1, int(number)), (_RETURN, 0, 0, then)]
+                program += [(_EQUAL, 0, 1, int(number)), (_RETURN, 0, 0, action)]
     # Limits may be read: one's own, and no new ones set, which would be the third argument (both halves of it).
     program += [(_EQUAL, 0, 8, PRLIMIT[platform.machine()]), (_LOAD, 0, 0, 16), (_EQUAL, 0, 5, 0)]
     program += [(_LOAD, 0, 0, 32), (_EQUAL, 0, 3, 0), (_LOAD, 0, 0, 36), (_EQUAL, 0, 1, 0), (_RETURN, 0, 0, _ALLOW)]
     program += [(_RETURN, 0, 0, _REFUSE)]
     program += [(_EQUAL, 0, 1, clone3), (_RETURN, 0, 0, _ABSENT)]  # so that clone is called, whose flags can be seen
-    program += [(_EQUAL, 0, 4, clone), (_LOAD, 0, 0, 16), (_ANY_BIT, 0, 1, _THREAD), (_RETURN, 0, 0, _ALLOW)]
+    program += [(_EQUAL, 0, 4, clone), (_LOAD, 0, 0, 16), (_ANY_BIT, 0, 1, _CLONE_THREAD), (_RETURN, 0, 0, _ALLOW)]
     program += [(_RETURN, 0, 0, _KILL)]
     # A signal to itself, as abort() sends, is allowed.
     program += [(_EQUAL, 0, 4, TGKILL[platform.machine()]), (_LOAD, 0, 0, 16), (_EQUAL, 0, 1, os.getpid())]
     program += [(_RETURN, 0, 0, _ALLOW), (_RETURN, 0, 0, _KILL), (_RETURN, 0, 0, _REFUSE)]
-    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in program))
-    filters = struct.pack("=HxxxxxxQ", len(program), ctypes.addressof(code))
+    instructions = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *instruction) for instruction in program))
+    filter_program = struct.pack("=HxxxxxxQ", len(program), ctypes.addressof(instructions))
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
     seccomp = ctypes.c_long({"x86_64": 317, "aarch64": 277}[platform.machine()])
-    if libc.syscall(seccomp, ctypes.c_long(1), ctypes.c_long(1), filters):  # SECCOMP_SET_MODE_FILTER, of all threads
+    # SECCOMP_SET_MODE_FILTER, of all threads
+    if libc.syscall(seccomp, ctypes.c_long(1), ctypes.c_long(1), filter_program):
         raise OSError(ctypes.get_errno(), "the kernel takes no filter of system calls")
 
 

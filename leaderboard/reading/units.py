@@ -65,8 +65,8 @@ def reduced(
         [0.0, 3.0, 6.0]
     """
     codes = np.asarray(codes)
-    if fit is not None and codes.shape[1:] != (row := np.shape(fit)[1:]):
-        raise InvalidInput(f"{what}: expected rows of shape {row}, as in codes, received {codes.shape[1:]}.")
+    if fit is not None and codes.shape[1:] != (row_shape := np.shape(fit)[1:]):
+        raise InvalidInput(f"{what}: expected rows of shape {row_shape}, as in codes, received {codes.shape[1:]}.")
     if codes.ndim != 3:
         return codes
     n, units, size = codes.shape
@@ -78,14 +78,14 @@ def reduced(
     if size == 1:
         return codes[:, :, 0]
     checked = check_codes(codes.reshape(n, units * size), what).reshape(n, units, size)
-    fitted = checked if fit is None else fit
-    fitted = fitted[: len(fitted) * 2 // 3 if train is None else train].astype(np.float64)
-    return np.stack([_first_component(checked[:, unit], fitted[:, unit]) for unit in range(units)], axis=1).astype(
-        checked.dtype
-    )
+    fit_codes = checked if fit is None else fit
+    fit_codes = fit_codes[: len(fit_codes) * 2 // 3 if train is None else train].astype(np.float64)
+    return np.stack(
+        [_project_on_first_component(checked[:, unit], fit_codes[:, unit]) for unit in range(units)], axis=1
+    ).astype(checked.dtype)
 
 
-def _first_component(unit: NDArray[np.floating], train: NDArray[np.float64]) -> NDArray[np.float64]:
+def _project_on_first_component(unit: NDArray[np.floating], train: NDArray[np.float64]) -> NDArray[np.float64]:
     """Project a unit, (n, d), on the first principal component of its train rows, (m, d): float64 (n,)."""
     unit = unit.astype(np.float64)
     if (train == train[0]).all():

@@ -427,7 +427,7 @@ def test_what_ended_the_process_is_told(number, words, toys, tmp_path):
 
 def test_an_answer_out_of_form_is_refused(toys, tmp_path, monkeypatch):
     """What a process sends that is no longer ours: another length, another number of images, a long refusal."""
-    monkeypatch.setattr(encoders, "_ENDING", 0.1)  # it does not end
+    monkeypatch.setattr(encoders, "_EXIT_SECONDS", 0.1)  # it does not end
     (tmp_path / "encoder.onnx").write_bytes(HONEST)
     head = encoder_process.HEAD
     for answer, words in (
@@ -438,7 +438,7 @@ def test_an_answer_out_of_form_is_refused(toys, tmp_path, monkeypatch):
         (head.pack(b"R", 0, 0, 0, 0, 6) + b"a\x1b[2Jb", r"a\\x1b\[2Jb"),
     ):
         with encoders.OnnxEncoder(tmp_path / "encoder.onnx") as running:
-            kept, running._outward = running._outward, io.BytesIO(answer)
+            kept, running._stdout = running._stdout, io.BytesIO(answer)
             with pytest.raises(InvalidInput, match=words):
                 running.encode(toys["toy/small"], [0, 1])
         kept.close()
@@ -587,11 +587,11 @@ def test_every_message_that_onnx_nests_is_weighed_or_refused():
         "shape": onnx.TensorShapeProto,
         "dimension": onnx.TensorShapeProto.Dimension,
     }
-    assert messages.keys() == graphs._LAYOUT.keys()
+    assert messages.keys() == graphs._MESSAGE_FIELDS.keys()
     texts = ("OperatorSetIdProto", "StringStringEntryProto")
     for kind, message in messages.items():
         fields = [f for f in message.DESCRIPTOR.fields if f.message_type and f.message_type.name not in texts]
-        assert [field.name for field in fields if field.number not in graphs._LAYOUT[kind]] == [], kind
+        assert [field.name for field in fields if field.number not in graphs._MESSAGE_FIELDS[kind]] == [], kind
 
 
 def test_onnx_knows_every_operator_that_is_refused():
