@@ -35,16 +35,16 @@ __all__ = [
 Codes = NDArray[np.float32] | NDArray[np.float64]
 ConstantFactors = Literal["refuse", "drop"]
 
-_LARGEST = 1e38
+_LARGEST_CODE = 1e38
 """Codes beyond this overflow in float32, which the trees of DCI and the histogram of MIG work in."""
 
-_ROUNDED = 1e-4
+_ROUNDING_SHARE = 1e-4
 """The part of a latent's spread that rounding to float32 may take."""
 
-_SMALLEST = 1e-130
+_SMALLEST_MAGNITUDE = 1e-130
 """The variance of a latent that stays below this may come out as 0, though the latent varies."""
 
-_SPREAD = 1e-6
+_LEAST_SPREAD = 1e-6
 """A spread below this, absolute or in units of the magnitude, has next to no values left in float32 trees."""
 
 
@@ -83,24 +83,24 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
         ...
         benchmark_data.errors.InvalidInput: codes: expected a 2-d array (samples, latents), received shape (2,)...
     """
-    array = _matrix(codes, what, "(samples, latents)")
+    array = _check_matrix(codes, what, "(samples, latents)")
     if array.dtype.kind not in "fiub":
         raise InvalidInput(f"{what}: expected real numbers, received dtype {array.dtype}.")
-    wide = np.float32 if array.dtype.kind == "f" and array.dtype.itemsize <= 4 else np.float64
-    may_be_tiny = array.dtype.kind == "f" and wide is np.float64
-    most = 2.0**53 if array.dtype.kind in "iu" else _LARGEST
-    array = np.ascontiguousarray(array, dtype=wide)
+    dtype = np.float32 if array.dtype.kind == "f" and array.dtype.itemsize <= 4 else np.float64
+    may_be_tiny = array.dtype.kind == "f" and dtype is np.float64
+    limit = 2.0**53 if array.dtype.kind in "iu" else _LARGEST_CODE
+    array = np.ascontiguousarray(array, dtype=dtype)
     # NaN and inf both fail the comparison, without an array of the codes' size beside them.
-    if not (largest := max(array.max(), -array.min())) <= most:
+    if not (largest := max(array.max(), -array.min())) <= limit:
         if np.isfinite(largest):
             received, remedy = f"{largest:.3g}", "Rescale the codes."
         else:
             row, column = np.argwhere(~np.isfinite(array))[0]
             received = f"{array[row, column]} at row {row}, column {column}"
             remedy = "Look for a run that diverged; drop it or encode again."
-        raise InvalidInput(f"{what}: expected finite numbers up to {most:g}, received {received}. {remedy}")
+        raise InvalidInput(f"{what}: expected finite numbers up to {limit:g}, received {received}. {remedy}")
     if may_be_tiny:
-        _check_reach(array, what)
+        _check_magnitudes(array, what)
     return array
 
 
@@ -115,8 +115,8 @@ def narrowed(codes: Real[ArrayLike, "n L"], what: str = "codes") -> NDArray[np.f
         float32, shape (n, L).
 
     Raises:
-        InvalidInput: as `check_codes`; or rounding changes a latent by more than `_ROUNDED` of its spread, as when a
-            large constant is added.
+        InvalidInput: as `check_codes`; or rounding changes a latent by more than `_ROUNDING_SHARE` of its spread, as
+            when a large constant is added.
 
     Example:
         >>> narrowed([[1e9], [1e9 + 1]])
@@ -126,24 +126,24 @@ def narrowed(codes: Real[ArrayLike, "n L"], what: str = "codes") -> NDArray[np.f
     """
     exact = check_codes(codes, what)
     rounded, spread = exact.astype(np.float32, copy=False), np.ptp(exact, axis=0)
-    lost = (np.abs(rounded - exact).max(axis=0) > _ROUNDED * spread) & (spread > 0)
-    if lost.any():
+    is_lost = (np.abs(rounded - exact).max(axis=0) > _ROUNDING_SHARE * spread) & (spread > 0)
+    if is_lost.any():
         raise InvalidInput(
-            f"{what}: expected latents that float32 can hold, received values of column {lost.argmax()} that differ by "
-            "less. Subtract each latent's mean and divide by its standard deviation."
+            f"{what}: expected latents that float32 can hold, received values of column {is_lost.argmax()} that differ "
+            "by less. Subtract each latent's mean and divide by its standard deviation."
         )
     return rounded
 
 
-def _check_reach(array: NDArray[np.float64], what: str) -> None:
+def _check_magnitudes(array: NDArray[np.float64], what: str) -> None:
     """Refuse columns whose squares are lost; integers and float32 hold none."""
-    small = np.flatnonzero((np.abs(array[0]) < _SMALLEST) & (np.abs(array[-1]) < _SMALLEST))
-    reached = np.maximum(array[:, small].max(axis=0), -array[:, small].min(axis=0)) if len(small) else np.empty(0)
-    for column, largest in zip(small, reached, strict=True):
-        if 0 < largest < _SMALLEST:
+    small = np.flatnonzero((np.abs(array[0]) < _SMALLEST_MAGNITUDE) & (np.abs(array[-1]) < _SMALLEST_MAGNITUDE))
+    magnitudes = np.maximum(array[:, small].max(axis=0), -array[:, small].min(axis=0)) if len(small) else np.empty(0)
+    for column, largest in zip(small, magnitudes, strict=True):
+        if 0 < largest < _SMALLEST_MAGNITUDE:
             raise InvalidInput(
-                f"{what}: expected columns of 0 alone, or that reach {_SMALLEST:g}, received {largest:.3g} at most in "
-                f"column {column}. Rescale the codes."
+                f"{what}: expected columns of 0 alone, or that reach {_SMALLEST_MAGNITUDE:g}, received {largest:.3g} "
+                f"at most in column {column}. Rescale the codes."
             )
 
 
@@ -167,7 +167,7 @@ def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> Int
         ...
         benchmark_data.errors.InvalidInput: factors: expected whole numbers, the class ids, received 0.5 ...
     """
-    array = _matrix(factors, what, "(samples, factors)")
+    array = _check_matrix(factors, what, "(samples, factors)")
     if array.dtype.kind not in "fiub":
         raise InvalidInput(f"{what}: expected whole numbers, the class ids, received dtype {array.dtype}.")
     if array.dtype.kind == "f":
@@ -213,7 +213,7 @@ def check_codes_factors(
         (10, 500). It looks transposed: pass codes.T.
     """
     codes, factors = check_rows(codes, factors)
-    kept = _kept(factors, constant_factors)
+    kept = _kept_factors(factors, constant_factors)
     return codes, factors if kept.all() else np.ascontiguousarray(factors[:, kept])
 
 
@@ -242,7 +242,7 @@ def check_rows(
     try:
         v = check_factors(factors, factors_name)
     except InvalidInput as error:
-        if (z == np.rint(z)).all() and _real(factors):
+        if (z == np.rint(z)).all() and _can_be_codes(factors):
             raise InvalidInput(
                 f"{codes_name}, {factors_name}: expected the codes, then the factors' class ids, received whole "
                 f"numbers in {codes_name} and others in {factors_name}. They look swapped: pass the codes first."
@@ -312,7 +312,7 @@ def check_train_test(
                 f"{what}: expected {train.shape[1]} {kind}, received {test.shape[1]}. Take both parts from one encoder "
                 "and one dataset."
             )
-    kept = _kept(factors, constant_factors)
+    kept = _kept_factors(factors, constant_factors)
     return codes, factors[:, kept], codes_test, factors_test[:, kept]
 
 
@@ -353,12 +353,12 @@ def warn_if_lost(codes: Codes) -> None:
     """
     high, low = codes.max(axis=0).astype(np.float64), codes.min(axis=0).astype(np.float64)
     spread, magnitude = high - low, np.maximum(np.abs(high), np.abs(low))
-    lost = (spread > _SPREAD * spread.max()) & (spread < _SPREAD * np.maximum(magnitude, 1.0))
-    if lost.any():
+    is_lost = (spread > _LEAST_SPREAD * spread.max()) & (spread < _LEAST_SPREAD * np.maximum(magnitude, 1.0))
+    if is_lost.any():
         warnings.warn(
-            f"codes: the range of {lost.sum()} of {len(lost)} latents (the first: {lost.argmax()}) is below {_SPREAD:g}"
-            f", or below {_SPREAD:g} of their magnitude, which classifiers take for constant; subtract each latent's"
-            " mean and divide by its standard deviation.",
+            f"codes: the range of {is_lost.sum()} of {len(is_lost)} latents (the first: {is_lost.argmax()}) is below "
+            f"{_LEAST_SPREAD:g}, or below {_LEAST_SPREAD:g} of their magnitude, which classifiers take for constant; "
+            "subtract each latent's mean and divide by its standard deviation.",
             LostSpread,
             stacklevel=3,
         )
@@ -399,11 +399,14 @@ def warn_if_continuous(factors: Int64[NDArray[np.int64], "n F"], names: Sequence
     Example:
         >>> warn_if_continuous(np.arange(8)[:, None] // 2, ["size"], "mine")
     """
-    many = [name for name, column in zip(names, factors.T, strict=True) if 2 * len(np.unique(column)) > len(factors)]
-    if many:
+    continuous = [
+        name for name, column in zip(names, factors.T, strict=True) if 2 * len(np.unique(column)) > len(factors)
+    ]
+    if continuous:
         warnings.warn(
-            f"{what}: {', '.join(many)}: most of {len(factors):,} rows have a value of their own. Metrics take each "
-            "value for a class, and such scores mean nothing: bin the values first (numpy.digitize), or leave ids out.",
+            f"{what}: {', '.join(continuous)}: most of {len(factors):,} rows have a value of their own. Metrics take "
+            "each value for a class, and such scores mean nothing: bin the values first (numpy.digitize), or leave ids "
+            "out.",
             ContinuousFactors,
             stacklevel=3,
         )
@@ -460,7 +463,7 @@ def plain(array: ArrayLike, what: str, wanted: str = "an array") -> NDArray[Any]
         ) from error
 
 
-def _matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
+def _check_matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
     array = plain(array, what, f"a 2-d array {axes}")
     if array.ndim != 2:
         remedy = "Reshape one column to (n, 1)." if array.ndim == 1 else "Flatten each sample to one row."
@@ -471,7 +474,7 @@ def _matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
     return array
 
 
-def _real(array: ArrayLike) -> bool:
+def _can_be_codes(array: ArrayLike) -> bool:
     """Return whether an array that is no table of class ids would do as codes."""
     try:
         check_codes(array)
@@ -480,7 +483,7 @@ def _real(array: ArrayLike) -> bool:
     return True
 
 
-def _kept(factors: NDArray[np.int64], constant_factors: ConstantFactors) -> NDArray[np.bool_]:
+def _kept_factors(factors: NDArray[np.int64], constant_factors: ConstantFactors) -> NDArray[np.bool_]:
     check_choice("constant_factors", constant_factors, ("refuse", "drop"))
     kept = varying(factors)
     if not kept.any() or (constant_factors == "refuse" and not kept.all()):

@@ -56,8 +56,8 @@ class Encoder:
     """
 
     def __init__(self, encode: Any, *, input: Input | None = None, batch_size: int = 256) -> None:
-        unwritten = getattr(getattr(encode, "forward", None), "__name__", "") == "_forward_unimplemented"
-        if (not callable(encode) or unwritten) and not isinstance(encode, str):
+        has_no_forward = getattr(getattr(encode, "forward", None), "__name__", "") == "_forward_unimplemented"
+        if (not callable(encode) or has_no_forward) and not isinstance(encode, str):
             encode = getattr(encode, "encode", encode)
         if not callable(encode) or isinstance(encode, type):
             received = f"the class {encode.__name__}" if callable(encode) else f"one of type {type(encode).__name__}"
@@ -69,29 +69,34 @@ class Encoder:
             raise InvalidInput(f"input: expected one of {', '.join(get_args(Input))}, received {input!r}.")
         check_count("batch_size", batch_size, 1)
         self._encode = encode
-        reached = list(_reached(encode))
+        objects = list(_referenced_objects(encode))
         torch, keras = sys.modules.get("torch"), sys.modules.get("keras")
-        self._torch = [value for value in reached if torch and isinstance(value, torch.nn.Module)]
-        layers = [value for value in reached if keras and isinstance(value, keras.Layer)]
+        self._torch_modules = [value for value in objects if torch and isinstance(value, torch.nn.Module)]
+        layers = [value for value in objects if keras and isinstance(value, keras.Layer)]
         # With Keras on PyTorch, a layer is a module, too: called as Keras calls it.
-        self._torch = [module for module in self._torch if not any(module is layer for layer in layers)]
-        self.input: Input = input or ("float32_chw" if self._torch else "float32_hwc" if layers else "uint8_hwc")
+        self._torch_modules = [module for module in self._torch_modules if not any(module is layer for layer in layers)]
+        self.input: Input = input or (
+            "float32_chw" if self._torch_modules else "float32_hwc" if layers else "uint8_hwc"
+        )
         self.batch_size = batch_size
         self._keywords = {"training": False} if any(encode is layer for layer in layers) else {}
 
     @property
     def device(self) -> str:
         """Where the PyTorch module is; empty for other encoders."""
-        tensors = (tensor for module in self._torch for tensor in (*module.parameters(), *module.buffers()))
-        return str(next((tensor.device for tensor in tensors), "cpu")) if self._torch else ""
+        tensors = (tensor for module in self._torch_modules for tensor in (*module.parameters(), *module.buffers()))
+        return str(next((tensor.device for tensor in tensors), "cpu")) if self._torch_modules else ""
 
     @property
     def description(self) -> str:
         """What the encoder is called with, in words."""
         kind, layout = self.input.split("_")
         shape = "(n, H, W, C)" if layout == "hwc" else "(n, C, H, W)"
-        span = "[0, 255]" if kind == "uint8" else "[0, 1]"
-        return f"{f'PyTorch tensors on {self.device}' if self._torch else 'numpy arrays'}, {kind} {shape} in {span}"
+        value_range = "[0, 255]" if kind == "uint8" else "[0, 1]"
+        return (
+            f"{f'PyTorch tensors on {self.device}' if self._torch_modules else 'numpy arrays'}, {kind} {shape} in "
+            f"{value_range}"
+        )
 
     def __call__(self, images: Pixels) -> NDArray[np.floating[Any]]:
         """Encode images.
@@ -107,13 +112,15 @@ class Encoder:
         """
         check_count("images", len(images), 1)
         codes = []
-        with _evaluating(self._torch):
+        with _evaluation_mode(self._torch_modules):
             for start in range(0, len(images), self.batch_size):
                 batch = images[start : start + self.batch_size].copy()  # which an encoder may change
-                codes.append(_checked(self._called(batch), len(batch)))
+                codes.append(_check_batch_codes(self._call_encoder(batch), len(batch)))
                 if codes[-1].shape[1:] != codes[0].shape[1:]:
-                    before, now = codes[0].shape[1:], codes[-1].shape[1:]
-                    raise InvalidInput(f"codes: expected shape (n, *{before}) of every batch, received (n, *{now}).")
+                    expected, received = codes[0].shape[1:], codes[-1].shape[1:]
+                    raise InvalidInput(
+                        f"codes: expected shape (n, *{expected}) of every batch, received (n, *{received})."
+                    )
         return np.concatenate(codes)
 
     def export(self, path: str | os.PathLike[str], example: Pixels) -> None:
@@ -127,11 +134,11 @@ class Encoder:
             InvalidInput: the encoder is no PyTorch module, or PyTorch cannot export it.
             MissingExtra: onnx or onnxscript is not installed.
         """
-        if not self._torch:
+        if not self._torch_modules:
             raise InvalidInput("Only PyTorch modules are exported.")
         needs("the export of an encoder", "", "onnx", "onnxscript")
         torch = sys.modules["torch"]
-        encode, layout, scaled = self._encode, self.input[-3:], self.input.startswith("float32")
+        encode, layout, takes_floats = self._encode, self.input[-3:], self.input.startswith("float32")
 
         class Graph(torch.nn.Module):  # type: ignore[name-defined, misc]
             def __init__(self, modules: list[Any]) -> None:
@@ -140,15 +147,15 @@ class Encoder:
 
             def forward(self, images: Any) -> Any:
                 images = images.permute(0, 3, 1, 2) if layout == "chw" else images
-                return encode(images.float() / 255 if scaled else images)
+                return encode(images.float() / 255 if takes_floats else images)
 
         batch = torch.export.Dim("n", min=1, max=4096)
         names = {"input_names": ["images"], "output_names": ["codes"]}
         images = torch.from_numpy(example).to(self.device)
-        with _evaluating(self._torch), warnings.catch_warnings():
+        with _evaluation_mode(self._torch_modules), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch's own, of its exporter
             try:
-                graph = Graph(self._torch).eval()
+                graph = Graph(self._torch_modules).eval()
                 torch.onnx.export(
                     graph, (images,), path, dynamic_shapes=({0: batch},), external_data=False, verbose=False, **names
                 )
@@ -157,10 +164,10 @@ class Encoder:
                     f"PyTorch cannot export the encoder ({str(error).partition(chr(10))[0]})."
                 ) from error
 
-    def _called(self, images: Pixels) -> Any:
+    def _call_encoder(self, images: Pixels) -> Any:
         """Call the encoder; its own errors say what it was called with."""
         try:
-            return self._encode(self._prepared(images), **self._keywords)
+            return self._encode(self._prepare_batch(images), **self._keywords)
         except Exception as error:
             error.add_note(
                 f"The encoder was called with {self.description}. If it expects another layout or range, pass input= "
@@ -168,24 +175,26 @@ class Encoder:
             )
             raise
 
-    def _prepared(self, images: Pixels) -> Any:
+    def _prepare_batch(self, images: Pixels) -> Any:
         """Return a batch as the encoder expects it."""
         kind, layout = self.input.split("_")
         batch: NDArray[Any] = images.astype(np.float32) / 255 if kind == "float32" else images
         if layout == "chw":
             batch = np.ascontiguousarray(batch.transpose(0, 3, 1, 2))
-        if not self._torch:
+        if not self._torch_modules:
             return batch
-        weights = (tensor for module in self._torch for tensor in module.parameters() if tensor.is_floating_point())
+        weights = (
+            tensor for module in self._torch_modules for tensor in module.parameters() if tensor.is_floating_point()
+        )
         dtype = next((tensor.dtype for tensor in weights), None) if kind == "float32" else None
         return sys.modules["torch"].from_numpy(batch).to(self.device, dtype)
 
 
-def _reached(encode: Any) -> Iterator[Any]:
+def _referenced_objects(encode: Any) -> Iterator[Any]:
     """Yield an encoder and the objects that it is made of or refers to."""
     yield encode
     if isinstance(encode, functools.partial):
-        yield from (*_reached(encode.func), *encode.args, *encode.keywords.values())
+        yield from (*_referenced_objects(encode.func), *encode.args, *encode.keywords.values())
     elif inspect.ismethod(encode):
         yield encode.__self__
         yield from vars(encode.__self__).values() if hasattr(encode.__self__, "__dict__") else ()
@@ -193,10 +202,12 @@ def _reached(encode: Any) -> Iterator[Any]:
         encode = inspect.unwrap(encode)  # what torch.no_grad() decorates
         variables = inspect.getclosurevars(encode)
         # Python 3.11 lists globals, too, that only have the name of an attribute, such as `model` of `mine.model`.
-        loaded = {step.argval for step in dis.get_instructions(encode) if step.opname == "LOAD_GLOBAL"}
-        referred = (value for name, value in variables.globals.items() if name in loaded)
+        global_names = {
+            instruction.argval for instruction in dis.get_instructions(encode) if instruction.opname == "LOAD_GLOBAL"
+        }
+        referenced = (value for name, value in variables.globals.items() if name in global_names)
         defaults = (*(encode.__defaults__ or ()), *(encode.__kwdefaults__ or {}).values())
-        for value in (*variables.nonlocals.values(), *referred, *defaults):
+        for value in (*variables.nonlocals.values(), *referenced, *defaults):
             yield from value if isinstance(value, list | tuple) else [value]
             if inspect.ismethod(value):
                 yield value.__self__
@@ -205,13 +216,13 @@ def _reached(encode: Any) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _evaluating(modules: list[Any]) -> Iterator[None]:
+def _evaluation_mode(modules: list[Any]) -> Iterator[None]:
     """Put PyTorch modules into evaluation mode without gradients, and restore their mode afterwards."""
     if not modules:
-        with _watching() if "torch.nn.modules.module" in sys.modules else contextlib.nullcontext():
+        with _warn_of_training_mode() if "torch.nn.modules.module" in sys.modules else contextlib.nullcontext():
             yield
         return
-    modes = [(part, part.training) for module in modules for part in module.modules()]
+    modes = [(submodule, submodule.training) for module in modules for submodule in module.modules()]
     try:
         for module in modules:
             with contextlib.suppress(NotImplementedError):  # a graph of torch.export has one mode
@@ -219,23 +230,23 @@ def _evaluating(modules: list[Any]) -> Iterator[None]:
         with sys.modules["torch"].no_grad():
             yield
     finally:
-        for part, training in modes:
-            part.training = training
+        for submodule, was_training in modes:
+            submodule.training = was_training
 
 
 @contextlib.contextmanager
-def _watching() -> Iterator[None]:
+def _warn_of_training_mode() -> Iterator[None]:
     """Warn if PyTorch modules run in training mode: some that were not found."""
-    training: list[Any] = []
-    watch = sys.modules["torch.nn.modules.module"].register_module_forward_pre_hook(
-        lambda module, _: training.extend([module] * module.training)
+    training_modules: list[Any] = []
+    hook = sys.modules["torch.nn.modules.module"].register_module_forward_pre_hook(
+        lambda module, _: training_modules.extend([module] * module.training)
     )
     try:
         yield
     finally:
-        watch.remove()
+        hook.remove()
     keras = sys.modules.get("keras")  # whose layers may be modules and do not heed this mode
-    if any(not keras or not isinstance(module, keras.Layer) for module in training):
+    if any(not keras or not isinstance(module, keras.Layer) for module in training_modules):
         warnings.warn(
             "The encoder's PyTorch module was not found, and is in training mode, with dropout: call eval() before, or "
             "pass the module itself or a lambda that refers to it.",
@@ -253,21 +264,22 @@ def as_numpy(values: Any) -> NDArray[Any]:
     return array.astype(np.float32) if str(array.dtype) == "bfloat16" else array
 
 
-def _checked(codes: Any, n: int) -> NDArray[np.floating[Any]]:
+def _check_batch_codes(codes: Any, n: int) -> NDArray[np.floating[Any]]:
     """Return the codes of a batch of n images as real numbers, shape (n, L) or (n, K, d)."""
     if codes is None:
         raise InvalidInput("codes: expected one array, received None. Let the encoder return its codes.")
     if isinstance(codes, tuple | list | dict):
         parts = codes if isinstance(codes, dict) else dict(enumerate(codes))
         shapes = {name: tuple(getattr(part, "shape", ())) for name, part in parts.items()}
-        flat = next((name for name, shape in shapes.items() if len(shape) == 2), 0)  # rather than images drawn again
-        part = "run.encode(images).mean" if hasattr(codes, "mean") else f"model(images)[{flat!r}]"
-        remedy = f"Pass the part that holds the codes, for example `lambda images: {part}`."
+        # Rather than images drawn again.
+        likely = next((name for name, shape in shapes.items() if len(shape) == 2), 0)
+        expression = "run.encode(images).mean" if hasattr(codes, "mean") else f"model(images)[{likely!r}]"
+        remedy = f"Pass the part that holds the codes, for example `lambda images: {expression}`."
         if isinstance(codes, list) and len(codes) == n:
             remedy = "Return numpy.array(codes)."
-        seen = f", of shapes {', '.join(map(str, shapes.values()))}" if 0 < len(shapes) < 10 else ""
+        shape_list = f", of shapes {', '.join(map(str, shapes.values()))}" if 0 < len(shapes) < 10 else ""
         raise InvalidInput(
-            f"codes: expected one array, received a {type(codes).__name__} of {len(codes)}{seen}. {remedy}"
+            f"codes: expected one array, received a {type(codes).__name__} of {len(codes)}{shape_list}. {remedy}"
         )
     array = as_numpy(codes)
     if array.dtype.kind not in "fiub":

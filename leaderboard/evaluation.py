@@ -91,60 +91,69 @@ def evaluate(
 
     Example:
         >>> columns = lambda images: images.max(axis=1).argmax(axis=1)  # x of each square, three of six factors
-        >>> found = evaluate(columns, "xysquares/spacing_8", metrics=["mig"])
-        >>> found.frame().round(2)[["task", "seed", "mig"]].to_dict("records")
+        >>> evaluation = evaluate(columns, "xysquares/spacing_8", metrics=["mig"])
+        >>> evaluation.frame().round(2)[["task", "seed", "mig"]].to_dict("records")
         [{'task': 'xysquares/spacing_8', 'seed': 0, 'mig': 0.5}]
     """
     needs("leaderboard.evaluate", "board", "pandas", "pydantic")
-    all_encoders = list(encode) if isinstance(encode, list | tuple) else [encode]
-    chosen = [protocol.of(one) for one in (tasks if isinstance(tasks, list | tuple) else [tasks])]
-    numbers = np.atleast_1d(range(len(all_encoders)) if seeds is None else seeds).tolist()
-    if not all_encoders or not chosen or not len(numbers) == len(set(numbers)) == len(all_encoders):
+    encoders = list(encode) if isinstance(encode, list | tuple) else [encode]
+    chosen_tasks = [protocol.of(dataset) for dataset in (tasks if isinstance(tasks, list | tuple) else [tasks])]
+    seed_list = np.atleast_1d(range(len(encoders)) if seeds is None else seeds).tolist()
+    if not encoders or not chosen_tasks or not len(seed_list) == len(set(seed_list)) == len(encoders):
         raise InvalidInput("evaluate takes at least one encoder, one task, and one seed of its own for each encoder.")
-    if again := {one.id for one in chosen if [other.id for other in chosen].count(one.id) > 1}:
-        raise InvalidInput(f"tasks: expected each once, received {min(again)} more than once.")
+    if repeated := {chosen.id for chosen in chosen_tasks if [other.id for other in chosen_tasks].count(chosen.id) > 1}:
+        raise InvalidInput(f"tasks: expected each once, received {min(repeated)} more than once.")
     for what, count in (("batch_size", batch_size), ("pca", 1 if pca is None else pca)):
         check_count(what, count, 1)
     protocol.tier(tier)
     measure.named(metrics)
-    sources = [Source(one, input, batch_size) for one in all_encoders]
-    seeded = list(zip(numbers, sources, strict=True))
-    said = stated(lambda: About(title=name, description=about), About)
-    records = [[source.record(task, name, seed, steps, supervision, pca) for seed, source in seeded] for task in chosen]
-    own = [known.seed for known in records[0]]
-    if len(set(own)) < len(own):
-        raise InvalidInput(f"seeds: expected each once, received {own}, as the run folders say. Leave copies out.")
-    for task, of_task in zip(chosen, records, strict=True):
+    sources = [Source(encoder, input, batch_size) for encoder in encoders]
+    seeded_sources = list(zip(seed_list, sources, strict=True))
+    about_record = stated(lambda: About(title=name, description=about), About)
+    records = [
+        [source.record(task, name, seed, steps, supervision, pca) for seed, source in seeded_sources]
+        for task in chosen_tasks
+    ]
+    run_seeds = [record.seed for record in records[0]]
+    if len(set(run_seeds)) < len(run_seeds):
+        raise InvalidInput(
+            f"seeds: expected each once, received {run_seeds}, as the run folders say. Leave copies out."
+        )
+    for task, task_records in zip(chosen_tasks, records, strict=True):
         if task.own is None:
-            for known in of_task:
-                candidates.check_part(task, tier, known.hyperparameters, name)
+            for record in task_records:
+                candidates.check_part(task, tier, record.hyperparameters, name)
         else:
             warn_if_continuous(task.labels(), task.scored, task.dataset)
             measure.warn_if_left_out(task.labels()[: len(task.train)], task.scored, task.dataset)
-    for task in chosen[1:]:  # so that an encoder that does not take its images says so before others are scored
-        for call in filter(None, (source.call for source in sources)):
-            with _told(name, task):
-                call(task.load().images(task.indices[: call.batch_size]))
+    for task in chosen_tasks[1:]:  # so that an encoder that does not take its images says so before others are scored
+        for batch_encoder in filter(None, (source.call for source in sources)):
+            with _note_images_on_error(name, task):
+                batch_encoder(task.load().images(task.indices[: batch_encoder.batch_size]))
     rows = []
     with rich.progress.Progress(console=console.err, transient=True, disable=not progress) as bars:
-        for task, of_task in zip(chosen, records, strict=True):
+        for task, task_records in zip(chosen_tasks, records, strict=True):
             bar = bars.add_task(task.dataset, total=len(sources) * len(task.indices))
-            for (seed, source), known in zip(seeded, of_task, strict=True):
-                with _told(name, task):
-                    given = source.encode(task, functools.partial(bars.advance, bar))
+            for (seed, source), record in zip(seeded_sources, task_records, strict=True):
+                with _note_images_on_error(name, task):
+                    raw_codes = source.encode(task, functools.partial(bars.advance, bar))
                 if pca is not None:
-                    given = _components(given, pca, len(task.train))
-                where = f"{name} on {task.dataset}, seed {seed}"
-                codes = narrowed(units.reduced(given, where, train=len(task.train)), where)
-                warn_if_same(codes, where)
-                rows.append(_scored(Candidate(where, known, said, codes, given), task, tier, metrics, source))
-            for twice in candidates.trained_twice([row.candidate for row in rows[-len(sources) :]]):
-                raise twice
+                    raw_codes = _project_on_components(raw_codes, pca, len(task.train))
+                run_name = f"{name} on {task.dataset}, seed {seed}"
+                codes = narrowed(units.reduced(raw_codes, run_name, train=len(task.train)), run_name)
+                warn_if_same(codes, run_name)
+                rows.append(
+                    _score_candidate(
+                        Candidate(run_name, record, about_record, codes, raw_codes), task, tier, metrics, source
+                    )
+                )
+            for error in candidates.trained_twice([row.candidate for row in rows[-len(sources) :]]):
+                raise error
     return Evaluation(name, tier, tuple(rows), asked=metrics is not None)
 
 
 @contextlib.contextmanager
-def _told(name: str, task: protocol.Task) -> Iterator[None]:
+def _note_images_on_error(name: str, task: protocol.Task) -> Iterator[None]:
     """Say of an error which images were encoded."""
     try:
         yield
@@ -172,28 +181,28 @@ class _Row:
         return self.scored.marks if self.scored else ()
 
 
-def _scored(
+def _score_candidate(
     candidate: Candidate, task: protocol.Task, tier: str, metrics: str | Sequence[str] | None, source: Source
 ) -> _Row:
     """Score a run by the metrics of its tier, or by others."""
     if metrics is None and task.own is None:
         run = candidates.score(candidate, tier)
         return _Row(task, candidate, run.scores, run, source)
-    of_tier = {one.metric: one for one in protocol.tier(tier).measurements}
-    chosen = []
-    for name, metric in measure.named(list(of_tier) if metrics is None else metrics).items():
-        drop = {"constant_factors": "drop"} if measure.takes(metric, "constant_factors") else {}
-        test = protocol.TEST if measure.takes(metric, measure.TEST_NAMES[0]) else 0
-        one = of_tier.get(name, protocol.Measurement(name, test=test))
-        chosen.append(dataclasses.replace(one, arguments={**one.arguments, **drop}))
+    tier_measurements = {measurement.metric: measurement for measurement in protocol.tier(tier).measurements}
+    measurements = []
+    for name, metric in measure.named(list(tier_measurements) if metrics is None else metrics).items():
+        extra_arguments = {"constant_factors": "drop"} if measure.takes(metric, "constant_factors") else {}
+        test_rows = protocol.TEST if measure.takes(metric, measure.TEST_NAMES[0]) else 0
+        measurement = tier_measurements.get(name, protocol.Measurement(name, test=test_rows))
+        measurements.append(dataclasses.replace(measurement, arguments={**measurement.arguments, **extra_arguments}))
     scores: dict[str, float] = {}
-    for one in chosen:
-        with measure.refusals(one.metric, metrics):
-            scores |= measure.score_codes(candidate.codes, task.labels(), [one], train=len(task.train)).scores
+    for measurement in measurements:
+        with measure.refusals(measurement.metric, metrics):
+            scores |= measure.score_codes(candidate.codes, task.labels(), [measurement], train=len(task.train)).scores
     return _Row(task, candidate, scores, None, source)
 
 
-def _components(codes: NDArray[Any], count: int, train: int) -> NDArray[np.float32]:
+def _project_on_components(codes: NDArray[Any], count: int, train: int) -> NDArray[np.float32]:
     """Project codes on their principal components, fitted on the first ``train`` rows."""
     flat = check_codes(codes.reshape(len(codes), -1)).astype(np.float64)
     if not 1 <= count <= min(flat.shape[1], train):
@@ -232,7 +241,7 @@ class Evaluation:
         import pandas as pd
 
         records = [(row.candidate.record, row.scores) for row in self.rows]
-        return pd.DataFrame([{"task": known.dataset, "seed": known.seed, **scores} for known, scores in records])
+        return pd.DataFrame([{"task": record.dataset, "seed": record.seed, **scores} for record, scores in records])
 
     def compare(self, method: str | Evaluation, *, published: str | os.PathLike[str] = PUBLISHED) -> pd.DataFrame:
         """Compare the scores with those of another method, task by task.
@@ -263,20 +272,24 @@ class Evaluation:
                 raise InvalidInput(f"{method.name}: expected an evaluation in tier {self.tier}, not {method.tier}.")
         elif not isinstance(method, str):
             raise InvalidInput(f"method: expected one name, received {method!r}. Compare with each by itself.")
-        elif method not in (known := {file.stem: file for file in results_tree.files(tree)}):
-            titles = {results_tree.read(file).title: name for name, file in known.items()}
+        elif method not in (files_by_method := {file.stem: file for file in results_tree.files(tree)}):
+            titles = {results_tree.read(file).title: name for name, file in files_by_method.items()}
             if method not in titles:
-                raise UnknownName("method with published results", method, known)
+                raise UnknownName("method with published results", method, files_by_method)
             method = titles[method]
-        found = pd.DataFrame([line for task in self._tasks for line in self._against(task, method, tree)])
-        for _, lines in found[found["p"].notna() | (found["verdict"] == verdicts.NEITHER)].groupby("score"):
-            adjusted = verdicts.holm(lines["p"].fillna(1.0).to_numpy())
-            found.loc[lines.index, "p"] = np.where(lines["p"].isna(), math.nan, adjusted)
-        for index, line in found[found["p"].notna()].iterrows():
-            side = "higher" if line["difference"] > 0 else "lower"
-            clear = line["p"] <= intervals.ERROR
-            found.loc[index, "verdict"] = f"significantly {side}" if clear else "no significant difference"
-        return found
+        comparison = pd.DataFrame([row for task in self._tasks for row in self._comparison_rows(task, method, tree)])
+        for _, group in comparison[comparison["p"].notna() | (comparison["verdict"] == verdicts.NEITHER)].groupby(
+            "score"
+        ):
+            adjusted = verdicts.holm(group["p"].fillna(1.0).to_numpy())
+            comparison.loc[group.index, "p"] = np.where(group["p"].isna(), math.nan, adjusted)
+        for index, row in comparison[comparison["p"].notna()].iterrows():
+            direction = "higher" if row["difference"] > 0 else "lower"
+            is_significant = row["p"] <= intervals.ERROR
+            comparison.loc[index, "verdict"] = (
+                f"significantly {direction}" if is_significant else "no significant difference"
+            )
+        return comparison
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the scores into a results tree, which ``offaxis board`` commands read together with the published rows.
@@ -293,18 +306,19 @@ class Evaluation:
                 exist, so that two encoders would share a row; existing seeds have other settings; or the folder cannot
                 be written. Nothing is written then.
         """
-        made = [self._result(task) for task in self._tasks]
-        for result in made:
+        new_results = [self._result(task) for task in self._tasks]
+        for result in new_results:
             file = results_tree.path(folder, result.task, self.name)
-            old = results_tree.read(file) if file.exists() else result
-            there, new = ({run.seed for run in one.of(self.tier)} for one in (old, result))
-            if there & new and there - new:
+            old_result = results_tree.read(file) if file.exists() else result
+            old_seeds, new_seeds = ({run.seed for run in version.of(self.tier)} for version in (old_result, result))
+            if old_seeds & new_seeds and old_seeds - new_seeds:
                 raise InvalidInput(
-                    f"{file} has seeds {sorted(there)} of {self.name}, of which only {sorted(there & new)} would be "
-                    "replaced. Evaluate all seeds together, give this encoder another name=, or delete the file."
+                    f"{file} has seeds {sorted(old_seeds)} of {self.name}, of which only "
+                    f"{sorted(old_seeds & new_seeds)} would be replaced. Evaluate all seeds together, give this "
+                    "encoder another name=, or delete the file."
                 )
-            results_tree.merge(old, result, replace=True)  # refuses what does not fit before anything is written
-        return results_tree.write(folder, made, replace=True)
+            results_tree.merge(old_result, result, replace=True)  # refuses what does not fit before anything is written
+        return results_tree.write(folder, new_results, replace=True)
 
     def submission(self, folder: str | os.PathLike[str]) -> list[str]:
         """Write a folder that ``offaxis board submit`` takes.
@@ -318,38 +332,41 @@ class Evaluation:
         Raises:
             InvalidInput: a dataset is the user's own, or the folder exists or cannot be written.
         """
-        own = [task for task in self._tasks if task.partition("/")[0] not in benchmark_data.names()]
-        if own:
-            raise InvalidInput(f"{own[0]}, a dataset of your own, has no place on the board.")
+        own_datasets = [task for task in self._tasks if task.partition("/")[0] not in benchmark_data.names()]
+        if own_datasets:
+            raise InvalidInput(f"{own_datasets[0]}, a dataset of your own, has no place on the board.")
         seeds = sorted({row.candidate.record.seed for row in self.rows})
-        first = self.rows[0].candidate
+        first_candidate = self.rows[0].candidate
         missing = [
             f"{submission.FILE}: fill in authors and license; versions and each seed's budget where known; "
-            f"check supervision, {first.record.supervision}."
+            f"check supervision, {first_candidate.record.supervision}."
         ]
 
         def fill(form: dict[str, Any]) -> None:
-            form["about"]["description"] = first.about.description
-            form |= {"supervision": first.record.supervision, "hyperparameters": first.record.hyperparameters}
-            for known in (row.candidate.record for row in self.rows):
-                seed = {"seed": known.seed, "budget": known.budget.model_dump()}
-                form["tasks"][known.dataset]["seeds"][seeds.index(known.seed)] |= seed
+            form["about"]["description"] = first_candidate.about.description
+            form |= {
+                "supervision": first_candidate.record.supervision,
+                "hyperparameters": first_candidate.record.hyperparameters,
+            }
+            for record in (row.candidate.record for row in self.rows):
+                seed_entry = {"seed": record.seed, "budget": record.budget.model_dump()}
+                form["tasks"][record.dataset]["seeds"][seeds.index(record.seed)] |= seed_entry
 
         submission.init(folder, self.name, self._tasks, tier=self.tier, seeds=len(seeds), fill=fill)
-        unexported: dict[str, None] = {}
+        export_errors: dict[str, None] = {}
         for row in self.rows:
-            known = row.candidate.record
-            place = Path(folder) / known.dataset / f"seed_{known.seed}"
-            with written_atomically(place.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
+            record = row.candidate.record
+            base_path = Path(folder) / record.dataset / f"seed_{record.seed}"
+            with written_atomically(base_path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
                 np.savez(file, indices=row.task.indices, codes=row.candidate.given)
             try:
-                with written_atomically(place.with_suffix(".onnx")) as temporary:
+                with written_atomically(base_path.with_suffix(".onnx")) as temporary:
                     row.source.write_onnx(temporary, row.candidate)
             except OffaxisError as error:
-                unexported[str(error)] = None
+                export_errors[str(error)] = None
         missing += [
-            f"encoder: {why.rstrip('.')}. For a verified row, export it to ONNX as seed_<n>.onnx next to its codes."
-            for why in unexported
+            f"encoder: {reason.rstrip('.')}. For a verified row, export it to ONNX as seed_<n>.onnx next to its codes."
+            for reason in export_errors
         ]
         if len(seeds) < protocol.SEEDS:
             missing.append(f"seeds: {len(seeds)} of the {protocol.SEEDS} that a rank takes.")
@@ -359,21 +376,23 @@ class Evaluation:
         """Return the mean of each score with its 95% interval over seeds, and what is to be known of the encoder."""
         import pandas as pd
 
-        lines: dict[str, dict[str, str]] = {}
+        cells_by_task: dict[str, dict[str, str]] = {}
         for task in self._tasks:
-            rows = self._of(task)
-            scored = [key for key in rows[0].scores if all(key in row.scores for row in rows)]
-            shown = [key for key in scored if self.asked or key in protocol.COLUMNS] or scored
-            values = {key: [row.scores[key] for row in rows] for key in shown}
-            lines[task] = {"seeds": str(len(rows))} | {key: _in_words(of_key) for key, of_key in values.items()}
+            rows = self._rows_of_task(task)
+            common_scores = [key for key in rows[0].scores if all(key in row.scores for row in rows)]
+            shown_scores = [key for key in common_scores if self.asked or key in protocol.COLUMNS] or common_scores
+            values = {key: [row.scores[key] for row in rows] for key in shown_scores}
+            cells_by_task[task] = {"seeds": str(len(rows))} | {
+                key: _format_mean(seed_scores) for key, seed_scores in values.items()
+            }
         steps = [row.budget.steps for row in self.rows]
-        span = " to ".join(f"{end:,}" for end in sorted({min(steps), max(steps)}))
-        called = "; ".join(dict.fromkeys(row.source.description for row in self.rows))
-        said = [
-            f"{self.name}, tier {self.tier}, {span} steps of training; called with {called}",
-            pd.DataFrame.from_dict(lines, orient="columns" if self.asked else "index").to_string(na_rep=""),
+        step_range = " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)}))
+        description = "; ".join(dict.fromkeys(row.source.description for row in self.rows))
+        parts = [
+            f"{self.name}, tier {self.tier}, {step_range} steps of training; called with {description}",
+            pd.DataFrame.from_dict(cells_by_task, orient="columns" if self.asked else "index").to_string(na_rep=""),
         ]
-        return "\n".join(said)
+        return "\n".join(parts)
 
     __repr__ = __str__
 
@@ -381,12 +400,12 @@ class Evaluation:
     def _tasks(self) -> list[str]:
         return list(dict.fromkeys(row.candidate.record.dataset for row in self.rows))
 
-    def _of(self, task: str) -> list[_Row]:
+    def _rows_of_task(self, task: str) -> list[_Row]:
         return [row for row in self.rows if row.candidate.record.dataset == task]
 
     def _result(self, task: str) -> Result:
         """Return the result that the board stores of a task."""
-        runs = [row.scored for row in self._of(task)]
+        runs = [row.scored for row in self._rows_of_task(task)]
         if None in runs:
             raise InvalidInput(
                 "Scores of chosen metrics, or on a dataset of your own, have no place on the board. Evaluate without "
@@ -395,75 +414,86 @@ class Evaluation:
         about = self.rows[0].candidate.about
         return results.result(protocol.task(task).id, self.name, [run for run in runs if run], about=about)
 
-    def _published(self, task: str, method: str, tree: Path) -> tuple[Scored, ...]:
+    def _published_runs(self, task: str, method: str, tree: Path) -> tuple[Scored, ...]:
         """Return the runs that are published of a method on a task, in the tier."""
         file = results_tree.path(tree, f"{task}@{protocol.VERSION}", method)
-        found = results_tree.read(file) if file.is_file() else None
-        return found.of(self.tier) if found and not found.quarantine else ()
+        result = results_tree.read(file) if file.is_file() else None
+        return result.of(self.tier) if result and not result.quarantine else ()
 
-    def _against(self, task: str, other: str | Evaluation, tree: Path) -> Iterator[dict[str, Any]]:
+    def _comparison_rows(self, task: str, other: str | Evaluation, tree: Path) -> Iterator[dict[str, Any]]:
         """Yield a line for each score that both have, or one that says why there is none."""
-        rows = self._of(task)
+        rows = self._rows_of_task(task)
         method = other if isinstance(other, str) else other.name
-        empty = dict.fromkeys(("difference", "low", "high", "p"), math.nan)
-        what, steps = {"task": task, "score": ""}, max(row.budget.steps for row in rows)
+        no_comparison = dict.fromkeys(("difference", "low", "high", "p"), math.nan)
+        key_columns, steps = {"task": task, "score": ""}, max(row.budget.steps for row in rows)
         counts = {"n": len(rows), "n_other": 0, "steps": steps, "steps_other": None}
-        rest = empty | counts | {"verdict": "", "note": ""}
-        if self.name in (method, *what, *rest):
+        other_columns = no_comparison | counts | {"verdict": "", "note": ""}
+        if self.name in (method, *key_columns, *other_columns):
             raise InvalidInput(
                 f"compare: {self.name!r} would name two columns. Call evaluate with another name, such as my_{method}."
             )
-        line = {**what, self.name: math.nan, method: math.nan, **rest}
-        theirs = self._published(task, other, tree) if isinstance(other, str) else other._of(task)
-        untrained = self._published(task, "random_encoder", tree) or self._published(task, "random_encoder", PUBLISHED)
-        if not theirs:
+        table_row = {**key_columns, self.name: math.nan, method: math.nan, **other_columns}
+        other_runs = self._published_runs(task, other, tree) if isinstance(other, str) else other._rows_of_task(task)
+        untrained_runs = self._published_runs(task, "random_encoder", tree) or self._published_runs(
+            task, "random_encoder", PUBLISHED
+        )
+        if not other_runs:
             note = f"{method} has no published row on this task in tier {self.tier}, or a quarantined one"
-            yield line | {"note": note if isinstance(other, str) else f"{method} was not evaluated on this task"}
+            yield table_row | {"note": note if isinstance(other, str) else f"{method} was not evaluated on this task"}
             return
-        if isinstance(theirs[0], _Row) and not protocol.same(rows[0].task.load(), theirs[0].task.load()):
+        if isinstance(other_runs[0], _Row) and not protocol.same(rows[0].task.load(), other_runs[0].task.load()):
             raise InvalidInput(f"{method} was evaluated on another dataset {task}. Evaluate both on the same.")
-        line |= {"n_other": len(theirs), "steps_other": max(run.budget.steps for run in theirs)}
-        notes = [f"{method}: {mark}" for run in theirs for mark in run.marks]
+        table_row |= {"n_other": len(other_runs), "steps_other": max(run.budget.steps for run in other_runs)}
+        notes = [f"{method}: {mark}" for run in other_runs for mark in run.marks]
         for score in [key for key in rows[0].scores if key in protocol.COLUMNS] or rows[0].scores:
-            ours, others = ([run.scores[score] for run in side if score in run.scores] for side in (rows, theirs))
-            if not others:
+            own_scores, other_scores = (
+                [run.scores[score] for run in runs if score in run.scores] for runs in (rows, other_runs)
+            )
+            if not other_scores:
                 note = f"{method} has no such score on this task"
-                yield line | {"score": score, self.name: float(np.mean(ours)), "note": note}
+                yield table_row | {"score": score, self.name: float(np.mean(own_scores)), "note": note}
                 continue
-            found, note = _compared(ours, others, method if len(ours) == 1 else self.name)
+            comparison, note = _compare_scores(own_scores, other_scores, method if len(own_scores) == 1 else self.name)
             verdict = ""
-            chance = [run.scores[score] for run in untrained if score in run.scores]
-            if verdicts.at_chance(float(np.mean(ours)), float(np.mean(others)), chance):
-                found, verdict = found._replace(p=None), verdicts.NEITHER
-                note = f"no test: neither is {verdicts.CHANCE:g} above an untrained encoder ({np.mean(chance):.3f})"
-            yield line | {
+            untrained_scores = [run.scores[score] for run in untrained_runs if score in run.scores]
+            if verdicts.at_chance(float(np.mean(own_scores)), float(np.mean(other_scores)), untrained_scores):
+                comparison, verdict = comparison._replace(p=None), verdicts.NEITHER
+                note = (
+                    f"no test: neither is {verdicts.CHANCE:g} above an untrained encoder "
+                    f"({np.mean(untrained_scores):.3f})"
+                )
+            yield table_row | {
                 "score": score,
-                self.name: float(np.mean(ours)),
-                method: float(np.mean(others)),
-                "difference": found.difference,
-                "low": found.low,
-                "high": found.high,
-                "p": math.nan if found.p is None else found.p,
+                self.name: float(np.mean(own_scores)),
+                method: float(np.mean(other_scores)),
+                "difference": comparison.difference,
+                "low": comparison.low,
+                "high": comparison.high,
+                "p": math.nan if comparison.p is None else comparison.p,
                 "verdict": verdict,
                 "note": "; ".join(dict.fromkeys([*notes, *([note] if note else [])])),
             }
 
 
-def _compared(ours: list[float], others: list[float], several: str) -> tuple[verdicts.Comparison, str]:
-    """Compare scores of seeds; of a single encoder, as a constant, with the seeds of ``several``."""
-    if len(ours) == 1 or len(others) == 1:
-        size = max(len(ours), len(others))
-        first, second = (side * size if len(side) == 1 else side for side in (ours, others))
-        found = verdicts.compare([first], [second], paired=True)
-        note = f"a single encoder: the seeds of {several} are compared with its score"
-        if size < intervals.SEEDS:
-            return found._replace(p=None), f"no verdict, which takes {intervals.SEEDS} seeds of one of the two"
-        return found, note
-    found = verdicts.welch([ours], [others])
-    return found, "" if found.p is not None else f"no verdict, which takes {intervals.SEEDS} seeds of both"
+def _compare_scores(
+    own_scores: list[float], other_scores: list[float], seeded_method: str
+) -> tuple[verdicts.Comparison, str]:
+    """Compare scores of seeds; of a single encoder, as a constant, with the seeds of ``seeded_method``."""
+    if len(own_scores) == 1 or len(other_scores) == 1:
+        count = max(len(own_scores), len(other_scores))
+        own_sample, other_sample = (
+            scores * count if len(scores) == 1 else scores for scores in (own_scores, other_scores)
+        )
+        comparison = verdicts.compare([own_sample], [other_sample], paired=True)
+        note = f"a single encoder: the seeds of {seeded_method} are compared with its score"
+        if count < intervals.SEEDS:
+            return comparison._replace(p=None), f"no verdict, which takes {intervals.SEEDS} seeds of one of the two"
+        return comparison, note
+    comparison = verdicts.welch([own_scores], [other_scores])
+    return comparison, "" if comparison.p is not None else f"no verdict, which takes {intervals.SEEDS} seeds of both"
 
 
-def _in_words(values: list[float]) -> str:
+def _format_mean(values: list[float]) -> str:
     """Return a mean with its 95% interval over seeds, as text."""
     interval = intervals.mean_interval(values) if len(values) > 1 and np.isfinite(values).all() else None
     return f"{np.mean(values):.3f}" + (f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else "")

@@ -80,8 +80,8 @@ def discretise(codes: Codes, bins: int = 20) -> NDArray[np.int64]:
         array([[0, 0, 1, 1]])
     """
     check_count("bins", bins, 2)
-    result = np.empty(codes.shape[::-1], np.int64)
-    for row, z in zip(result, np.ascontiguousarray(codes.T), strict=True):
+    binned = np.empty(codes.shape[::-1], np.int64)
+    for row, z in zip(binned, np.ascontiguousarray(codes.T), strict=True):
         low, high = z.min(), z.max()
         step = (high - low) / z.dtype.type(bins)
         if not step:  # constant, or of a range that a float cannot divide
@@ -94,9 +94,9 @@ def discretise(codes: Codes, bins: int = 20) -> NDArray[np.int64]:
         upper = np.append(edges[1:], np.inf).astype(z.dtype)
         guess += z >= upper[guess]
         guess -= z < edges[guess]
-        found = (edges[guess] <= z) & (z < upper[guess])
-        row[:] = guess if found.all() else np.searchsorted(edges, z, side="right") - 1
-    return result
+        is_in_bin = (edges[guess] <= z) & (z < upper[guess])
+        row[:] = guess if is_in_bin.all() else np.searchsorted(edges, z, side="right") - 1
+    return binned
 
 
 def entropy(ids: NDArray[np.int64]) -> float:
@@ -133,7 +133,7 @@ def mutual_information(bins: NDArray[np.int64], column: NDArray[np.int64]) -> ND
     """
     ids, classes = class_ids(column)
     n, width = len(ids), int(bins.max()) + 1
-    result = np.empty(len(bins))
+    information = np.empty(len(bins))
     x_log_x = _x_log_x(n)
     rows_of_classes = ids * width
     chunk = max(1, 2**20 // n)
@@ -147,8 +147,8 @@ def mutual_information(bins: NDArray[np.int64], column: NDArray[np.int64]) -> ND
         plugin = (x_log_x[joint].sum(axis=(1, 2)) - x_log_x[by_class].sum(axis=1) - x_log_x[by_bin].sum(axis=1)) / n
         plugin += x_log_x[n] / n
         plugin[np.count_nonzero(by_bin, axis=1) == 1] = 0.0  # a constant latent, exactly
-        result[start : start + chunk] = np.where(plugin > ROUNDING, plugin, 0.0)
-    return result
+        information[start : start + chunk] = np.where(plugin > ROUNDING, plugin, 0.0)
+    return information
 
 
 ROUNDING = 1e-12
@@ -185,17 +185,21 @@ def pairwise(codes: Codes, factors: NDArray[np.int64], bins: int = 20) -> Pairwi
         InvalidInput: bins that are no integer, or fewer than two.
 
     Example:
-        >>> found = pairwise(np.array([[0.0, 5.0], [0.0, 5.0], [1.0, 5.0], [1.0, 5.0]]), np.array([[3], [3], [8], [8]]))
-        >>> found.information.round(6).tolist(), found.latents.round(6).tolist(), found.factors.round(6).tolist()
+        >>> pairs = pairwise(np.array([[0.0, 5.0], [0.0, 5.0], [1.0, 5.0], [1.0, 5.0]]), np.array([[3], [3], [8], [8]]))
+        >>> pairs.information.round(6).tolist(), pairs.latents.round(6).tolist(), pairs.factors.round(6).tolist()
         ([[0.693147], [0.0]], [0.693147, 0.0], [0.693147])
     """
     binned = discretise(codes, bins)
     columns = np.ascontiguousarray(numbered(factors).T)
-    latents = np.array([entropy(row) for row in binned])
-    of_factors = np.array([entropy(column) for column in columns])
+    latent_entropies = np.array([entropy(row) for row in binned])
+    factor_entropies = np.array([entropy(column) for column in columns])
     information = np.stack([mutual_information(binned, column) for column in columns], axis=1)
     # a latent that is the factor itself may come out an ulp above
-    return Pairwise(np.minimum(information, np.minimum.outer(latents, of_factors)), latents, of_factors)
+    return Pairwise(
+        np.minimum(information, np.minimum.outer(latent_entropies, factor_entropies)),
+        latent_entropies,
+        factor_entropies,
+    )
 
 
 @functools.lru_cache(maxsize=4)

@@ -54,24 +54,26 @@ class Monitor:
         batch_size: int = 256,
     ) -> None:
         check_count("batch_size", batch_size, 1)
-        rows = protocol.of(task)
+        scored_task = protocol.of(task)
         if samples is None:
-            samples = (min(2_000, len(rows.train)), min(1_000, len(rows.test)))
+            samples = (min(2_000, len(scored_task.train)), min(1_000, len(scored_task.test)))
         if not (isinstance(samples, tuple | list) and len(samples) == 2):
             raise InvalidInput(f"samples: expected two numbers, of train rows and of test rows, received {samples!r}.")
-        for name, wanted, there in zip(("train", "test"), samples, (rows.train, rows.test), strict=True):
-            if not (is_whole(wanted) and 0 < wanted <= len(there)):
+        for part, count, available in zip(
+            ("train", "test"), samples, (scored_task.train, scored_task.test), strict=True
+        ):
+            if not (is_whole(count) and 0 < count <= len(available)):
                 raise InvalidInput(
-                    f"samples: expected 1 to {len(there)} {name} rows of {rows.dataset}, received {wanted!r}."
+                    f"samples: expected 1 to {len(available)} {part} rows of {scored_task.dataset}, received {count!r}."
                 )
-        self._train = samples[0]
-        self._modules, self._asked = measure.named(metrics), metrics
-        dataset = rows.load()
-        chosen = [*rows.train[: samples[0]], *rows.test[: samples[1]]]
-        self._images, self._factors = dataset.images(chosen), protocol.labels(dataset, np.array(chosen), rows.scored)
-        if rows.own is not None:
-            warn_if_continuous(self._factors, rows.scored, rows.dataset)
-        measure.warn_if_left_out(self._factors[: samples[0]], rows.scored, rows.dataset)
+        self._train_count = samples[0]
+        self._modules, self._metric_names = measure.named(metrics), metrics
+        dataset = scored_task.load()
+        rows = [*scored_task.train[: samples[0]], *scored_task.test[: samples[1]]]
+        self._images, self._factors = dataset.images(rows), protocol.labels(dataset, np.array(rows), scored_task.scored)
+        if scored_task.own is not None:
+            warn_if_continuous(self._factors, scored_task.scored, scored_task.dataset)
+        measure.warn_if_left_out(self._factors[: samples[0]], scored_task.scored, scored_task.dataset)
         self._input, self._batch_size = input, batch_size
 
     def __call__(self, encode: Any) -> dict[str, float]:
@@ -86,15 +88,17 @@ class Monitor:
         Raises:
             InvalidInput: the encoder does not return codes, or a metric cannot be computed from them.
         """
-        given = Encoder(encode, input=self._input, batch_size=self._batch_size)(self._images)
-        codes = narrowed(units.reduced(given, train=self._train))
+        raw_codes = Encoder(encode, input=self._input, batch_size=self._batch_size)(self._images)
+        codes = narrowed(units.reduced(raw_codes, train=self._train_count))
         warn_if_same(codes)
-        held_out = codes[self._train :], self._factors[self._train :]
+        held_out = codes[self._train_count :], self._factors[self._train_count :]
         scores: dict[str, float] = {}
         for name, metric in self._modules.items():
-            sample, arguments = measure.divided(metric, codes[: self._train], self._factors[: self._train], held_out)
-            with measure.refusals(name, self._asked):
-                scores |= _scores(name, metric, *sample, **arguments)
+            sample, arguments = measure.divided(
+                metric, codes[: self._train_count], self._factors[: self._train_count], held_out
+            )
+            with measure.refusals(name, self._metric_names):
+                scores |= _compute_scores(name, metric, *sample, **arguments)
         return scores
 
 
@@ -136,9 +140,11 @@ class BatchedMetric:
             InvalidInput: codes and factors differ in their number of rows.
         """
         batch = as_numpy(codes).copy(), as_numpy(factors).copy()
-        first, second = (array.shape for array in batch)
-        if not first or first[:1] != second[:1]:
-            raise InvalidInput(f"factors: expected one row for each of the codes, of shape {first}, received {second}.")
+        codes_shape, factors_shape = (array.shape for array in batch)
+        if not codes_shape or codes_shape[:1] != factors_shape[:1]:
+            raise InvalidInput(
+                f"factors: expected one row for each of the codes, of shape {codes_shape}, received {factors_shape}."
+            )
         self._batches.append(batch)
 
     def compute(self) -> dict[str, float]:
@@ -161,12 +167,12 @@ class BatchedMetric:
             sample, arguments = measure.divided(self._metric, codes[order], factors[order])
         else:
             sample, arguments = (codes, factors), measure.arguments(self._metric)
-        scores = _scores(self._name, self._metric, *sample, **arguments)
-        measure.warn_if_left_out(sample[1], [f"factor {place}" for place in range(factors.shape[1])], self._name)
+        scores = _compute_scores(self._name, self._metric, *sample, **arguments)
+        measure.warn_if_left_out(sample[1], [f"factor {index}" for index in range(factors.shape[1])], self._name)
         return scores
 
 
-def _scores(name: str, metric: Any, *sample: Any, **arguments: Any) -> dict[str, float]:
+def _compute_scores(name: str, metric: Any, *sample: Any, **arguments: Any) -> dict[str, float]:
     """Compute a metric, and name its scores as the board does."""
-    found = measure.called(name, metric.score, *sample, **arguments)
-    return {protocol.key(name, key): value for key, value in found.items()}
+    scores = measure.called(name, metric.score, *sample, **arguments)
+    return {protocol.key(name, key): value for key, value in scores.items()}

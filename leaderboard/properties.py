@@ -147,8 +147,8 @@ class Properties:
     def interval(self) -> str:
         """The range in mathematical notation."""
         low, high = self.range
-        least = f"[{low:g}" if math.isfinite(low) else "(-∞"
-        return f"{least}, {high:g}]" if math.isfinite(high) else f"{least}, ∞)"
+        left_end = f"[{low:g}" if math.isfinite(low) else "(-∞"
+        return f"{left_end}, {high:g}]" if math.isfinite(high) else f"{left_end}, ∞)"
 
 
 def of(name: str, package: str = "leaderboard.metrics") -> Properties:
@@ -193,13 +193,13 @@ def part_ranges(name: str) -> Mapping[str, tuple[float, float]]:
 
 def read(module: ModuleType) -> Properties:
     """Return the properties that a module holds; see `of`."""
-    found = getattr(module, "PROPERTIES", None)
-    if not isinstance(found, Properties):
-        given = "none" if found is None else f"a {type(found).__name__}"
+    declared = getattr(module, "PROPERTIES", None)
+    if not isinstance(declared, Properties):
+        received = "none" if declared is None else f"a {type(declared).__name__}"
         raise InvalidInput(
             f"{module.__name__.rpartition('.')[2]}.py: expected PROPERTIES, which say what the metric is and what "
-            f"leaves it as it is, received {given}. Write below the imports: PROPERTIES = Properties(asks='is ...?', "
-            "source='Author et al. 2020, equation 3', chance='near 0'); leaderboard/properties.py lists the rest and "
-            "its defaults."
+            f"leaves it as it is, received {received}. Write below the imports: PROPERTIES = Properties(asks='is "
+            "...?', source='Author et al. 2020, equation 3', chance='near 0'); leaderboard/properties.py lists the "
+            "rest and its defaults."
         )
-    return found
+    return declared

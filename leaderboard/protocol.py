@@ -274,17 +274,19 @@ def of(dataset: object) -> Task:
         if not dataset.space.names:
             raise InvalidInput(f"{dataset.id} has no labels, by which codes could be scored.")
         if dataset.name not in benchmark_data.names():
-            return _drawn_from(dataset, own=dataset)
-        known = benchmark_data.load(dataset.id)
-        if not same(known, dataset):
+            return _draw_task(dataset, own=dataset)
+        published = benchmark_data.load(dataset.id)
+        if not same(published, dataset):
             raise InvalidInput(
                 f"task: expected {dataset.id} as benchmark_data.load gives it, received another dataset of that name. "
                 "Give yours a name of its own: dataclasses.replace(dataset, name='mine', config='')."
             )
         return task(dataset.id)
     if not isinstance(dataset, str | os.PathLike):
-        found = type(dataset).__name__
-        raise InvalidInput(f"task: expected a dataset or its name, such as 'xysquares/spacing_8', received a {found}.")
+        received_type = type(dataset).__name__
+        raise InvalidInput(
+            f"task: expected a dataset or its name, such as 'xysquares/spacing_8', received a {received_type}."
+        )
     name = os.fspath(dataset)
     if name.partition("@")[0].partition("/")[0] in benchmark_data.names():
         return task(name)
@@ -316,28 +318,30 @@ def task(name: str) -> Task:
     dataset = benchmark_data.load(name)
     if version not in ("", VERSION):
         raise UnknownName(f"protocol version of {name}", version, [VERSION])
-    return _drawn_from(dataset)
+    return _draw_task(dataset)
 
 
-def _drawn_from(dataset: Dataset, own: Dataset | None = None) -> Task:
+def _draw_task(dataset: Dataset, own: Dataset | None = None) -> Task:
     """Draw the rows of a dataset's task."""
-    used = min(len(dataset), TRAIN + TEST)
-    if used < 3:
-        raise InvalidInput(f"task on {dataset.id}: expected at least 3 rows, received {used} rows.")
+    row_count = min(len(dataset), TRAIN + TEST)
+    if row_count < 3:
+        raise InvalidInput(f"task on {dataset.id}: expected at least 3 rows, received {row_count} rows.")
     task_id = f"{dataset.id}@{VERSION}"
     if isinstance(dataset.source, Divided):
         parts = (("train", TRAIN), ("test", TEST))
-        train_rows, test_rows = (_drawn(task_id, name, dataset.splits[name], count) for name, count in parts)
+        train_rows, test_rows = (
+            _draw_part(task_id, part, dataset.splits[part], part_size) for part, part_size in parts
+        )
         return Task(dataset.id, VERSION, train_rows, test_rows, own)
-    rows = draws.sample(seed(task_id), len(dataset), used)
-    train = used * TRAIN // (TRAIN + TEST)
+    rows = draws.sample(seed(task_id), len(dataset), row_count)
+    train_count = row_count * TRAIN // (TRAIN + TEST)
     rows.flags.writeable = False
-    return Task(dataset.id, VERSION, rows[:train], rows[train:], own)
+    return Task(dataset.id, VERSION, rows[:train_count], rows[train_count:], own)
 
 
-def _drawn(task_id: str, part: str, rows: range, count: int) -> Indices:
+def _draw_part(task_id: str, part: str, rows: range, size: int) -> Indices:
     """Draw rows of one part of a divided dataset."""
-    drawn = rows.start + draws.sample(seed(f"{task_id}:{part}"), len(rows), count)
+    drawn = rows.start + draws.sample(seed(f"{task_id}:{part}"), len(rows), size)
     drawn.flags.writeable = False
     return drawn
 
@@ -374,7 +378,7 @@ def datasets() -> tuple[str, ...]:
     """
     configs = (config for name in benchmark_data.names() for config in benchmark_data.configs(name))
     loaded = (benchmark_data.load(config) for config in configs)
-    whole = [d.id for d in loaded if len(d) >= 3 and not isinstance(d.source, Paired)]
+    whole = [dataset.id for dataset in loaded if len(dataset) >= 3 and not isinstance(dataset.source, Paired)]
     divided = [name for name in HELD_OUT if name.partition("/")[0] in benchmark_data.names()]
     return (*whole, *divided)
 
@@ -405,7 +409,7 @@ def of_rows(rows: Indices) -> str:
         >>> of_rows(task("xysquares/spacing_4").indices), of_rows(np.arange(15_000))
         ('xysquares/spacing_4@v1', '')
     """
-    return next((one.id for one in tasks() if np.array_equal(one.indices, rows)), "")
+    return next((known_task.id for known_task in tasks() if np.array_equal(known_task.indices, rows)), "")
 
 
 def natural(name: str) -> tuple[tuple[int, int | str], ...]:

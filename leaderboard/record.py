@@ -161,7 +161,7 @@ def write(folder: Path, facts: Mapping[str, Any]) -> None:
     Raises:
         InvalidInput: they are no record that ``read`` takes, or the file cannot be written.
     """
-    found = schema.parse(RunFile, json.dumps({"schema": 1, **facts}), str(folder / FILE))
-    if isinstance(found, list):
-        raise found[0]
+    parsed = schema.parse(RunFile, json.dumps({"schema": 1, **facts}), str(folder / FILE))
+    if isinstance(parsed, list):
+        raise parsed[0]
     write_json(folder / FILE, {"schema": 1, **facts})

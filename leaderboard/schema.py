@@ -26,7 +26,7 @@ except ImportError as error:  # pragma: no cover - exercised in a subprocess
 
 needs("reading results", "board", "filelock")
 
-_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 LARGEST = 16 * 2**20
 """Bytes of a JSON file that is read."""
@@ -40,7 +40,7 @@ Text = Annotated[str, Field(max_length=4_000, pattern=r"^([^\p{Cc}\p{Cf}]|[\n\t]
 Line = Annotated[str, Field(max_length=200, pattern=r"^[^\p{Cc}\p{Cf}\u2028\u2029]*$")]
 """One line without control characters, among which are those that turn the direction of writing."""
 
-_COMMANDS = frozenset(
+_TEX_COMMANDS = frozenset(
     re.findall(
         r"\w+",
         """
@@ -56,10 +56,10 @@ _COMMANDS = frozenset(
 """TeX commands that print something and do nothing else: accents, letters, fonts and symbols."""
 
 
-def _prints_only(bibtex: str) -> str:
+def _check_tex_commands(bibtex: str) -> str:
     """Refuse TeX commands that could read a file, write one or define something, for anyone who cites the method."""
     for command in re.findall(r"\\([A-Za-z@]+)", bibtex):
-        if command not in _COMMANDS:
+        if command not in _TEX_COMMANDS:
             raise wrong_field(
                 "bibtex", "no TeX command but accents, letters, fonts and symbols", f"\\{command}", "Leave it out."
             )
@@ -70,7 +70,7 @@ def _prints_only(bibtex: str) -> str:
     return bibtex
 
 
-Bibtex = Annotated[Text, pydantic.AfterValidator(_prints_only)]
+Bibtex = Annotated[Text, pydantic.AfterValidator(_check_tex_commands)]
 """BibTeX that prints a reference and does nothing else."""
 Link = Annotated[str, Field(max_length=500, pattern=r"^(https?://[^\s\p{Cc}\p{Cf}\"'<>\\]+)?$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$"), pydantic.AfterValidator(sys.intern)]
@@ -117,12 +117,12 @@ def validated(model: type[M], text: str | bytes, what: str) -> M:
     Raises:
         DamagedFile: with the first problem; it says how many more there are.
     """
-    found = parse(model, text, what)
-    if not isinstance(found, list):
-        return found
-    first = found[0]
-    more = f" ({len(found) - 1} more problems.)" if len(found) > 1 else ""
-    raise DamagedFile(f"{first}{more}")
+    parsed = parse(model, text, what)
+    if not isinstance(parsed, list):
+        return parsed
+    first_error = parsed[0]
+    suffix = f" ({len(parsed) - 1} more problems.)" if len(parsed) > 1 else ""
+    raise DamagedFile(f"{first_error}{suffix}")
 
 
 def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError]:
@@ -136,7 +136,7 @@ def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError
     Returns:
         The content as the schema's type; or its problems, at least one.
     """
-    if isinstance(text, bytes) and text.startswith(_MARKS):
+    if isinstance(text, bytes) and text.startswith(_BYTE_ORDER_MARKS):
         return [
             InvalidInput(
                 f"{what}: expected valid JSON in UTF-8, received a byte order mark. Save it as UTF-8 without a byte "
@@ -166,15 +166,19 @@ def problems(error: pydantic.ValidationError, what: str, model: type[Model]) -> 
     Returns:
         One error for each problem, in the order of the file.
     """
-    return [_problem(detail, what, model) for detail in error.errors(include_url=False) if not _follows(detail)]
+    return [
+        _describe_problem(detail, what, model)
+        for detail in error.errors(include_url=False)
+        if not _is_consequence(detail)
+    ]
 
 
-def _follows(detail: pydantic_core.ErrorDetails) -> bool:
+def _is_consequence(detail: pydantic_core.ErrorDetails) -> bool:
     """Whether a list is too short for its wrong items alone, of which pydantic tells one by one."""
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
-def _problem(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) -> OffaxisError:
+def _describe_problem(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) -> OffaxisError:
     field = ".".join(str(part) for part in detail["loc"])
     context = detail.get("ctx", {})
     expected = detail["msg"].removeprefix("Input should be ").removeprefix("Input should ")
@@ -188,16 +192,17 @@ def _problem(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) 
             expected, received = "a value", "nothing"
         case "extra_forbidden":
             name = str(detail["loc"][-1])
-            near = difflib.get_close_matches(name, _fields(model) - {name}, n=1, cutoff=0.5)  # it may be one elsewhere
-            expected, remedy = "no such field", f"Did you mean {near[0]!r}?" if near else "Remove it."
+            # It may be a field elsewhere.
+            close_names = difflib.get_close_matches(name, _field_names(model) - {name}, n=1, cutoff=0.5)
+            expected, remedy = "no such field", f"Did you mean {close_names[0]!r}?" if close_names else "Remove it."
         case "string_pattern_mismatch" if context["pattern"] == NAME:
             expected = "a lower-case name of letters, digits and underscores"
         case "string_pattern_mismatch":
             expected = f"text that matches {context['pattern']}"
         case "too_short" | "too_long" | "string_too_short" | "string_too_long":
-            expected, received = f"a length of {_bound(context)}", str(len(detail["input"]))
+            expected, received = f"a length of {_format_bound(context)}", str(len(detail["input"]))
         case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than":
-            expected = _bound(context)
+            expected = _format_bound(context)
         case "int_type" | "int_parsing" | "int_from_float":
             expected = "an integer"
         case "float_type" | "float_parsing":
@@ -210,7 +215,7 @@ def _problem(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) 
     return InvalidInput(f"{what}: expected {expected}, received {received}. {remedy}")
 
 
-def _bound(context: dict[str, Any]) -> str:
+def _format_bound(context: dict[str, Any]) -> str:
     """Put a bound that pydantic names in words."""
     words = {"min_length": "at least", "max_length": "at most", "ge": "at least", "gt": "more than", "le": "at most"}
     return next(f"{word} {context[name]}" for name, word in (words | {"lt": "less than"}).items() if name in context)
@@ -222,7 +227,7 @@ shortly.maxstring = shortly.maxother = 80
 
 
 @functools.cache
-def _fields(model: type[Model]) -> set[str]:
+def _field_names(model: type[Model]) -> set[str]:
     """Return the names of all fields of a schema and of its parts."""
     schema = model.model_json_schema()
     parts = [schema, *schema.get("$defs", {}).values()]

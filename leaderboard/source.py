@@ -25,10 +25,10 @@ def stated(make: Callable[[], M], model: type[M]) -> M:
     try:
         return make()
     except pydantic.ValidationError as error:
-        told = str(problems(error, "evaluate", model)[0])
+        message = str(problems(error, "evaluate", model)[0])
         for field, argument in (("method", "name"), ("title", "name"), ("description", "about")):
-            told = told.replace(f"evaluate: {field}:", f"evaluate: {argument}:")
-        raise InvalidInput(told) from None
+            message = message.replace(f"evaluate: {field}:", f"evaluate: {argument}:")
+        raise InvalidInput(message) from None
 
 
 class Source:
@@ -56,24 +56,29 @@ class Source:
     ) -> RunRecord:
         """Return what is known of the run: what the run folder says, or what the caller does."""
         version, digest = candidates.dataset_digest(task)
-        projected: dict[str, Any] = {} if pca is None else {"pca": pca}
+        pca_setting: dict[str, Any] = {} if pca is None else {"pca": pca}
         if self.run:
-            known = self.run.record
-            data = {"dataset": task.dataset, "dataset_version": version, "dataset_digest": digest}
-            own: dict[str, Any] = {"method": name, "hyperparameters": {**known.hyperparameters, **projected}}
+            folder_record = self.run.record
+            dataset_fields = {"dataset": task.dataset, "dataset_version": version, "dataset_digest": digest}
+            overrides: dict[str, Any] = {
+                "method": name,
+                "hyperparameters": {**folder_record.hyperparameters, **pca_setting},
+            }
             if self.run.task.id != task.id:  # it saw other images, of which no split held these rows out
-                own["hyperparameters"]["split"] = f"{known.hyperparameters.get('split', 'all')} of {known.dataset}"
-                own["claimed"] = {}
-                own["supervision"] = "reference" if known.supervision == "reference" else "pretrained"
-            said = known.model_dump(by_alias=True) | data | own
-            return stated(lambda: type(known).model_validate(said), type(known))
+                overrides["hyperparameters"]["split"] = (
+                    f"{folder_record.hyperparameters.get('split', 'all')} of {folder_record.dataset}"
+                )
+                overrides["claimed"] = {}
+                overrides["supervision"] = "reference" if folder_record.supervision == "reference" else "pretrained"
+            fields = folder_record.model_dump(by_alias=True) | dataset_fields | overrides
+            return stated(lambda: type(folder_record).model_validate(fields), type(folder_record))
         device = self.call.device if self.call else ""
         return stated(
             lambda: RunRecord(
                 method=name,
                 supervision=supervision,
                 selection="none",
-                hyperparameters=projected,
+                hyperparameters=pca_setting,
                 versions={},
                 dataset=task.dataset,
                 dataset_version=version,
@@ -91,20 +96,20 @@ class Source:
             return self.run.given
         dataset, rows = task.load(), task.indices
         if self.call:
-            size = 16 * self.call.batch_size  # never all images of a task in memory
-            parts = [rows[start : start + size] for start in range(0, len(rows), size)]
+            chunk_size = 16 * self.call.batch_size  # never all images of a task in memory
+            chunks = [rows[start : start + chunk_size] for start in range(0, len(rows), chunk_size)]
             codes = []
-            for part in parts:
-                codes.append(self.call(dataset.images(part)))
-                progress(len(part))
+            for chunk in chunks:
+                codes.append(self.call(dataset.images(chunk)))
+                progress(len(chunk))
             return np.concatenate(codes)
         if self.onnx is None:
             raise InvalidInput(
                 f"{self.path} has codes of {self.run.record.dataset if self.run else ''} alone and no encoder.onnx. "
                 "Export the run to score it on other tasks: offaxis train export."
             )
-        with encoders.OnnxEncoder(self.onnx) as running:
-            return running.encode(dataset, rows, progress=progress)
+        with encoders.OnnxEncoder(self.onnx) as encoder:
+            return encoder.encode(dataset, rows, progress=progress)
 
     def write_onnx(self, path: Path, candidate: Candidate) -> None:
         """Write the encoder in ONNX and check its codes in the sandbox, or raise an error."""
@@ -118,7 +123,7 @@ class Source:
         elif self.call:
             dataset, rows = candidate.task.load(), candidate.task.indices[:64]
             self.call.export(path, dataset.images(rows[:2]))
-            with encoders.OnnxEncoder(path) as running:
-                codes, given = running.encode(dataset, rows), candidate.given[:64]
-            if not np.allclose(codes, given, rtol=1e-3, atol=1e-3 * given.std()):
+            with encoders.OnnxEncoder(path) as encoder:
+                codes, expected_codes = encoder.encode(dataset, rows), candidate.given[:64]
+            if not np.allclose(codes, expected_codes, rtol=1e-3, atol=1e-3 * expected_codes.std()):
                 raise InvalidInput("The exported graph gives other codes than the encoder.")

@@ -145,7 +145,9 @@ def test_a_task_that_is_not_tested_counts_for_holm(random, monkeypatch):
     lines = [{"task": task, "score": "mig", "difference": 1.0, "p": 0.01, "verdict": ""} for task in ("a", "b")]
     lines[1] |= {"p": math.nan, "verdict": "neither above untrained"}
     monkeypatch.setattr(leaderboard.Evaluation, "_tasks", ["a", "b"])
-    monkeypatch.setattr(leaderboard.Evaluation, "_against", lambda self, task, method, tree: [lines["ab".index(task)]])
+    monkeypatch.setattr(
+        leaderboard.Evaluation, "_comparison_rows", lambda self, task, method, tree: [lines["ab".index(task)]]
+    )
     found = random.compare("beta_vae")
     assert found["p"].tolist() == pytest.approx([0.02, math.nan], nan_ok=True)
     assert found["verdict"].tolist() == ["significantly higher", "neither above untrained"]
