@@ -37,10 +37,10 @@ def check(factors: NDArray[np.int64], factors_test: NDArray[np.int64], batch: in
     """
     if factors.shape[1] < 2:
         raise InvalidInput("factors: expected at least two factors that vary, received one.")
-    if not (vary := varying(factors_test)).all():
+    if not (varies := varying(factors_test)).all():
         raise InvalidInput(
             "factors_test: expected at least two values of each factor that varies in factors, received one value in "
-            f"{np.count_nonzero(~vary)} of {len(vary)} factors. Divide the samples into the two parts at random."
+            f"{np.count_nonzero(~varies)} of {len(varies)} factors. Divide the samples into the two parts at random."
         )
     check_count("batch", batch, 2)
     for name, value in counts.items():
@@ -61,12 +61,12 @@ def with_one_value(
     Yields:
         For c batches: the fixed factor, int64 (c,), and the rows, int64 (c, batch).
     """
-    group = _Groups(factors)
+    groups = _Groups(factors)
     for start in range(0, count, _CHUNK):
         u = draws.uniform(seed, np.arange(start, min(start + _CHUNK, count)), batch + 2)
-        fixed = _below(u[:, 0], factors.shape[1])
-        leader = _below(u[:, 1], len(factors))
-        yield fixed, group.draw(fixed[:, None], leader[:, None], u[:, 2:])
+        fixed = _scale_to_integers(u[:, 0], factors.shape[1])
+        reference = _scale_to_integers(u[:, 1], len(factors))
+        yield fixed, groups.draw(fixed[:, None], reference[:, None], u[:, 2:])
 
 
 def with_paired_value(
@@ -83,12 +83,12 @@ def with_paired_value(
     Yields:
         For c batches: the shared factor, int64 (c,), and the rows of either side, int64 (c, batch) each.
     """
-    group = _Groups(factors)
+    groups = _Groups(factors)
     for start in range(0, count, _CHUNK):
         u = draws.uniform(seed, np.arange(start, min(start + _CHUNK, count)), 2 * batch + 1)
-        fixed = _below(u[:, 0], factors.shape[1])
-        first = _below(u[:, 1 : batch + 1], len(factors))
-        yield fixed, first, group.partner(fixed[:, None], first, u[:, batch + 1 :])
+        fixed = _scale_to_integers(u[:, 0], factors.shape[1])
+        first = _scale_to_integers(u[:, 1 : batch + 1], len(factors))
+        yield fixed, first, groups.draw_partner(fixed[:, None], first, u[:, batch + 1 :])
 
 
 class _Groups:
@@ -100,19 +100,21 @@ class _Groups:
         counts = [np.bincount(column) for column in ids]
         self.size = np.stack([c[column] for c, column in zip(counts, ids, strict=True)])
         self.start = np.stack([(np.cumsum(c) - c)[column] for c, column in zip(counts, ids, strict=True)])
-        self.place = np.argsort(self.order, axis=1) - self.start  # of each row among those that share its value
+        self.rank = np.argsort(self.order, axis=1) - self.start  # of each row among those that share its value
 
     def draw(self, factor: NDArray[np.int64], row: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.int64]:
         """Draw, for every uniform number, a row that has the value of ``factor`` that ``row`` has."""
-        return self.order[factor, self.start[factor, row] + _below(u, self.size[factor, row])]
+        return self.order[factor, self.start[factor, row] + _scale_to_integers(u, self.size[factor, row])]
 
-    def partner(self, factor: NDArray[np.int64], row: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.int64]:
+    def draw_partner(
+        self, factor: NDArray[np.int64], row: NDArray[np.int64], u: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
         """Draw as `draw` does, but another row than ``row``, where another has its value."""
         size = self.size[factor, row]
-        further = 1 + _below(u, np.maximum(size - 1, 1))
-        return self.order[factor, self.start[factor, row] + (self.place[factor, row] + further) % size]
+        offset = 1 + _scale_to_integers(u, np.maximum(size - 1, 1))
+        return self.order[factor, self.start[factor, row] + (self.rank[factor, row] + offset) % size]
 
 
-def _below(u: NDArray[np.float64], limit: int | NDArray[np.int64]) -> NDArray[np.int64]:
+def _scale_to_integers(u: NDArray[np.float64], limit: int | NDArray[np.int64]) -> NDArray[np.int64]:
     """Turn uniform numbers in [0, 1) into integers in [0, limit)."""
     return (u * limit).astype(np.int64)

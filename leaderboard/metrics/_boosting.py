@@ -27,9 +27,9 @@ RATE = 0.1
 _DEPTH = 3
 _SPLITS = 2**_DEPTH - 1  # nodes 0 .. 6 of a complete tree; the children of i are 2 i + 1 and 2 i + 2
 
-_WIDE = 100_000  # codes of a training part, from which on bounds cost less than they save
-_NEARLY = 1.0 - 1e-14  # proxies that differ by less are compared with scikit-learn's own arithmetic
-_PURE = float(np.finfo(np.float64).eps)  # nor does it cut a node of smaller variance
+_BINNED_FROM = 100_000  # codes of a training part, from which on bounds cost less than they save
+_TIE_FACTOR = 1.0 - 1e-14  # proxies that differ by less are compared with scikit-learn's own arithmetic
+_LEAST_IMPURITY = float(np.finfo(np.float64).eps)  # nor does it cut a node of smaller variance
 
 
 class Boosted(NamedTuple):
@@ -68,15 +68,15 @@ def boost(
     """
     x = np.ascontiguousarray(codes.T, dtype=np.float32)
     order = np.argsort(x, axis=1, kind="stable").astype(np.uint32)  # unsigned: no test for negative indices
-    bins, inside = divided(x if x.size >= _WIDE else x[:0], order)
+    bins, cuttable = divided(x if x.size >= _BINNED_FROM else x[:0], order)
     x_test = np.ascontiguousarray(codes_test, dtype=np.float32)
     columns = np.ascontiguousarray(factors.T)
     classes = (factors.max(axis=0) + 1).tolist()
     seeds = draws.bits(seed, np.arange(len(classes)), 1)[:, 0]
 
     def fit(f: int) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-        gains, raw, raw_test = _fit(x, order, bins, inside, columns[f], classes[f], x_test, seeds[f])
-        return gains, _predicted(raw), _predicted(raw_test)
+        gains, raw, raw_test = _fit_factor(x, order, bins, cuttable, columns[f], classes[f], x_test, seeds[f])
+        return gains, _predicted_classes(raw), _predicted_classes(raw_test)
 
     largest_first = sorted(range(len(classes)), key=lambda f: -classes[f])
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
@@ -86,36 +86,38 @@ def boost(
     return Boosted(np.abs(np.stack(importances, axis=1)), np.stack(train, axis=1), np.stack(test, axis=1))
 
 
-def _predicted(raw: NDArray[np.float64]) -> NDArray[np.int64]:
+def _predicted_classes(raw: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the class of each sample: the first greatest raw score, or for two classes its sign."""
     return raw.argmax(axis=0) if len(raw) > 1 else (raw[0] >= 0).astype(np.int64)
 
 
 @compiled
-def _fit(x, order, bins, inside, y, classes, x_test, seed):  # type: ignore[no-untyped-def]
+def _fit_factor(x, order, bins, cuttable, y, classes, x_test, seed):  # type: ignore[no-untyped-def]
     """Boost one factor: x float32 (L, n), order uint32 (L, n) sorting each row, y int64 (n,), x_test float32 (m, L)."""
     latents, n = x.shape
     m = len(x_test)
     trees = 1 if classes == 2 else classes
     raw = np.empty((trees, n))
     raw_test = np.empty((trees, m))
-    shares = np.bincount(y) / n
-    middle = np.exp(np.log(shares).mean())
+    frequencies = np.bincount(y) / n
+    geometric_mean = np.exp(np.log(frequencies).mean())
     for k in range(trees):
-        start = np.log(shares[1] / shares[0]) if trees == 1 else np.log(shares[k] / middle)
-        raw[k] = start
-        raw_test[k] = start
+        initial_score = (
+            np.log(frequencies[1] / frequencies[0]) if trees == 1 else np.log(frequencies[k] / geometric_mean)
+        )
+        raw[k] = initial_score
+        raw_test[k] = initial_score
 
-    rising = np.empty(n + 1)  # rising[i] = 1 / i and falling[i] = 1 / (n - i): both run forward along a node
-    falling = np.empty(n + 1)
+    inverse = np.empty(n + 1)  # inverse[i] = 1 / i and inverse_reversed[i] = 1 / (n - i): both run forward
+    inverse_reversed = np.empty(n + 1)
     for i in range(1, n + 1):
-        rising[i] = 1.0 / i
-        falling[n - i] = 1.0 / i
+        inverse[i] = 1.0 / i
+        inverse_reversed[n - i] = 1.0 / i
 
-    state = np.array([seed], np.uint64)
+    random_state = np.array([seed], np.uint64)
     residual = np.empty((trees, n))
     scratch = (
-        np.empty((_SPLITS, *inside.shape), np.int64),
+        np.empty((_SPLITS, *cuttable.shape), np.int64),
         np.empty(n, np.int64),
         np.empty(n, np.uint8),
         np.empty(n, np.uint32),
@@ -125,15 +127,15 @@ def _fit(x, order, bins, inside, y, classes, x_test, seed):  # type: ignore[no-u
     feature, threshold, value = np.empty(_SPLITS, np.int64), np.empty(_SPLITS), np.empty(_SPLITS + 1)
     importances = np.zeros(latents)
     positive = np.empty(n, np.uint8)
-    shrink = 1.0 if trees == 1 else (trees - 1.0) / trees
+    shrinkage = 1.0 if trees == 1 else (trees - 1.0) / trees
 
     for _ in range(ROUNDS):
-        _residuals(raw, y, residual)
+        _compute_residuals(raw, y, residual)
         for k in range(trees):
             positive[:] = y == (1 if trees == 1 else k)
-            _grow(
-                x, order, (bins, inside), residual[k], positive, shrink, raw[k], (rising, falling), scratch, state,
-                importances, (feature, threshold, value),
+            _grow_tree(
+                x, order, (bins, cuttable), residual[k], positive, shrinkage, raw[k], (inverse, inverse_reversed),
+                scratch, random_state, importances, (feature, threshold, value),
             )  # fmt: skip
             out = raw_test[k]
             for i in range(m):
@@ -149,7 +151,7 @@ def _fit(x, order, bins, inside, y, classes, x_test, seed):  # type: ignore[no-u
 
 
 @compiled
-def _residuals(raw, y, residual):  # type: ignore[no-untyped-def]
+def _compute_residuals(raw, y, residual):  # type: ignore[no-untyped-def]
     """Write y - p, the negative gradient of the log loss; raw and residual are (trees, n)."""
     trees, n = raw.shape
     if trees == 1:
@@ -176,8 +178,8 @@ def _residuals(raw, y, residual):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _grow(  # type: ignore[no-untyped-def]
-    x, order, binned, gradient, positive, shrink, raw, tables, scratch, state, importances, tree
+def _grow_tree(  # type: ignore[no-untyped-def]
+    x, order, binned, gradient, positive, shrinkage, raw, inverse_tables, scratch, random_state, importances, tree
 ):
     """Grow one tree on ``gradient``; write it to ``tree``, add its gains to ``importances`` and its leaves to ``raw``.
 
@@ -185,77 +187,83 @@ def _grow(  # type: ignore[no-untyped-def]
     """
     latents, n = x.shape
     bins = binned[0]
-    packs, pack, nodes, samples, rows, sums = scratch
+    packed_sums, packed_gradient, nodes, samples, rows, sums = scratch
     feature, threshold, value = tree
     begin = np.zeros(_SPLITS, np.int64)
     end = np.zeros(_SPLITS, np.int64)
     impurity = np.empty(_SPLITS)
-    tried = np.arange(latents)
+    latent_order = np.arange(latents)
     end[0] = n
-    everyone = np.arange(n).astype(np.uint32)
-    samples[:], nodes[:] = everyone, 0
+    all_samples = np.arange(n).astype(np.uint32)
+    samples[:], nodes[:] = all_samples, 0
     feature[:], threshold[:], value[:] = 0, np.inf, 0.0
-    wide = len(bins) > 0
-    units = packed(gradient, pack) if wide else (0, 1.0, 1.0)
-    if wide:
-        totals(bins, samples, pack, packs[0])
+    is_binned = len(bins) > 0
+    units = packed(gradient, packed_gradient) if is_binned else (0, 1.0, 1.0)
+    if is_binned:
+        totals(bins, samples, packed_gradient, packed_sums[0])
     for node in range(_SPLITS):
         lo, hi = begin[node], end[node]
         if lo == hi:
             continue
         size = hi - lo
         depth = 0 if node == 0 else (1 if node < 3 else 2)
-        total, squares = _sums(samples[lo:hi], gradient)
+        total, squares = _sum_gradients(samples[lo:hi], gradient)
         if node == 0:
             impurity[0] = squares / n - (total / n) ** 2
-        best, chosen, cut = -1.0, -1, -1
-        if size > 1 and impurity[node] > _PURE:
-            _shuffle(tried, state)  # the first of equal latents wins
-            _members(everyone, nodes, node, rows[0])
-            these = rows[0, :size].copy()
-            some = tried
-            if wide:
-                some = tried[candidates(packs[node], packs[0], binned[1], order, nodes, node, pack, units)[tried]]
-            best, chosen, cut = _search(x, order, nodes, node, these, some, gradient, total, tables, rows, sums)
+        best_gain, best_latent, n_left = -1.0, -1, -1
+        if size > 1 and impurity[node] > _LEAST_IMPURITY:
+            _shuffle(latent_order, random_state)  # the first of equal latents wins
+            _copy_members(all_samples, nodes, node, rows[0])
+            node_samples = rows[0, :size].copy()
+            searched = latent_order
+            if is_binned:
+                searched = latent_order[
+                    candidates(
+                        packed_sums[node], packed_sums[0], binned[1], order, nodes, node, packed_gradient, units
+                    )[latent_order]
+                ]
+            best_gain, best_latent, n_left = _find_best_cut(
+                x, order, nodes, node, node_samples, searched, gradient, total, inverse_tables, rows, sums
+            )
         first_leaf = ((node + 1) << (_DEPTH - depth)) - 1 - _SPLITS
-        here = rows[0, :size]
-        _members(order[max(chosen, 0)], nodes, node, rows[0])
-        if chosen < 0:
-            value[first_leaf] = _leaf(here, gradient, positive, shrink, raw)
+        ordered = rows[0, :size]
+        _copy_members(order[max(best_latent, 0)], nodes, node, rows[0])
+        if best_latent < 0:
+            value[first_leaf] = _fit_leaf(ordered, gradient, positive, shrinkage, raw)
             continue
 
-        feature[node] = chosen
-        a, b = x[chosen, here[cut - 1]], x[chosen, here[cut]]
-        threshold[node] = np.float64(a) / 2.0 + np.float64(b) / 2.0
-        importances[chosen] += best - total * total / size
+        feature[node] = best_latent
+        low, high = x[best_latent, ordered[n_left - 1]], x[best_latent, ordered[n_left]]
+        threshold[node] = np.float64(low) / 2.0 + np.float64(high) / 2.0
+        importances[best_latent] += best_gain - total * total / size
         if depth == 2:
-            value[first_leaf] = _leaf(here[:cut], gradient, positive, shrink, raw)
-            value[first_leaf + 1] = _leaf(here[cut:], gradient, positive, shrink, raw)
+            value[first_leaf] = _fit_leaf(ordered[:n_left], gradient, positive, shrinkage, raw)
+            value[first_leaf + 1] = _fit_leaf(ordered[n_left:], gradient, positive, shrinkage, raw)
             continue
 
-        _members(order[tried[-1]], nodes, node, rows[1])
+        _copy_members(order[latent_order[-1]], nodes, node, rows[1])
         samples[lo:hi] = rows[1, :size]
         left, right = 2 * node + 1, 2 * node + 2
-        sum_left, squares_left = _parted(here, cut, left, gradient, nodes, samples[lo:hi])
-        begin[left], end[left], begin[right], end[right] = lo, lo + cut, lo + cut, hi
-        impurity[left] = squares_left / cut - (sum_left / cut) ** 2
-        impurity[right] = (squares - squares_left) / (size - cut) - ((total - sum_left) / (size - cut)) ** 2
-        if wide:
-            smaller, larger = (left, right) if 2 * cut < size else (right, left)
-            _members(everyone, nodes, smaller, rows[1])
-            totals(bins, rows[1, : end[smaller] - begin[smaller]], pack, packs[smaller])
-            np.subtract(packs[node], packs[smaller], packs[larger])
+        sum_left, squares_left = _split_node(ordered, n_left, left, gradient, nodes, samples[lo:hi])
+        begin[left], end[left], begin[right], end[right] = lo, lo + n_left, lo + n_left, hi
+        impurity[left] = squares_left / n_left - (sum_left / n_left) ** 2
+        impurity[right] = (squares - squares_left) / (size - n_left) - ((total - sum_left) / (size - n_left)) ** 2
+        if is_binned:
+            smaller, larger = (left, right) if 2 * n_left < size else (right, left)
+            _copy_members(all_samples, nodes, smaller, rows[1])
+            totals(bins, rows[1, : end[smaller] - begin[smaller]], packed_gradient, packed_sums[smaller])
+            np.subtract(packed_sums[node], packed_sums[smaller], packed_sums[larger])
 
 
 @compiled
-def _parted(here, cut, left, gradient, nodes, samples):  # type: ignore[no-untyped-def]
+def _split_node(ordered, n_left, left, gradient, nodes, samples):  # type: ignore[no-untyped-def]
     """Move a node's samples to its children, those before the cut to the left one: its sum and sum of squares.
 
     The last bit of a total decides ties, so that it matters in which order it is summed. scikit-learn leaves a node's
     ``samples`` as its last sort and a partition by swaps left them.
     """
-    nodes[here[:cut]] = left
-    nodes[here[cut:]] = left + 1
+    nodes[ordered[:n_left]] = left
+    nodes[ordered[n_left:]] = left + 1
     first, last = 0, len(samples)
     while first < last:
         if nodes[samples[first]] == left:
@@ -263,11 +271,11 @@ def _parted(here, cut, left, gradient, nodes, samples):  # type: ignore[no-untyp
         else:
             last -= 1
             samples[first], samples[last] = samples[last], samples[first]
-    return _sums(here[:cut], gradient)
+    return _sum_gradients(ordered[:n_left], gradient)
 
 
 @compiled
-def _sums(samples, gradient):  # type: ignore[no-untyped-def]
+def _sum_gradients(samples, gradient):  # type: ignore[no-untyped-def]
     """Sum the gradient of samples, and its squares."""
     total, squares = 0.0, 0.0
     for s in samples:
@@ -277,7 +285,7 @@ def _sums(samples, gradient):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _members(row, nodes, node, out):  # type: ignore[no-untyped-def]
+def _copy_members(row, nodes, node, out):  # type: ignore[no-untyped-def]
     """Copy those samples of ``row`` that are in a node to the front of ``out``, in their order."""
     k = np.uint64(0)
     for i in range(len(row)):  # written in any case: a branch would be guessed wrong too often
@@ -287,7 +295,7 @@ def _members(row, nodes, node, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _sorted(row, samples, out):  # type: ignore[no-untyped-def]
+def _sort_samples(row, samples, out):  # type: ignore[no-untyped-def]
     """Sort a few samples by one latent, equal ones as they were."""
     for i in range(len(samples)):
         s = samples[i]
@@ -299,48 +307,49 @@ def _sorted(row, samples, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _search(  # type: ignore[no-untyped-def]
-    x, order, nodes, node, samples, tried, gradient, total, tables, rows, sums
+def _find_best_cut(  # type: ignore[no-untyped-def]
+    x, order, nodes, node, samples, latents, gradient, total, inverse_tables, rows, sums
 ):
     """Find the cut of a node with the greatest sl² / nl + sr² / nr: its value, its latent, its left count."""
     size = len(samples)
-    best, chosen, cut = -1.0, -1, -1
-    rising, falling = tables
-    up, down = rising[1:size], falling[len(falling) - size :]
-    for first in range(0, len(tried), 4):
-        block = min(4, len(tried) - first)
-        for b in range(block):
+    best_gain, best_latent, n_left = -1.0, -1, -1
+    inverse, inverse_reversed = inverse_tables
+    inv_nl, inv_nr = inverse[1:size], inverse_reversed[len(inverse_reversed) - size :]
+    for first in range(0, len(latents), 4):
+        block = min(4, len(latents) - first)
+        for place in range(block):
             if size > 64:
-                _members(order[tried[first + b]], nodes, node, rows[b])
+                _copy_members(order[latents[first + place]], nodes, node, rows[place])
             else:
-                _sorted(x[tried[first + b]], samples, rows[b])
+                _sort_samples(x[latents[first + place]], samples, rows[place])
         # Four running sums at a time, since each waits for its own last addition.
         if block == 4:
             _cumulate4(rows, size, gradient, sums)
         else:
-            for b in range(block):
-                _cumulate(rows[b, :size], gradient, sums[b])
-        for b in range(block):
-            j, here = tried[first + b], rows[b]
-            left_sums = sums[b, : size - 1]
-            top = _greatest(left_sums, total, up, down)
-            bar = max(best, top) * _NEARLY
-            while top >= best * _NEARLY:
+            for place in range(block):
+                _cumulate(rows[place, :size], gradient, sums[place])
+        for place in range(block):
+            j, ordered = latents[first + place], rows[place]
+            left_sums = sums[place, : size - 1]
+            largest = _largest_gain(left_sums, total, inv_nl, inv_nr)
+            cutoff = max(best_gain, largest) * _TIE_FACTOR
+            while largest >= best_gain * _TIE_FACTOR:
                 allowed = False
                 for i in range(size - 1):
-                    s = left_sums[i]
-                    if s * s * up[i] + (total - s) * (total - s) * down[i] < bar:
+                    sl = left_sums[i]
+                    if sl * sl * inv_nl[i] + (total - sl) * (total - sl) * inv_nr[i] < cutoff:
                         continue
-                    if x[j, here[i + 1]] > x[j, here[i]] + CLOSE:
+                    if x[j, ordered[i + 1]] > x[j, ordered[i]] + CLOSE:
                         allowed = True
                         # Divided as scikit-learn does: a product with the reciprocal may differ in the last bit.
-                        exact = s * s / (i + 1) + (total - s) * (total - s) / (size - 1 - i)
-                        if exact > best:
-                            best, chosen, cut = exact, j, i + 1
-                if allowed or bar <= best * _NEARLY:
+                        exact = sl * sl / (i + 1) + (total - sl) * (total - sl) / (size - 1 - i)
+                        if exact > best_gain:
+                            best_gain, best_latent, n_left = exact, j, i + 1
+                if allowed or cutoff <= best_gain * _TIE_FACTOR:
                     break
-                bar = best * _NEARLY  # the greatest lies between equal codes: look at all that beat the best so far
-    return best, chosen, cut
+                # The greatest lies between equal codes: look at all that beat the best so far.
+                cutoff = best_gain * _TIE_FACTOR
+    return best_gain, best_latent, n_left
 
 
 @compiled
@@ -370,19 +379,19 @@ def _cumulate4(rows, size, gradient, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _greatest(sums, total, up, down):  # type: ignore[no-untyped-def]
+def _largest_gain(sums, total, inv_nl, inv_nr):  # type: ignore[no-untyped-def]
     """Return the greatest sl² / nl + sr² / nr over all cuts."""
     # Non-negative floats have the order of their bits, and compilers take the maximum of integers many at a time.
-    top = np.int64(0)
+    largest = np.int64(0)
     for i in range(len(sums)):
-        s = sums[i]
-        rest = total - s
-        top = max(top, np.float64(s * s * up[i] + rest * rest * down[i]).view(np.int64))
-    return np.int64(top).view(np.float64)
+        sl = sums[i]
+        sr = total - sl
+        largest = max(largest, np.float64(sl * sl * inv_nl[i] + sr * sr * inv_nr[i]).view(np.int64))
+    return np.int64(largest).view(np.float64)
 
 
 @compiled
-def _leaf(samples, gradient, positive, shrink, raw):  # type: ignore[no-untyped-def]
+def _fit_leaf(samples, gradient, positive, shrinkage, raw):  # type: ignore[no-untyped-def]
     """Take one Newton step in a leaf: give its value and add it to the samples' raw scores."""
     numerator, denominator = 0.0, 0.0
     for s in samples:
@@ -391,7 +400,7 @@ def _leaf(samples, gradient, positive, shrink, raw):  # type: ignore[no-untyped-
         numerator += g
         denominator += p * (1.0 - p)
     size = len(samples)
-    numerator, denominator = numerator / size * shrink, denominator / size
+    numerator, denominator = numerator / size * shrinkage, denominator / size
     step = 0.0 if abs(denominator) < 1e-150 else numerator / denominator
     for s in samples:
         raw[s] += RATE * step
@@ -399,18 +408,18 @@ def _leaf(samples, gradient, positive, shrink, raw):  # type: ignore[no-untyped-
 
 
 @compiled
-def _shuffle(tried, state):  # type: ignore[no-untyped-def]
+def _shuffle(latents, random_state):  # type: ignore[no-untyped-def]
     """Bring latents into a new random order."""
-    for j in range(len(tried) - 1, 0, -1):
-        r = _draw(state, j + 1)
-        tried[j], tried[r] = tried[r], tried[j]
+    for j in range(len(latents) - 1, 0, -1):
+        r = _draw_integer(random_state, j + 1)
+        latents[j], latents[r] = latents[r], latents[j]
 
 
 @compiled
-def _draw(state, below):  # type: ignore[no-untyped-def]
+def _draw_integer(random_state, below):  # type: ignore[no-untyped-def]
     """Draw an integer in [0, below) by SplitMix64; the modulo's bias is below 2**-50 for any number of latents."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
+    random_state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = random_state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.int64((z ^ (z >> np.uint64(31))) % np.uint64(below))

@@ -27,12 +27,12 @@ CLOSE = np.float32(1e-7)
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile without the interpreter lock; keep the machine code on disk where some folder for it can be written."""
-    compiled: Callable[..., Any]
+    compiled_function: Callable[..., Any]
     try:
-        compiled = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
+        compiled_function = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
     except RuntimeError:  # numba found no such folder
-        compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    return compiled
+        compiled_function = numba.njit(nogil=True, error_model="numpy")(function)
+    return compiled_function
 
 
 @compiled
@@ -45,23 +45,23 @@ def divided(x, order):  # type: ignore[no-untyped-def]
     latents, n = x.shape
     angle = np.arcsin(np.sqrt(np.arange(n + 1) / n)) * (BINS * 2.0 / np.pi)
     bins = np.zeros(((latents + 7) // 8, n), np.uint64)
-    inside = np.zeros((BINS, 8 * len(bins)), np.uint8)
+    cuttable = np.zeros((BINS, 8 * len(bins)), np.uint8)
     for j in range(latents):
-        row, last, run = order[j], np.int64(-1), 0
+        row, last_bin, run_start = order[j], np.int64(-1), 0
         for i in range(1, n + 1):
             if i < n and not x[j, row[i]] > x[j, row[i - 1]] + CLOSE:
                 continue
-            k = np.int64((angle[run] + angle[i]) / 2)  # no cut between them: take their middle
+            k = np.int64((angle[run_start] + angle[i]) / 2)  # no cut between them: take their middle
             # Neighbours of a node may be farther apart than those of all samples.
-            inside[k, j] = k == last or x[j, row[i - 1]] > x[j, row[run]] + CLOSE
-            for s in row[run:i]:
+            cuttable[k, j] = k == last_bin or x[j, row[i - 1]] > x[j, row[run_start]] + CLOSE
+            for s in row[run_start:i]:
                 bins[j // 8, s] |= np.uint64(k) << np.uint64(8 * (j % 8))
-            last, run = k, i
-    return bins, inside
+            last_bin, run_start = k, i
+    return bins, cuttable
 
 
 @compiled
-def packed(gradient, pack):  # type: ignore[no-untyped-def]
+def packed(gradient, packed_gradient):  # type: ignore[no-untyped-def]
     """Write each sample as one integer: a count of 1, and the two signs of its gradient in units of less than all/2^w.
 
     Sums of such integers are sums of the three. Returns w, and the greatest of either sign in units, at least 1.
@@ -70,29 +70,29 @@ def packed(gradient, pack):  # type: ignore[no-untyped-def]
     width = 24
     while n >> (63 - 2 * width):
         width -= 1
-    rise, fall, most, least = 0.0, 0.0, 0.0, 0.0
+    rise_sum, fall_sum, largest_rise, largest_fall = 0.0, 0.0, 0.0, 0.0
     for g in gradient:
-        rise += max(g, 0.0)
-        fall += max(-g, 0.0)
-        most = max(most, g)
-        least = max(least, -g)
-    scale = ((1 << width) - 2) / max(rise, fall)
+        rise_sum += max(g, 0.0)
+        fall_sum += max(-g, 0.0)
+        largest_rise = max(largest_rise, g)
+        largest_fall = max(largest_fall, -g)
+    scale = ((1 << width) - 2) / max(rise_sum, fall_sum)
     for i in range(n):
         up, down = np.int64(max(gradient[i], 0.0) * scale), np.int64(max(-gradient[i], 0.0) * scale)
-        pack[i] = (1 << (2 * width)) + (up << width) + down
-    return width, max(most * scale, 1.0), max(least * scale, 1.0)
+        packed_gradient[i] = (1 << (2 * width)) + (up << width) + down
+    return width, max(largest_rise * scale, 1.0), max(largest_fall * scale, 1.0)
 
 
 @compiled
-def totals(bins, samples, pack, out):  # type: ignore[no-untyped-def]
+def totals(bins, samples, packed_gradient, out):  # type: ignore[no-untyped-def]
     """Write the sum of the samples' packs for each bin and latent."""
     sums = np.empty((8, BINS), np.int64)
-    packs = pack[samples]
+    sample_packs = packed_gradient[samples]
     for block in range(len(bins)):
         sums[:] = 0
-        row = bins[block]
+        words = bins[block]
         for i in range(len(samples)):
-            word, p = row[samples[i]], packs[i]
+            word, p = words[samples[i]], sample_packs[i]
             for c in range(8):
                 sums[c, (word >> np.uint64(8 * c)) & np.uint64(255)] += p
         for k in range(BINS):
@@ -101,51 +101,51 @@ def totals(bins, samples, pack, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def candidates(packs, whole, inside, order, nodes, node, pack, units):  # type: ignore[no-untyped-def]
+def candidates(packed_sums, root_sums, cuttable, order, nodes, node, packed_gradient, units):  # type: ignore[no-untyped-def]
     """Say which latents may have the greatest sl² / nl + sr² / nr, by the sums of a node in their bins.
 
     That is total² / n + d² / (n nl nr) with d = n sl - nl total. Between bins d² / (nl nr) is attained; what it may
     reach within is looked at for all latents, and then sample by sample for those left. Gradients in whole units are
-    less than sqrt(n) units away, and so are the roots of gains. ``whole`` has the sums of the root.
+    less than sqrt(n) units away, and so are the roots of gains. ``root_sums`` has the sums of the root.
     """
     latents = len(order)
-    so_far = np.zeros(packs.shape[1], np.int64)
-    attained, possible = np.zeros(packs.shape[1]), np.zeros(packs.shape[1])
-    everything = packs[:, 0].sum()
-    n, up, down = _unpacked(everything, units)
+    left_sums = np.zeros(packed_sums.shape[1], np.int64)
+    attained_gain, possible_gain = np.zeros(packed_sums.shape[1]), np.zeros(packed_sums.shape[1])
+    node_sum = packed_sums[:, 0].sum()
+    n, up, down = _unpack(node_sum, units)
     total = up - down
     for k in range(BINS):
-        for j in range(len(so_far)):
-            before = so_far[j]
-            after = so_far[j] = before + packs[k, j]
-            attained[j] = max(attained[j], _gain(n, total, after, units))
-            possible[j] = max(possible[j], inside[k, j] * _bound(n, total, before, after, units))
-    bar = max(np.sqrt(attained.max()) - 4.0 * n, 0.0) ** 2
+        for j in range(len(left_sums)):
+            before = left_sums[j]
+            after = left_sums[j] = before + packed_sums[k, j]
+            attained_gain[j] = max(attained_gain[j], _gain(n, total, after, units))
+            possible_gain[j] = max(possible_gain[j], cuttable[k, j] * _gain_bound(n, total, before, after, units))
+    threshold = max(np.sqrt(attained_gain.max()) - 4.0 * n, 0.0) ** 2
     for j in range(latents):
-        if attained[j] >= bar or possible[j] < bar:
+        if attained_gain[j] >= threshold or possible_gain[j] < threshold:
             continue
-        possible[j] = 0.0
+        possible_gain[j] = 0.0
         before, first = 0, 0
         for k in range(BINS):
-            after, last = before + packs[k, j], first + (whole[k, j] >> (2 * units[0]))
-            if inside[k, j] and _bound(n, total, before, after, units) >= bar:
+            after, last = before + packed_sums[k, j], first + (root_sums[k, j] >> (2 * units[0]))
+            if cuttable[k, j] and _gain_bound(n, total, before, after, units) >= threshold:
                 for s in order[j, first:last]:
-                    before += pack[s] * (nodes[s] == node)
-                    possible[j] = max(possible[j], _gain(n, total, before, units))
+                    before += packed_gradient[s] * (nodes[s] == node)
+                    possible_gain[j] = max(possible_gain[j], _gain(n, total, before, units))
             before, first = after, last
-    return np.maximum(attained, possible)[:latents] >= bar
+    return np.maximum(attained_gain, possible_gain)[:latents] >= threshold
 
 
 @numba.njit(inline="always")
-def _unpacked(sums, units):  # type: ignore[no-untyped-def]
+def _unpack(sums, units):  # type: ignore[no-untyped-def]
     """Return the three sums as floats."""
     width = units[0]
     mask = (1 << width) - 1
-    return _real(sums >> (2 * width)), _real((sums >> width) & mask), _real(sums & mask)
+    return _to_float(sums >> (2 * width)), _to_float((sums >> width) & mask), _to_float(sums & mask)
 
 
 @numba.njit(inline="always")
-def _real(integer):  # type: ignore[no-untyped-def]
+def _to_float(integer):  # type: ignore[no-untyped-def]
     """Convert an integer below 2^52, in a way that compilers do many at a time."""
     return np.int64(integer | 0x4330000000000000).view(np.float64) - 4503599627370496.0
 
@@ -153,29 +153,29 @@ def _real(integer):  # type: ignore[no-untyped-def]
 @numba.njit(inline="always")
 def _gain(n, total, sums, units):  # type: ignore[no-untyped-def]
     """Return d² / (nl nr) for the sums of the left; 0 if either side has no samples."""
-    count, up, down = _unpacked(sums, units)
+    count, up, down = _unpack(sums, units)
     d = n * (up - down) - count * total
     return d * d / max(count * (n - count), 1.0)
 
 
 @numba.njit(inline="always")
-def _bound(n, total, before, after, units):  # type: ignore[no-untyped-def]
+def _gain_bound(n, total, before, after, units):  # type: ignore[no-untyped-def]
     """Return at least d² / (nl nr) of any cut within a bin, from the sums before it and after it.
 
     It is convex in nl and sl, so that it is greatest at a corner of what is possible: all that rises comes first, or
     all that falls. The corners with both sums alike share a bound.
     """
-    _, most, least = units
-    n0, up0, down0 = _unpacked(before, units)
-    n1, up1, down1 = _unpacked(after, units)
-    rises, falls = (up1 - up0) / most, (down1 - down0) / least  # at least so many samples
-    high = _corner(n, total, up1 - down0, n0 + rises, n1 - falls)
-    low = _corner(n, total, up0 - down1, n0 + falls, n1 - rises)
+    _, largest_rise, largest_fall = units
+    n0, up0, down0 = _unpack(before, units)
+    n1, up1, down1 = _unpack(after, units)
+    rises, falls = (up1 - up0) / largest_rise, (down1 - down0) / largest_fall  # at least so many samples
+    high = _corner_bound(n, total, up1 - down0, n0 + rises, n1 - falls)
+    low = _corner_bound(n, total, up0 - down1, n0 + falls, n1 - rises)
     return max(high, low)
 
 
 @numba.njit(inline="always")
-def _corner(n, total, s, a, b):  # type: ignore[no-untyped-def]
+def _corner_bound(n, total, s, a, b):  # type: ignore[no-untyped-def]
     """Return at least d² / (nl nr) for sum ``s`` of the ``a`` or ``b`` first samples."""
     a, b = min(max(a, 1.0), n - 1.0), min(max(b, 1.0), n - 1.0)
     d, e = n * s - a * total, n * s - b * total

@@ -37,7 +37,7 @@ PROPERTIES = Properties(
     quick={"points": 200, "points_test": 100},
 )
 
-_LARGEST = 1e30
+_LARGEST_DIFFERENCE = 1e30
 """What scikit-learn gives to liblinear."""
 
 
@@ -87,12 +87,12 @@ def score(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
     _batches.check(factors, factors_test, batch, points=points, points_test=points_test)
-    x, y = _points(codes, factors, points, batch, seed)
-    x_test, y_test = _points(codes_test, factors_test, points_test, batch, seed + 1)
-    if x.max() > _LARGEST:
+    x, y = _draw_points(codes, factors, points, batch, seed)
+    x_test, y_test = _draw_points(codes_test, factors_test, points_test, batch, seed + 1)
+    if x.max() > _LARGEST_DIFFERENCE:
         raise InvalidInput(
-            f"codes: expected pairs that differ by {_LARGEST:g} at most, beyond which liblinear does not move, "
-            f"received {x.max():.3g} in the mean of a batch. Rescale the codes."
+            f"codes: expected pairs that differ by {_LARGEST_DIFFERENCE:g} at most, beyond which liblinear does not "
+            f"move, received {x.max():.3g} in the mean of a batch. Rescale the codes."
         )
     classifier = OneVsRestClassifier(LogisticRegression(solver="liblinear", random_state=seed))
     classifier.fit(x, y)
@@ -102,7 +102,7 @@ def score(
     }
 
 
-def _points(
+def _draw_points(
     codes: NDArray[np.floating], factors: NDArray[np.int64], count: int, batch: int, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Make points: features float64 (count, L) and shared factors int64 (count,)."""

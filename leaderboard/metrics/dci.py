@@ -98,7 +98,7 @@ def score(
         >>> {name: round(value, 3) for name, value in scores.items()}
         {'disentanglement': 1.0, 'completeness': 1.0, 'informativeness_train': 1.0, 'informativeness_test': 1.0}
     """
-    found = parts(
+    score_parts = parts(
         codes,
         factors,
         codes_test=codes_test,
@@ -108,7 +108,7 @@ def score(
         threads=threads,
         constant_factors=constant_factors,
     )
-    return combine(found)
+    return combine(score_parts)
 
 
 def parts(
@@ -135,17 +135,17 @@ def parts(
     if threads is not None:
         check_count("threads", threads, 1)
     if mode == "reference":
-        return _reference(codes, factors, codes_test, factors_test, seed)
+        return _fit_reference(codes, factors, codes_test, factors_test, seed)
     check_choice("mode", mode, ("fast", "reference"))
     from leaderboard.metrics import _boosting as boosting
 
     values = [np.unique(column) for column in factors.T]
     ids = numbered(factors)
-    found = boosting.boost(codes, ids, codes_test, seed=seed, threads=threads)
-    predicted = np.stack([v[p] for v, p in zip(values, found.test.T, strict=True)], axis=1)
+    boosted = boosting.boost(codes, ids, codes_test, seed=seed, threads=threads)
+    predicted = np.stack([v[p] for v, p in zip(values, boosted.test.T, strict=True)], axis=1)
     return {
-        "matrix": found.importances,
-        "accuracy_train": np.mean(found.train == ids, 0),
+        "matrix": boosted.importances,
+        "accuracy_train": np.mean(boosted.train == ids, 0),
         "accuracy_test": np.mean(predicted == factors_test, 0),
     }
 
@@ -190,7 +190,7 @@ def _concentration(matrix: NDArray[np.float64]) -> float:
     return float(np.clip((weights * (1 - entropies)).sum(), 0.0, 1.0))
 
 
-def _reference(
+def _fit_reference(
     codes: Codes,
     factors: NDArray[np.int64],
     codes_test: Codes,

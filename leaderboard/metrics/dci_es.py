@@ -98,27 +98,29 @@ def score(
     check_count("trees", trees, 1)
     losses = np.stack(
         [
-            _losses(codes, column, codes_test, column_test, depths, trees, seed)
+            _depth_losses(codes, column, codes_test, column_test, depths, trees, seed)
             for column, column_test in zip(factors.T, factors_test.T, strict=True)
         ]
     )
     classes = np.array([len(np.unique(column)) for column in factors.T])
-    return {**_of_curves(losses, depths, 1 - 1 / classes), "size": len(losses) / codes.shape[1]}
+    return {**_score_curves(losses, depths, 1 - 1 / classes), "size": len(losses) / codes.shape[1]}
 
 
-def _of_curves(losses: NDArray[np.float64], depths: Sequence[int], blind: NDArray[np.float64]) -> dict[str, float]:
-    """Score the losses of F factors at D depths, (F, D), of which a blind guess has ``blind``, (F,)."""
-    least = np.minimum.accumulate(losses, axis=1)
-    above = least - least[:, -1:]
-    area = ((above[:, :-1] + above[:, 1:]) / 2 * np.diff(depths)).sum(axis=1)
-    explicitness = 1 - 2 * area / ((depths[-1] - depths[0]) * blind)
+def _score_curves(
+    losses: NDArray[np.float64], depths: Sequence[int], blind_losses: NDArray[np.float64]
+) -> dict[str, float]:
+    """Score the losses of F factors at D depths, (F, D), of which a blind guess has ``blind_losses``, (F,)."""
+    least_losses = np.minimum.accumulate(losses, axis=1)
+    excess = least_losses - least_losses[:, -1:]
+    area = ((excess[:, :-1] + excess[:, 1:]) / 2 * np.diff(depths)).sum(axis=1)
+    explicitness = 1 - 2 * area / ((depths[-1] - depths[0]) * blind_losses)
     return {
-        "informativeness": float(np.maximum(1 - least[:, -1], 0.0).mean()),
+        "informativeness": float(np.maximum(1 - least_losses[:, -1], 0.0).mean()),
         "explicitness": float(explicitness.mean()),
     }
 
 
-def _losses(
+def _depth_losses(
     z: NDArray[np.floating],
     v: NDArray[np.int64],
     z_test: NDArray[np.floating],
@@ -136,16 +138,16 @@ def _losses(
     sums: list[NDArray[np.float64] | float] = [0.0] * len(depths)
     for estimator in forest.estimators_:
         tree = estimator.tree_
-        value = tree.value[:, 0, :]
+        leaf_values = tree.value[:, 0, :]
         node = np.zeros(len(z_test), np.int64)
         rows = np.arange(len(z_test))
         depth = 0
-        for i, wanted in enumerate(depths):
-            while depth < wanted and depth < tree.max_depth:
-                inner = tree.children_left[node] >= 0
-                left = z_test[rows, np.maximum(tree.feature[node], 0)] <= tree.threshold[node]
-                child = np.where(left, tree.children_left[node], tree.children_right[node])
-                node = np.where(inner, child, node)
+        for i, depth_limit in enumerate(depths):
+            while depth < depth_limit and depth < tree.max_depth:
+                is_split = tree.children_left[node] >= 0
+                goes_left = z_test[rows, np.maximum(tree.feature[node], 0)] <= tree.threshold[node]
+                child = np.where(goes_left, tree.children_left[node], tree.children_right[node])
+                node = np.where(is_split, child, node)
                 depth += 1
-            sums[i] = sums[i] + value[node]
-    return np.array([np.mean(forest.classes_[np.argmax(each, axis=1)] != v_test) for each in sums])
+            sums[i] = sums[i] + leaf_values[node]
+    return np.array([np.mean(forest.classes_[np.argmax(depth_sums, axis=1)] != v_test) for depth_sums in sums])

@@ -60,8 +60,8 @@ def score(
         {'dcimig': 0.5}
     """
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
-    found = pairwise(codes, factors, bins)
-    ranked = np.sort(np.hstack([found.information, np.zeros((codes.shape[1], 1))]), axis=1)
-    gaps = np.zeros_like(found.factors)
-    np.maximum.at(gaps, found.information.argmax(axis=1), ranked[:, -1] - ranked[:, -2])
-    return {"dcimig": float(min(1.0, gaps.sum() / found.factors.sum()))}
+    pairs = pairwise(codes, factors, bins)
+    ranked = np.sort(np.hstack([pairs.information, np.zeros((codes.shape[1], 1))]), axis=1)
+    gaps = np.zeros_like(pairs.factors)
+    np.maximum.at(gaps, pairs.information.argmax(axis=1), ranked[:, -1] - ranked[:, -2])
+    return {"dcimig": float(min(1.0, gaps.sum() / pairs.factors.sum()))}

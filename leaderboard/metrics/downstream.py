@@ -107,22 +107,24 @@ def score(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
     warn_if_lost(codes)
-    chosen = [size for size in SIZES if size <= len(codes)] if sizes is None else list(sizes)
-    for size in chosen:
+    chosen_sizes = [size for size in SIZES if size <= len(codes)] if sizes is None else list(sizes)
+    for size in chosen_sizes:
         check_count("sizes", size, 2)
-    if not chosen or max(chosen) > len(codes):
-        raise InvalidInput(f"sizes: expected numbers from 2 to {len(codes)}, the training samples, received {chosen}.")
+    if not chosen_sizes or max(chosen_sizes) > len(codes):
+        raise InvalidInput(
+            f"sizes: expected numbers from 2 to {len(codes)}, the training samples, received {chosen_sizes}."
+        )
     scores = {}
     for classifier in classifiers:
-        for size in chosen:
+        for size in chosen_sizes:
             z, v = codes[:size], factors[:size]
-            kept = varying(v)
-            test = np.mean(factors_test == v[0], axis=0)
-            if kept.any():
-                found = _fitted(z, v[:, kept], codes_test, factors_test[:, kept], classifier, seed)
-                test[kept] = found.test
-            scores[f"{classifier}_{size}_mean"] = float(test.mean())
-            scores[f"{classifier}_{size}_min"] = float(test.min())
+            varies = varying(v)
+            test_accuracy = np.mean(factors_test == v[0], axis=0)
+            if varies.any():
+                measured = _fit_classifiers(z, v[:, varies], codes_test, factors_test[:, varies], classifier, seed)
+                test_accuracy[varies] = measured.test
+            scores[f"{classifier}_{size}_mean"] = float(test_accuracy.mean())
+            scores[f"{classifier}_{size}_min"] = float(test_accuracy.min())
     return scores
 
 
@@ -158,10 +160,10 @@ def accuracies(
     check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(codes, factors, codes_test, factors_test)
     warn_if_lost(codes)
-    return _fitted(codes, factors, codes_test, factors_test, classifier, seed)
+    return _fit_classifiers(codes, factors, codes_test, factors_test, classifier, seed)
 
 
-def _fitted(
+def _fit_classifiers(
     codes: Codes,
     factors: NDArray[np.int64],
     codes_test: Codes,
@@ -176,19 +178,21 @@ def _fitted(
     if classifier == "gbt":
         from leaderboard.metrics import _boosting as boosting
 
-        found = boosting.boost(codes, ids, codes_test, seed=seed)
-        train, test = found.train, found.test
+        boosted = boosting.boost(codes, ids, codes_test, seed=seed)
+        predicted_train, predicted_test = boosted.train, boosted.test
     else:
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(1):  # the products are so small that handing them to threads takes ten times as long
-            pairs = [_logistic(codes, column, codes_test) for column in ids.T]
-        train, test = (np.stack(side, axis=1) for side in zip(*pairs, strict=True))
-    named = np.stack([v[column] for v, column in zip(values, test.T, strict=True)], axis=1)
-    return Accuracies(np.mean(train == ids, axis=0), np.mean(named == factors_test, axis=0))
+            pairs = [_fit_logistic(codes, column, codes_test) for column in ids.T]
+        predicted_train, predicted_test = (np.stack(part, axis=1) for part in zip(*pairs, strict=True))
+    predicted_values = np.stack([v[column] for v, column in zip(values, predicted_test.T, strict=True)], axis=1)
+    return Accuracies(np.mean(predicted_train == ids, axis=0), np.mean(predicted_values == factors_test, axis=0))
 
 
-def _logistic(codes: Codes, ids: NDArray[np.int64], codes_test: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _fit_logistic(
+    codes: Codes, ids: NDArray[np.int64], codes_test: Codes
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Choose the penalty by cross-validation, fit on all samples and predict both parts.
 
     Written out, since ``LogisticRegressionCV`` changes its defaults between versions and refuses samples in which a
@@ -198,7 +202,7 @@ def _logistic(codes: Codes, ids: NDArray[np.int64], codes_test: Codes) -> tuple[
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
-    def fitted(rows: NDArray[np.int64]) -> Iterator[Callable[[Codes], NDArray[np.int64]]]:
+    def predictors(rows: NDArray[np.int64]) -> Iterator[Callable[[Codes], NDArray[np.int64]]]:
         """Fit the given rows with one penalty after the other, each from the last solution."""
         if (ids[rows] == ids[rows[0]]).all():
             yield from [lambda z: np.full(len(z), ids[rows[0]])] * len(_PENALTIES)
@@ -213,9 +217,9 @@ def _logistic(codes: Codes, ids: NDArray[np.int64], codes_test: Codes) -> tuple[
             yield model.predict
 
     rows = np.arange(len(codes))
-    right = np.zeros(len(_PENALTIES))
+    correct = np.zeros(len(_PENALTIES))
     for fold in np.array_split(rows, min(_FOLDS, len(rows))):
-        for i, predict in enumerate(fitted(np.delete(rows, fold))):
-            right[i] += np.mean(predict(codes[fold]) == ids[fold])
-    predict = next(itertools.islice(fitted(rows), int(right.argmax()), None))
+        for i, predict in enumerate(predictors(np.delete(rows, fold))):
+            correct[i] += np.mean(predict(codes[fold]) == ids[fold])
+    predict = next(itertools.islice(predictors(rows), int(correct.argmax()), None))
     return predict(codes), predict(codes_test)

@@ -69,8 +69,8 @@ def score(
         0.646
     """
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
-    found = pairwise(codes, factors, bins)
-    matrix = found.information / found.factors
+    pairs = pairwise(codes, factors, bins)
+    matrix = pairs.information / pairs.factors
     by_factor = np.zeros(matrix.shape[1])
     np.add.at(by_factor, matrix.argmax(axis=1), _exclusivity(matrix))
     return {

@@ -47,7 +47,7 @@ PROPERTIES = Properties(
     tolerance=0.07,  # the estimator breaks ties by noise: perfect codes of 240 samples score 0.94 to 1
 )
 
-_LEAST = 1 / 20
+_LEAST_RANGE = 1 / 20
 NEIGHBOURS = 10
 _ITERATIONS = 100
 
@@ -81,14 +81,14 @@ def score(
 
     Example:
         >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
-        >>> found = score(np.tile(factors, (20, 1)), np.tile(factors, (20, 1)), discrete=True)
-        >>> {name: round(value, 3) for name, value in found.items()}
+        >>> scores = score(np.tile(factors, (20, 1)), np.tile(factors, (20, 1)), discrete=True)
+        >>> {name: round(value, 3) for name, value in scores.items()}
         {'infom': 1.0, 'infoc': 1.0, 'infoe': 1.0, 'active_latents': 2.0}
     """
     check_seed(seed)
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     ranges = codes.max(axis=0).astype(np.float64) - codes.min(axis=0)
-    active = ranges > 0 if discrete else ranges > ranges.max() * _LEAST
+    active = ranges > 0 if discrete else ranges > ranges.max() * _LEAST_RANGE
     return of_active(codes, factors, active, discrete=discrete, seed=seed)
 
 
@@ -115,24 +115,24 @@ def of_active(
         return {"infom": 0.0, "infoc": 0.0, "infoe": 0.0, "active_latents": 0.0}
     z = codes.astype(np.float64)
     if discrete:
-        _check_repeated(z)
+        _check_discrete(z)
     ids = numbered(factors)
-    known = _normalised_information(z[:, active], ids, discrete, seed)
+    shares = _normalised_information(z[:, active], ids, discrete, seed)
     return {
-        "infom": _concentration(known.T),
-        "infoc": _concentration(known),
+        "infom": _concentration(shares.T),
+        "infoc": _concentration(shares),
         "infoe": _explicitness(z, ids, discrete),
         "active_latents": float(active.sum()),
     }
 
 
-def _check_repeated(z: NDArray[np.float64]) -> None:
+def _check_discrete(z: NDArray[np.float64]) -> None:
     """Refuse latents whose values hardly repeat, also inactive ones: InfoE would predict any factor from them."""
-    for place, column in enumerate(z.T):
+    for index, column in enumerate(z.T):
         if (values := len(np.unique(column))) > len(column) / 2:
             raise InvalidInput(
                 f"codes: expected discrete codes, whose values repeat, received {values} values in {len(column)} rows "
-                f"of latent {place}. Pass discrete=False, or more rows."
+                f"of latent {index}. Pass discrete=False, or more rows."
             )
 
 
@@ -148,22 +148,26 @@ def _normalised_information(
         needs("InfoMEC", "metrics", "sklearn")
         from sklearn.feature_selection import mutual_info_classif
 
-        for place, column in enumerate(ids.T):
+        for index, column in enumerate(ids.T):
             if np.bincount(column).max() == 1:
                 raise InvalidInput(
                     "factors: expected a class with two rows or more, to look for neighbours in, received as many "
-                    f"classes as rows in column {place}. Put neighbouring values into one class."
+                    f"classes as rows in column {index}. Put neighbouring values into one class."
                 )
         (z,) = standardised(z)
         information = np.array(
             [
                 [
                     mutual_info_classif(
-                        column[:, None], of, discrete_features=False, n_neighbors=NEIGHBOURS, random_state=seed
+                        latent[:, None],
+                        class_column,
+                        discrete_features=False,
+                        n_neighbors=NEIGHBOURS,
+                        random_state=seed,
                     )[0]
-                    for column in z.T
+                    for latent in z.T
                 ]
-                for of in ids.T
+                for class_column in ids.T
             ]
         )
     return np.asarray(information / entropies[:, None])
@@ -175,8 +179,8 @@ def _concentration(rows: NDArray[np.float64]) -> float:
     A row of zeros, up to rounding, is even. A row of a single entry is compared with a second one that is zero.
     """
     total, count = rows.sum(axis=1), max(2, rows.shape[1])
-    known = total > ROUNDING
-    share = np.where(known, rows.max(axis=1) / np.where(known, total, 1.0), 1 / count)
+    is_informed = total > ROUNDING
+    share = np.where(is_informed, rows.max(axis=1) / np.where(is_informed, total, 1.0), 1 / count)
     return float((share.mean() - 1 / count) / (1 - 1 / count))
 
 

@@ -32,7 +32,7 @@ PROPERTIES = dataclasses.replace(
     chance="as `infomec`",
 )
 
-_LEAST = 1 / 10
+_LEAST_SPREAD = 1 / 10
 
 
 def score(
@@ -62,13 +62,13 @@ def score(
 
     Example:
         >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
-        >>> found = score(np.tile(factors, (20, 1)), np.tile(factors, (20, 1)), discrete=True)
-        >>> {name: round(value, 3) for name, value in found.items()}
+        >>> scores = score(np.tile(factors, (20, 1)), np.tile(factors, (20, 1)), discrete=True)
+        >>> {name: round(value, 3) for name, value in scores.items()}
         {'infom': 1.0, 'infoc': 1.0, 'infoe': 1.0, 'active_latents': 2.0}
     """
     check_seed(seed)
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     low, high = np.quantile(codes.astype(np.float64), [0.25, 0.75], axis=0)
     spread = high - low
-    active = spread > (_LEAST if discrete else spread.max() * _LEAST)
+    active = spread > (_LEAST_SPREAD if discrete else spread.max() * _LEAST_SPREAD)
     return infomec.of_active(codes, factors, active, discrete=discrete, seed=seed)

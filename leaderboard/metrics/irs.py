@@ -73,12 +73,12 @@ def score(
     z = codes[:, varying(codes)].astype(np.float64)
     if not z.shape[1]:
         return {"irs": 0.0, "active_latents": 0.0}
-    greatest = np.abs(z - z.mean(axis=0)).max(axis=0)
+    largest_distance = np.abs(z - z.mean(axis=0)).max(axis=0)
     robustness = np.stack(
-        [1 - _deviation(z, ids, quantile) / greatest for ids in discretise(numbered(factors) * 1.0, bins)]
+        [1 - _deviation(z, ids, quantile) / largest_distance for ids in discretise(numbered(factors) * 1.0, bins)]
     )
     return {
-        "irs": float(np.average(robustness.max(axis=0), weights=greatest)),
+        "irs": float(np.average(robustness.max(axis=0), weights=largest_distance)),
         "active_latents": float(z.shape[1]),
     }
 
@@ -86,5 +86,5 @@ def score(
 def _deviation(z: NDArray[np.float64], ids: NDArray[np.int64], quantile: float) -> NDArray[np.float64]:
     """Average over the values of a factor the quantile of the distance from the mean at that value: float64 (L,)."""
     groups = [z[ids == value] for value in np.unique(ids)]
-    far = [np.quantile(np.abs(g - g.mean(axis=0)), quantile, axis=0) for g in groups]
-    return np.asarray(np.mean(far, axis=0))
+    distances = [np.quantile(np.abs(g - g.mean(axis=0)), quantile, axis=0) for g in groups]
+    return np.asarray(np.mean(distances, axis=0))

@@ -64,9 +64,10 @@ def score(
         {'jemmig': 1.0}
     """
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
-    found = pairwise(codes, factors, bins)
-    best = (found.information - 1e-9 * found.latents[:, None]).argmax(axis=0)  # of equals, the one that holds the least
-    ranked = np.sort(np.vstack([found.information, np.zeros((1, factors.shape[1]))]), axis=0)
-    joint = found.factors + found.latents[best] - ranked[-1]
-    scores = 1 - (joint - ranked[-1] + ranked[-2]) / (found.factors + np.log(bins))
+    pairs = pairwise(codes, factors, bins)
+    # Of equals, the one that holds the least.
+    best_latents = (pairs.information - 1e-9 * pairs.latents[:, None]).argmax(axis=0)
+    ranked = np.sort(np.vstack([pairs.information, np.zeros((1, factors.shape[1]))]), axis=0)
+    joint = pairs.factors + pairs.latents[best_latents] - ranked[-1]
+    scores = 1 - (joint - ranked[-1] + ranked[-2]) / (pairs.factors + np.log(bins))
     return {"jemmig": float(np.where(ranked[-1] > 0, np.clip(scores, 0.0, 1.0), 0.0).mean())}

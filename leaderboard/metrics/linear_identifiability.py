@@ -64,17 +64,17 @@ def score(
     z -= z.mean(axis=0)
     v = (v - v.mean(axis=0)) / v.std(axis=0)
     (scaled,) = standardised(z)
-    unexplained, _ = _left(scaled, v)
-    rest, back = _left(v, z)
-    total, count = float((z**2).sum()), v.shape[1]
+    factors_error, _ = _fit_residual(scaled, v)
+    codes_error, weights = _fit_residual(v, z)
+    total_variation, count = float((z**2).sum()), v.shape[1]
     return {
-        "linear_identifiability": max(0.0, 1 - unexplained / v.size),
-        "codes_explained": 1 - rest / total if total > 0 else 0.0,
-        "orthogonality_error": float(np.linalg.norm(back @ back.T - np.eye(count)) / np.sqrt(count)),
+        "linear_identifiability": max(0.0, 1 - factors_error / v.size),
+        "codes_explained": 1 - codes_error / total_variation if total_variation > 0 else 0.0,
+        "orthogonality_error": float(np.linalg.norm(weights @ weights.T - np.eye(count)) / np.sqrt(count)),
     }
 
 
-def _left(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, NDArray[np.floating]]:
+def _fit_residual(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, NDArray[np.floating]]:
     """Return the squared error of least squares from x to y, both centred, and their map: float64 (p, q)."""
-    found = np.linalg.lstsq(x, y, rcond=None)[0]
-    return float(((y - x @ found) ** 2).sum()), found
+    weights = np.linalg.lstsq(x, y, rcond=None)[0]
+    return float(((y - x @ weights) ** 2).sum()), weights

@@ -63,8 +63,8 @@ def score(
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     v = (factors - factors.min(axis=0)).astype(np.float64)  # ids may be too large for it
     return {
-        "pearson": _assigned(_correlations(codes.astype(np.float64), v)),
-        "spearman": _assigned(_correlations(rankdata(codes, axis=0), rankdata(factors, axis=0))),
+        "pearson": _mean_best_assignment(_correlations(codes.astype(np.float64), v)),
+        "spearman": _mean_best_assignment(_correlations(rankdata(codes, axis=0), rankdata(factors, axis=0))),
     }
 
 
@@ -74,11 +74,11 @@ def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     x /= np.where(active, np.abs(x).max(axis=0), 1.0)  # whatever their scale, squares neither overflow nor vanish
     norms = np.outer(np.sqrt((x**2).sum(axis=0)), np.sqrt((y**2).sum(axis=0)))
-    found = np.abs(x.T @ y) / np.where(active[:, None], norms, 1.0)
-    return np.where(active[:, None], np.minimum(found, 1.0), 0.0)
+    correlations = np.abs(x.T @ y) / np.where(active[:, None], norms, 1.0)
+    return np.where(active[:, None], np.minimum(correlations, 1.0), 0.0)
 
 
-def _assigned(matrix: NDArray[np.float64]) -> float:
+def _mean_best_assignment(matrix: NDArray[np.float64]) -> float:
     """Return the mean over factors of the best assignment of latents to them."""
     from scipy.optimize import linear_sum_assignment
 

@@ -77,9 +77,9 @@ def parts(
 ) -> dict[str, NDArray[np.float64]]:
     """Return ``gaps``, float64 (F,), in [0, 1]: the gap of each factor. For the arguments see `score`."""
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
-    found = pairwise(codes, factors, bins)
-    ranked = np.sort(np.vstack([found.information, np.zeros((1, factors.shape[1]))]), axis=0)
-    return {"gaps": (ranked[-1] - ranked[-2]) / found.factors}
+    pairs = pairwise(codes, factors, bins)
+    ranked = np.sort(np.vstack([pairs.information, np.zeros((1, factors.shape[1]))]), axis=0)
+    return {"gaps": (ranked[-1] - ranked[-2]) / pairs.factors}
 
 
 def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:

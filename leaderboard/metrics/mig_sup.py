@@ -71,10 +71,10 @@ def score(
     """
     check_choice("normalised_by", normalised_by, ("factors", "latents"))
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
-    found = pairwise(codes, factors, bins)
+    pairs = pairwise(codes, factors, bins)
     if normalised_by == "factors":
-        known = found.information / found.factors
+        shares = pairs.information / pairs.factors
     else:
-        known = found.information / np.where(found.latents > 0, found.latents, 1.0)[:, None]
-    ranked = np.sort(np.hstack([known, np.zeros((len(known), 1))]), axis=1)
+        shares = pairs.information / np.where(pairs.latents > 0, pairs.latents, 1.0)[:, None]
+    ranked = np.sort(np.hstack([shares, np.zeros((len(shares), 1))]), axis=1)
     return {"mig_sup": float(np.mean(ranked[:, -1] - ranked[:, -2]))}

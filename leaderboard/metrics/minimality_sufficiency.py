@@ -60,9 +60,9 @@ def score(
         {'minimality': 1.0, 'sufficiency': 0.5}
     """
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
-    found = pairwise(codes, factors, bins)
-    latents = found.information.max(axis=1) / np.where(found.latents > 0, found.latents, 1.0)
+    pairs = pairwise(codes, factors, bins)
+    latent_shares = pairs.information.max(axis=1) / np.where(pairs.latents > 0, pairs.latents, 1.0)
     return {
-        "minimality": float(latents.mean()),
-        "sufficiency": float((found.information.max(axis=0) / found.factors).mean()),
+        "minimality": float(latent_shares.mean()),
+        "sufficiency": float((pairs.information.max(axis=0) / pairs.factors).mean()),
     }

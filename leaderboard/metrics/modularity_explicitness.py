@@ -125,13 +125,13 @@ def _explicitness(
     from sklearn.multiclass import OneVsRestClassifier
 
     z, z_test = standardised(z, z_test)
-    areas: tuple[list[float], list[float]] = ([], [])
+    part_areas: tuple[list[float], list[float]] = ([], [])
     for v, v_test in zip(factors.T, factors_test.T, strict=True):
         ids, _ = class_ids(np.ascontiguousarray(v))
         classifier = OneVsRestClassifier(LogisticRegression(solver="liblinear", random_state=seed)).fit(z, ids)
-        for area, part, truth in zip(areas, (z, z_test), (v, v_test), strict=True):
-            area.extend(_areas(classifier.predict_proba(part), np.unique(v), truth))
-    return float(np.mean(areas[0])), float(np.mean(areas[1])) if areas[1] else 0.5
+        for areas, part, truth in zip(part_areas, (z, z_test), (v, v_test), strict=True):
+            areas.extend(_areas(classifier.predict_proba(part), np.unique(v), truth))
+    return float(np.mean(part_areas[0])), float(np.mean(part_areas[1])) if part_areas[1] else 0.5
 
 
 def _areas(probabilities: NDArray[np.float64], classes: NDArray[np.int64], truth: NDArray[np.int64]) -> list[float]:

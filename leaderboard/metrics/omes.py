@@ -44,7 +44,7 @@ PROPERTIES = Properties(
     noise_scores="noise changes with every factor, and scores the mean of 1 / F and 1 / L",
 )
 
-_INACTIVE = 0.05
+_LEAST_DEVIATION = 0.05
 
 
 def score(
@@ -78,14 +78,14 @@ def score(
     """
     if not 0 <= alpha <= 1:
         raise InvalidInput(f"alpha: expected a number in [0, 1], received {alpha}.")
-    matrix = _encoded(*check_codes_factors(codes, factors, constant_factors=constant_factors))
+    matrix = _encoding_matrix(*check_codes_factors(codes, factors, constant_factors=constant_factors))
     if not len(matrix):
         return {"omes": 0.0, "overlap": 0.0, "multiple_encoding": 0.0}
     # The distance of a row, or column, to the one that is 1 here and 0 elsewhere.
     latents, count = matrix.shape
     overlap = 1 - (matrix.sum(axis=1, keepdims=True) - matrix + 1 - matrix) / count
     multiple = 1 - (matrix.sum(axis=0, keepdims=True) - matrix + 1 - matrix) / latents
-    pooled = [_pooled(each, matrix) for each in (overlap, multiple)]
+    pooled = [_pool_scores(scores, matrix) for scores in (overlap, multiple)]
     return {
         "omes": alpha * pooled[0] + (1 - alpha) * pooled[1],
         "overlap": pooled[0],
@@ -93,54 +93,54 @@ def score(
     }
 
 
-def _encoded(codes: Codes, factors: NDArray[np.int64]) -> NDArray[np.float64]:
+def _encoding_matrix(codes: Codes, factors: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return how much each active latent encodes each factor: float64 (active latents, F), in [0, 1]."""
     z = codes.astype(np.float64)
-    z = z[:, (z.std(axis=0, ddof=1) >= _INACTIVE) & varying(z)]
+    z = z[:, (z.std(axis=0, ddof=1) >= _LEAST_DEVIATION) & varying(z)]
     z = z - z.mean(axis=0)
     ids = numbered(factors)
-    return np.stack([_changed(z, ids, f) for f in range(ids.shape[1])], axis=1)
+    return np.stack([_factor_encoding(z, ids, f) for f in range(ids.shape[1])], axis=1)
 
 
-def _changed(z: NDArray[np.float64], ids: NDArray[np.int64], factor: int) -> NDArray[np.float64]:
+def _factor_encoding(z: NDArray[np.float64], ids: NDArray[np.int64], factor: int) -> NDArray[np.float64]:
     """Return one minus the absolute correlation over ordered pairs that differ in ``factor`` alone: float64 (L,).
 
     A pair is counted in both orders, so that both sides have the same mean and variance. Sums over the pairs of a group
     are products of sums over its rows, less those over rows of the same value.
     """
-    groups = _numbered(np.delete(ids, factor, axis=1))
-    same = _numbered(np.stack([groups, ids[:, factor]], axis=1))
-    partners = np.bincount(groups)[groups] - np.bincount(same)[same]
-    pairs = partners.sum()
-    if not pairs:
+    groups = _number_rows(np.delete(ids, factor, axis=1))
+    identical = _number_rows(np.stack([groups, ids[:, factor]], axis=1))
+    partner_counts = np.bincount(groups)[groups] - np.bincount(identical)[identical]
+    pair_count = partner_counts.sum()
+    if not pair_count:
         raise InvalidInput(
             "factors: expected pairs of rows that differ in one factor alone, for each factor, received none for "
             f"column {factor}. Score more rows, or rows of a complete grid."
         )
-    mean = (partners @ z) / pairs
+    mean = (partner_counts @ z) / pair_count
     z = z - mean
-    variance = partners @ z**2
-    products = (_sums(z, groups) ** 2).sum(axis=0) - (_sums(z, same) ** 2).sum(axis=0)
-    still = variance <= 1e-24 * (z**2).sum(axis=0)
-    correlation = np.where(still, 1.0, products / np.where(still, 1.0, variance))
+    variance = partner_counts @ z**2
+    products = (_sum_groups(z, groups) ** 2).sum(axis=0) - (_sum_groups(z, identical) ** 2).sum(axis=0)
+    is_constant = variance <= 1e-24 * (z**2).sum(axis=0)
+    correlation = np.where(is_constant, 1.0, products / np.where(is_constant, 1.0, variance))
     return np.asarray(np.clip(1 - np.abs(correlation), 0.0, 1.0))
 
 
-def _numbered(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _number_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number the distinct rows: int64 (n,)."""
     if not rows.shape[1]:
         return np.zeros(len(rows), np.int64)
     return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1], np.int64).ravel()
 
 
-def _sums(z: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+def _sum_groups(z: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
     """Sum the rows of each group: float64 (groups, L)."""
-    result = np.zeros((int(groups.max()) + 1, z.shape[1]))
-    np.add.at(result, groups, z)
-    return result
+    sums = np.zeros((int(groups.max()) + 1, z.shape[1]))
+    np.add.at(sums, groups, z)
+    return sums
 
 
-def _pooled(scores: NDArray[np.float64], matrix: NDArray[np.float64]) -> float:
+def _pool_scores(scores: NDArray[np.float64], matrix: NDArray[np.float64]) -> float:
     """Average over latents, weighted by how much they encode the factor, and over factors."""
     total = matrix.sum(axis=0)
     return float(((scores * matrix**2).sum(axis=0) / np.where(total > 0, total, 1.0)).mean())

@@ -125,17 +125,17 @@ def parts(
     z, z_test = codes.astype(np.float64), codes_test.astype(np.float64)
     v, v_test = (part - factors.min(axis=0) for part in (factors, factors_test))  # ids may be too large for float64
     check_choice("readout", readout, ("linear", "boosting"))
-    predicted = _linear(z, v, z_test) if readout == "linear" else _boosting(z, v, z_test, seed)
+    predicted = _predict_linear(z, v, z_test) if readout == "linear" else _predict_boosting(z, v, z_test, seed)
     if variances is None:
-        units = np.where(varying(v_test), v_test.var(axis=0), 0.0)
+        v_var = np.where(varying(v_test), v_test.var(axis=0), 0.0)
     else:
-        units = np.asarray(variances, np.float64)
-        if units.shape != (factors.shape[1],) or not (np.isfinite(units) & (units > 0)).all():
-            found = f"shape {units.shape}" if units.shape != (factors.shape[1],) else str(units.tolist())
+        v_var = np.asarray(variances, np.float64)
+        if v_var.shape != (factors.shape[1],) or not (np.isfinite(v_var) & (v_var > 0)).all():
+            received = f"shape {v_var.shape}" if v_var.shape != (factors.shape[1],) else str(v_var.tolist())
             raise InvalidInput(
-                f"variances: expected {factors.shape[1]} positive numbers, one for each factor, received {found}."
+                f"variances: expected {factors.shape[1]} positive numbers, one for each factor, received {received}."
             )
-    return {"errors": ((predicted - v_test) ** 2).mean(axis=0), "variances": units}
+    return {"errors": ((predicted - v_test) ** 2).mean(axis=0), "variances": v_var}
 
 
 def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
@@ -153,8 +153,8 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
     """
     errors, variances = (np.asarray(found[name], np.float64) for name in ("errors", "variances"))
     kept = variances > 0
-    each = 1 - errors[kept] / variances[kept] if kept.any() else np.zeros(1)
-    return {"r_squared": float(each.mean()), "r_squared_min": float(each.min())}
+    per_factor = 1 - errors[kept] / variances[kept] if kept.any() else np.zeros(1)
+    return {"r_squared": float(per_factor.mean()), "r_squared_min": float(per_factor.min())}
 
 
 ROUNDING = 1e-6
@@ -162,7 +162,7 @@ ROUNDING = 1e-6
 to it. Of a posterior that collapsed latents are multiples of each other but for that."""
 
 
-def _linear(z: NDArray[np.float64], v: NDArray[np.int64], z_test: NDArray[np.float64]) -> NDArray[np.float64]:
+def _predict_linear(z: NDArray[np.float64], v: NDArray[np.int64], z_test: NDArray[np.float64]) -> NDArray[np.float64]:
     """Fit least squares with an intercept and predict the held-out part: float64 (m, F)."""
     z, z_test = standardised(z, z_test)
     centre = v.mean(axis=0)
@@ -170,7 +170,7 @@ def _linear(z: NDArray[np.float64], v: NDArray[np.int64], z_test: NDArray[np.flo
     return np.asarray(z_test @ weights + centre)
 
 
-def _boosting(
+def _predict_boosting(
     z: NDArray[np.float64], v: NDArray[np.int64], z_test: NDArray[np.float64], seed: int
 ) -> NDArray[np.float64]:
     """Fit boosted trees for each factor and predict the held-out part: float64 (m, F)."""

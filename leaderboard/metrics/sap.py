@@ -71,8 +71,8 @@ def score(
         {'sap': 0.5}
     """
     z, v, z_test, v_test = check_train_test(codes, factors, codes_test, factors_test, constant_factors=constant_factors)
-    wide, wide_test = (np.pad(part.astype(np.float64), ((0, 0), (0, part.shape[1] == 1))) for part in (z, z_test))
-    matrix = _accuracies(wide, v, wide_test, v_test)
+    padded, padded_test = (np.pad(part.astype(np.float64), ((0, 0), (0, part.shape[1] == 1))) for part in (z, z_test))
+    matrix = _accuracies(padded, v, padded_test, v_test)
     ranked = np.sort(matrix, axis=0)
     return {"sap": float((ranked[-1] - ranked[-2]).mean())}
 
@@ -81,19 +81,19 @@ def _accuracies(
     z: NDArray[np.float64], factors: NDArray[np.int64], z_test: NDArray[np.float64], factors_test: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Compute the test accuracy for each latent and factor: float64, shape (L, F), in [0, 1]."""
-    result = np.empty((z.shape[1], factors.shape[1]))
+    accuracies = np.empty((z.shape[1], factors.shape[1]))
     for f, (v, v_test) in enumerate(zip(factors.T, factors_test.T, strict=True)):
         ids, count = class_ids(np.ascontiguousarray(v))
         values = np.unique(v)
-        for i in range(len(result)):
-            slopes, offsets = _machines(z[:, i], ids, count)
+        for i in range(len(accuracies)):
+            slopes, offsets = _fit_machines(z[:, i], ids, count)
             decisions = z_test[:, i, None] * slopes + offsets
-            named = (decisions[:, 0] > 0).astype(np.int64) if count == 2 else decisions.argmax(axis=1)
-            result[i, f] = np.mean(values[named] == v_test)
-    return result
+            predicted = (decisions[:, 0] > 0).astype(np.int64) if count == 2 else decisions.argmax(axis=1)
+            accuracies[i, f] = np.mean(values[predicted] == v_test)
+    return accuracies
 
 
-def _machines(
+def _fit_machines(
     x: NDArray[np.float64], ids: NDArray[np.int64], classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Fit one linear machine per class against the rest (one in all for two classes), on one latent, exactly.
@@ -109,48 +109,50 @@ def _machines(
     n = len(x)
     counts = np.bincount(ids, minlength=classes)
     weights = _C * n / (classes * counts)
-    positive, inside = (np.array([1]), weights[1:]) if classes == 2 else (np.arange(classes), weights)
-    outside = weights[:1] if classes == 2 else np.full(classes, _C)
+    positive_classes, own_weights = (np.array([1]), weights[1:]) if classes == 2 else (np.arange(classes), weights)
+    other_weights = weights[:1] if classes == 2 else np.full(classes, _C)
 
     by_code = np.argsort(x, kind="stable")
     x, ids = x[by_code], ids[by_code]
     by_class = np.argsort(ids, kind="stable")
     keys = ids[by_class] * (n + 1) + by_class  # ascending: by class, then by rank within the whole sample
-    starts = np.concatenate([[0], np.cumsum(counts)])[positive]
+    starts = np.concatenate([[0], np.cumsum(counts)])[positive_classes]
     all_sums, class_sums = (
         np.vstack([np.zeros(3), np.cumsum(np.stack([v**0, v, v * v], 1), 0)]) for v in (x, x[by_class])
     )
-    class_total = class_sums[starts + counts[positive]] - class_sums[starts]
+    class_total = class_sums[starts + counts[positive_classes]] - class_sums[starts]
 
-    def below(t: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def sums_below(t: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Sums of 1, x, x² over the samples below t: those of the class, and the others."""
         rank = np.searchsorted(x, t)
-        own = class_sums[np.searchsorted(keys, positive * (n + 1) + rank)] - class_sums[starts]
-        return own, all_sums[rank] - own
+        own_sums = class_sums[np.searchsorted(keys, positive_classes * (n + 1) + rank)] - class_sums[starts]
+        return own_sums, all_sums[rank] - own_sums
 
-    def violating(w: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def sums_in_margin(
+        w: NDArray[np.float64], b: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The same sums over the samples within the margin: own with w x + b < 1, others with w x + b > -1."""
-        flat = w == 0
-        slope = np.where(flat, 1.0, w)
-        own, _ = below((1 - b) / slope)
-        own = np.where((w > 0)[:, None], own, class_total - own)
-        _, others = below((-1 - b) / slope)
+        is_flat = w == 0
+        slope = np.where(is_flat, 1.0, w)
+        own_sums, _ = sums_below((1 - b) / slope)
+        own_sums = np.where((w > 0)[:, None], own_sums, class_total - own_sums)
+        _, other_sums = sums_below((-1 - b) / slope)
         others_total = all_sums[-1] - class_total
-        others = np.where((w > 0)[:, None], others_total - others, others)
-        own = np.where(flat[:, None], class_total * (b < 1)[:, None], own)
-        return own, np.where(flat[:, None], others_total * (b > -1)[:, None], others)
+        other_sums = np.where((w > 0)[:, None], others_total - other_sums, other_sums)
+        own_sums = np.where(is_flat[:, None], class_total * (b < 1)[:, None], own_sums)
+        return own_sums, np.where(is_flat[:, None], others_total * (b > -1)[:, None], other_sums)
 
     def objective(w: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        (n1, s1, q1), (n2, s2, q2) = (sums.T for sums in violating(w, b))
-        own = n1 * (1 - b) ** 2 - 2 * w * (1 - b) * s1 + w * w * q1
-        others = n2 * (1 + b) ** 2 + 2 * w * (1 + b) * s2 + w * w * q2
-        return np.asarray((w * w + b * b) / 2 + inside * own + outside * others)
+        (n1, s1, q1), (n2, s2, q2) = (sums.T for sums in sums_in_margin(w, b))
+        own_loss = n1 * (1 - b) ** 2 - 2 * w * (1 - b) * s1 + w * w * q1
+        other_loss = n2 * (1 + b) ** 2 + 2 * w * (1 + b) * s2 + w * w * q2
+        return np.asarray((w * w + b * b) / 2 + own_weights * own_loss + other_weights * other_loss)
 
-    w, b = np.zeros(len(positive)), np.zeros(len(positive))
+    w, b = np.zeros(len(positive_classes)), np.zeros(len(positive_classes))
     value = objective(w, b)
     for _ in range(200):
-        (n1, s1, q1), (n2, s2, q2) = (sums.T for sums in violating(w, b))
-        c1, c2 = 2 * inside, 2 * outside
+        (n1, s1, q1), (n2, s2, q2) = (sums.T for sums in sums_in_margin(w, b))
+        c1, c2 = 2 * own_weights, 2 * other_weights
         gw = w - c1 * (s1 * (1 - b) - w * q1) + c2 * (s2 * (1 + b) + w * q2)
         gb = b - c1 * (n1 * (1 - b) - w * s1) + c2 * (n2 * (1 + b) + w * s2)
         hww, hwb, hbb = 1 + c1 * q1 + c2 * q2, c1 * s1 + c2 * s2, 1 + c1 * n1 + c2 * n2
@@ -158,13 +160,13 @@ def _machines(
         dw, db = (hbb * gw - hwb * gb) / determinant, (hww * gb - hwb * gw) / determinant
         step = np.ones(len(w))
         for _ in range(30):
-            tried = objective(w - step * dw, b - step * db)
-            if (worse := tried > value).any():
+            new_value = objective(w - step * dw, b - step * db)
+            if (worse := new_value > value).any():
                 step[worse] /= 2
             else:
                 break
-        step[tried > value] = 0.0  # as good as it gets in float64
-        w, b, value = w - step * dw, b - step * db, np.minimum(tried, value)
+        step[new_value > value] = 0.0  # as good as it gets in float64
+        w, b, value = w - step * dw, b - step * db, np.minimum(new_value, value)
         if (step * (np.abs(dw) + np.abs(db)) <= 1e-12 * (np.abs(w) + np.abs(b))).all():
             break
     return w, b

@@ -71,7 +71,7 @@ def score(
     latents = len(binned)
     pairs = sum(mutual_information(binned[i + 1 :], binned[i]).sum() for i in range(latents - 1))
     z = codes[:, varying(codes)].astype(np.float64)
-    correlation, wasserstein, total = _gaussian(z) if z.shape[1] else (0.0, 0.0, 1.0)
+    correlation, wasserstein, total = _gaussian_scores(z) if z.shape[1] else (0.0, 0.0, 1.0)
     return {
         "gaussian_total_correlation": correlation,
         "gaussian_wasserstein": wasserstein,
@@ -80,7 +80,7 @@ def score(
     }
 
 
-def _gaussian(z: NDArray[np.float64]) -> tuple[float, float, float]:
+def _gaussian_scores(z: NDArray[np.float64]) -> tuple[float, float, float]:
     """Return total correlation, Wasserstein distance and total variance of codes without constant latents."""
     covariance = np.atleast_2d(np.cov(z, rowvar=False))
     variances = np.diag(covariance)
@@ -91,6 +91,6 @@ def _gaussian(z: NDArray[np.float64]) -> tuple[float, float, float]:
     correlation = math.inf if singular else -0.5 * float(np.log(spectrum).sum())
     # The trace of the root of D S, D the diagonal of S, is that of the root of the symmetric matrix similar to it.
     largest = deviations.max()
-    parts = deviations / largest  # fourth powers of small deviations would be 0
-    roots = largest * np.sqrt(np.maximum(np.linalg.eigvalsh(covariance * np.outer(parts, parts)), 0.0))
+    relative = deviations / largest  # fourth powers of small deviations would be 0
+    roots = largest * np.sqrt(np.maximum(np.linalg.eigvalsh(covariance * np.outer(relative, relative)), 0.0))
     return max(0.0, correlation), max(0.0, 2 * float(variances.sum() - roots.sum())), float(variances.sum())

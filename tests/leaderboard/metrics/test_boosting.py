@@ -26,7 +26,7 @@ def search(x, gradient, tried=None, samples=None):
     nodes[samples] = 1
     rows, sums = np.empty((4, n), np.uint32), np.empty((4, n))
     total = gradient[samples].sum()
-    return boosting._search(x, sorting(x), nodes, 1, samples, tried, gradient, total, tables(n), rows, sums)
+    return boosting._find_best_cut(x, sorting(x), nodes, 1, samples, tried, gradient, total, tables(n), rows, sums)
 
 
 def brute(x, gradient):
@@ -85,7 +85,7 @@ def test_a_tree_is_scikit_learns():
     )
     feature, threshold, value = np.empty(7, np.int64), np.empty(7), np.empty(8)
     importances, raw = np.zeros(latents), np.zeros(n)
-    boosting._grow(
+    boosting._grow_tree(
         x, order, binned, gradient, np.zeros(n, np.uint8), 1.0, raw, tables(n), scratch, np.zeros(1, np.uint64),
         importances, (feature, threshold, value),
     )  # fmt: skip
@@ -130,8 +130,8 @@ def test_a_few_samples_are_sorted_as_many_are():
     row = np.array([2, 1, 2, 0, 1, 1], np.float32)
     nodes = np.array([1, 1, 1, 0, 1, 1], np.uint8)
     few, many = np.empty(6, np.uint32), np.empty(6, np.uint32)
-    boosting._sorted(row, np.array([0, 1, 2, 4, 5], np.uint32), few)
-    boosting._members(sorting(row[None])[0], nodes, 1, many)
+    boosting._sort_samples(row, np.array([0, 1, 2, 4, 5], np.uint32), few)
+    boosting._copy_members(sorting(row[None])[0], nodes, 1, many)
     assert few[:5].tolist() == many[:5].tolist() == [1, 4, 5, 0, 2]
 
 
@@ -139,7 +139,7 @@ def test_a_few_samples_are_sorted_as_many_are():
 def test_residuals_survive_extreme_scores(trees):
     raw = np.random.default_rng(0).normal(size=(trees, 4)) * [1.0, 1e3, 1e100, -1e100]
     residual = np.empty_like(raw)
-    boosting._residuals(raw, np.array([0, 1, 0, 1]), residual)
+    boosting._compute_residuals(raw, np.array([0, 1, 0, 1]), residual)
     assert np.isfinite(residual).all()
     if trees > 1:
         np.testing.assert_allclose(residual.sum(axis=0), 0.0, atol=1e-12)

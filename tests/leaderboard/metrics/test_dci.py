@@ -66,7 +66,7 @@ def test_bounds_leave_out_no_latent_that_a_node_can_be_cut_by(monkeypatch):
     codes[:, :2] = 1e-5 * (factors + 0.7 * codes[:, :2])
     arrays = {"codes_test": codes, "factors_test": factors}
     exact = dci.parts(codes, factors, **arrays)
-    monkeypatch.setattr(_boosting, "_WIDE", 1)
+    monkeypatch.setattr(_boosting, "_BINNED_FROM", 1)
     bounded = dci.parts(codes, factors, **arrays)
     np.testing.assert_array_equal(bounded["matrix"], exact["matrix"])
     assert exact["matrix"][:2].sum() > 1.5, "which hold what there is to know"

@@ -26,7 +26,7 @@ def test_the_curve_is_scored_as_the_reference_does(recorded):
     for name, expected, _ in recorded("eastwood2023"):
         one = expected["classes_0"]
         losses = np.array(one["losses"])
-        found = dci_es._of_curves(losses, dci_es.DEPTHS, np.full(6, 7 / 8))
+        found = dci_es._score_curves(losses, dci_es.DEPTHS, np.full(6, 7 / 8))
         assert found["explicitness"] == pytest.approx(one["explicitness"], abs=1e-6), name
         assert found["informativeness"] == pytest.approx(one["informativeness"], abs=1e-6), name
 
@@ -39,7 +39,7 @@ def test_a_forest_cut_off_at_its_full_depth_is_the_forest():
     codes = (factors + rng.normal(size=(200, 3))).astype(np.float32)
     z, z_test, v, v_test = codes[:120], codes[120:], factors[:120], factors[120:]
     forest = RandomForestClassifier(n_estimators=10, max_depth=5, random_state=0).fit(z, v[:, 0])
-    losses = dci_es._losses(z, v[:, 0], z_test, v_test[:, 0], [1, 5], 10, 0)
+    losses = dci_es._depth_losses(z, v[:, 0], z_test, v_test[:, 0], [1, 5], 10, 0)
     assert losses[1] == pytest.approx(1 - forest.score(z_test, v_test[:, 0]), abs=1e-12)
 
 

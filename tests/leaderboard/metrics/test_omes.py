@@ -49,7 +49,7 @@ OF_MATRIX = {
 
 @pytest.mark.parametrize("alpha", OF_MATRIX)
 def test_the_score_of_a_matrix_equals_the_reference(monkeypatch, alpha):
-    monkeypatch.setattr(omes, "_encoded", lambda *_: MATRIX)
+    monkeypatch.setattr(omes, "_encoding_matrix", lambda *_: MATRIX)
     found = omes.score(np.zeros((2, 1)), np.array([[0], [1]]), alpha=alpha)["omes"]
     assert found == pytest.approx(OF_MATRIX[alpha], abs=1e-12)
 
@@ -58,7 +58,7 @@ def test_the_matrix_equals_that_of_all_pairs_written_out():
     rng = np.random.default_rng(0)
     factors = rng.integers(0, [3, 4], size=(60, 2))
     codes = factors @ rng.normal(size=(2, 3)) + rng.normal(size=(60, 3))
-    found = omes._encoded(codes, factors)
+    found = omes._encoding_matrix(codes, factors)
     for f in range(2):
         pairs = [
             (i, j)
@@ -81,7 +81,7 @@ def test_perfect_codes_of_few_values_score_less_than_noise():
 
 def test_latents_that_hardly_vary_are_left_out():
     codes, factors = make("collapsed")
-    assert omes._encoded(codes, factors).shape == (2, 3)
+    assert omes._encoding_matrix(codes, factors).shape == (2, 3)
     assert set(omes.score(0.01 * codes, factors).values()) == {0.0}
 
 

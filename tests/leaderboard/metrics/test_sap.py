@@ -19,7 +19,7 @@ def test_the_machines_are_liblinears(classes, scale):
     rng = np.random.default_rng(classes)
     ids = rng.choice(classes, size=300, p=np.arange(1, classes + 1) / sum(range(1, classes + 1)))
     x = scale * (ids + rng.normal(size=300) - classes / 2)
-    slopes, offsets = sap._machines(x, ids, classes)
+    slopes, offsets = sap._fit_machines(x, ids, classes)
     exact = LinearSVC(C=0.01, class_weight="balanced", tol=1e-10, max_iter=100_000, dual=False).fit(x[:, None], ids)
     np.testing.assert_allclose(slopes, exact.coef_[:, 0], rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(offsets, exact.intercept_, rtol=1e-4, atol=1e-6)
