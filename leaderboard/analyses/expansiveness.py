@@ -83,16 +83,16 @@ def neighbours(dataset: Dataset, rows: ArrayLike, factor: str) -> tuple[NDArray[
     if not isinstance(space, FactorSpace):
         raise InvalidInput(f"{dataset.id}: expected a full grid of factors, received {space!r}.")
     column = space.column(factor)
-    declared = space.factors[column]
-    step = unit_step(declared.size)
+    grid_factor = space.factors[column]
+    step = unit_step(grid_factor.size)
     labels = dataset.labels(rows)
     images = []
     for move in (1, -1):
         moved = labels.copy()
         moved[:, column] += move
-        outside = (moved[:, column] < 0) | (moved[:, column] >= declared.size)
-        if declared.kind == "cyclic":
-            moved[:, column] %= declared.circle
+        outside = (moved[:, column] < 0) | (moved[:, column] >= grid_factor.size)
+        if grid_factor.kind == "cyclic":
+            moved[:, column] %= grid_factor.circle
         else:
             moved[outside, column] -= 2 * move
         images.append(dataset.images(space.index(moved)))
@@ -193,13 +193,18 @@ def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names:
     _, columns = check_codes_factors(mu, factors)
     if len(names) != columns.shape[1]:
         raise InvalidInput(f"names: expected {columns.shape[1]}, one for each factor, received {len(names)}.")
-    known = pairwise(mu, columns)
-    shares = known.information / known.factors
-    best, most_known = shares.argmax(axis=0), shares.argmax(axis=1)
-    own = (most_known[best] == np.arange(len(names))) & (shares.max(axis=0) > 0)
-    noise = np.where(own, np.sqrt(var).mean(axis=0)[best], 1.0)
+    pairs = pairwise(mu, columns)
+    shares = pairs.information / pairs.factors
+    best_latents, best_factors = shares.argmax(axis=0), shares.argmax(axis=1)
+    is_own = (best_factors[best_latents] == np.arange(len(names))) & (shares.max(axis=0) > 0)
+    noise = np.where(is_own, np.sqrt(var).mean(axis=0)[best_latents], 1.0)
     return pd.DataFrame(
-        {"factor": list(names), "share": shares.max(axis=0), "latent": np.where(own, best, -1), "noise": noise}
+        {
+            "factor": list(names),
+            "share": shares.max(axis=0),
+            "latent": np.where(is_own, best_latents, -1),
+            "noise": noise,
+        }
     )
 
 
@@ -243,42 +248,44 @@ def measure_hidden(
     """
     check_count("samples", samples, 2)
     check_count("number of epsilons", len(epsilons), 1)
-    declared = base.space.factors
-    ordered = [f.name for f in declared if f.size > 2 and f.kind in ("ordinal", "cyclic")]
-    shown = ordered if factors is None else list(factors)
-    if not shown:
+    base_factors = base.space.factors
+    ordered = [f.name for f in base_factors if f.size > 2 and f.kind in ("ordinal", "cyclic")]
+    shown_factors = ordered if factors is None else list(factors)
+    if not shown_factors:
         raise InvalidInput(f"factors of {base.id}: expected at least one with an order, received none.")
     rows = (draws.uniform(seed, np.arange(samples), 1)[:, 0] * len(base)).astype(np.int64)
     hidden = (draws.uniform(seed + 1, np.arange(samples), 1)[:, 0] - 0.5) * np.sqrt(12)
     images, labels = base.images(rows), base.labels(rows)
-    moved = {name: neighbours(base, rows, name) for name in shown}
-    step = min(size for _, size in moved.values())
+    moved = {name: neighbours(base, rows, name) for name in shown_factors}
+    step = min(factor_step for _, factor_step in moved.values())
     height, width = images.shape[1:3]
-    still, up, down = (perturbation.pattern(hidden + move, height, width) for move in (0.0, step, -step))
+    pattern_here, pattern_up, pattern_down = (
+        perturbation.pattern(hidden + move, height, width) for move in (0.0, step, -step)
+    )
     tables = []
     for epsilon in epsilons:
 
-        def perturbed(of: Pixels, pattern: Pixels, epsilon: float = epsilon) -> Pixels:
-            return of if epsilon == 0 else perturbation.blend(of, pattern, epsilon=epsilon)
+        def perturb(pixels: Pixels, pattern: Pixels, epsilon: float = epsilon) -> Pixels:
+            return pixels if epsilon == 0 else perturbation.blend(pixels, pattern, epsilon=epsilon)
 
-        here = perturbed(images, still)
-        ways = {
-            name: (np.stack([perturbed(others[:, k], still) for k in range(2)], axis=1), size)
-            for name, (others, size) in moved.items()
+        perturbed_images = perturb(images, pattern_here)
+        moved_images = {
+            name: (np.stack([perturb(others[:, k], pattern_here) for k in range(2)], axis=1), factor_step)
+            for name, (others, factor_step) in moved.items()
         }
-        ways["s"] = (np.stack([perturbed(images, up), perturbed(images, down)], axis=1), step)
-        local = [
-            (name, "expansiveness", float(local_expansiveness(here, others, step=size).mean()))
-            for name, (others, size) in ways.items()
+        moved_images["s"] = (np.stack([perturb(images, pattern_up), perturb(images, pattern_down)], axis=1), step)
+        local_rows = [
+            (name, "expansiveness", float(local_expansiveness(perturbed_images, others, step=factor_step).mean()))
+            for name, (others, factor_step) in moved_images.items()
         ]
         # s is independent of the images, so that the mean image given s is that of all plus the pattern.
-        pattern = 2 * epsilon * np.broadcast_to(still / 255.0, images.shape)
-        overall = [("s", "global_variance", float(pattern.var(axis=0).sum()))]
-        for column, factor in enumerate(declared):
+        pattern = 2 * epsilon * np.broadcast_to(pattern_here / 255.0, images.shape)
+        global_rows = [("s", "global_variance", float(pattern.var(axis=0).sum()))]
+        for column, factor in enumerate(base_factors):
             if factor.size > 1 and len(np.unique(labels[:, column])) > 1:
-                explained = explained_variance(here, labels[:, column])
-                overall.append((factor.name, "global_variance", max(0.0, explained)))
-        table = pd.DataFrame([*local, *overall], columns=["factor", "quantity", "value"])
+                explained = explained_variance(perturbed_images, labels[:, column])
+                global_rows.append((factor.name, "global_variance", max(0.0, explained)))
+        table = pd.DataFrame([*local_rows, *global_rows], columns=["factor", "quantity", "value"])
         tables.append(table.assign(epsilon=float(epsilon)))
     return pd.concat(tables, ignore_index=True)
 
@@ -296,12 +303,12 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         MissingExtra: matplotlib is not installed.
     """
     figures.check_columns(table, ["factor", "quantity", "value", "epsilon"])
-    shown = [quantity for quantity in QUANTITIES if quantity in set(table["quantity"])]
-    if not shown:
+    shown_quantities = [quantity for quantity in QUANTITIES if quantity in set(table["quantity"])]
+    if not shown_quantities:
         raise InvalidInput(f"table: expected one of the quantities {', '.join(QUANTITIES)}, received none of them.")
     names = list(table["factor"].unique())
-    figure, axes = figures.panels(1, len(shown))
-    for panel, quantity, letter in zip(axes[0], shown, "abc", strict=False):
+    figure, axes = figures.panels(1, len(shown_quantities))
+    for panel, quantity, letter in zip(axes[0], shown_quantities, "abc", strict=False):
         for style, name in enumerate(names):
             part = table[(table["factor"] == name) & (table["quantity"] == quantity)]
             if len(part):

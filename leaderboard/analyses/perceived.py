@@ -64,8 +64,8 @@ def measure(
         >>> table[table.level == "input"].distance.round(2).tolist()
         [0.0, 0.67, 0.67, 0.67, 0.0, 0.67, 0.67, 0.67, 0.0]
     """
-    given = {"inputs": inputs, "mean": mean, "variance": variance, "reconstructions": reconstructions}
-    arrays = {name: _traversals(array, name) for name, array in given.items() if array is not None}
+    arguments = {"inputs": inputs, "mean": mean, "variance": variance, "reconstructions": reconstructions}
+    arrays = {name: _check_traversals(array, name) for name, array in arguments.items() if array is not None}
     shapes = {array.shape[:2] for array in arrays.values()}
     if len(shapes) != 1:
         raise InvalidInput(
@@ -90,8 +90,8 @@ def measure(
         levels["reconstruction"] = (_squared_error, arrays["reconstructions"])
     first, second = np.indices((values, values)).reshape(2, -1)
     tables = []
-    for level, (measured, traversals) in levels.items():
-        matrices = np.stack([measured(traversal) for traversal in traversals])
+    for level, (distance_function, traversals) in levels.items():
+        matrices = np.stack([distance_function(traversal) for traversal in traversals])
         tables.append(
             pd.DataFrame(
                 {
@@ -130,7 +130,7 @@ def agreement(table: pd.DataFrame, *, against: str = "ground truth") -> pd.DataF
     table = table if "factor" in table else table.assign(factor="")
     rows = []
     for factor, levels in table.groupby("factor", sort=False):
-        matrices = {str(level): _matrix(part) for level, part in levels.groupby("level", sort=False)}
+        matrices = {str(level): _distance_matrix(part) for level, part in levels.groupby("level", sort=False)}
         if "ground truth" not in matrices:
             values = len(next(iter(matrices.values())))
             matrices["ground truth"] = _manhattan(np.arange(values, dtype=np.float64)[:, None])
@@ -139,8 +139,8 @@ def agreement(table: pd.DataFrame, *, against: str = "ground truth") -> pd.DataF
         matrices = {level: (matrix + matrix.T) / 2 for level, matrix in matrices.items()}
         reference = matrices.pop(against)
         for level, matrix in matrices.items():
-            found = distances.correlation(distances.Matrices(reference, matrix))
-            rows.append((factor, level, found.pearson, found.spearman))
+            correlation = distances.correlation(distances.Matrices(reference, matrix))
+            rows.append((factor, level, correlation.pearson, correlation.spearman))
     return pd.DataFrame(rows, columns=["factor", "level", "pearson", "spearman"])
 
 
@@ -164,7 +164,7 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         for panel, level in zip(row, levels, strict=True):
             part = table[(table["factor"] == factor) & (table["level"] == level)]
             if len(part):
-                panel.imshow(_matrix(part), cmap="viridis", vmin=0, interpolation="nearest")
+                panel.imshow(_distance_matrix(part), cmap="viridis", vmin=0, interpolation="nearest")
             panel.set_xticks([])
             panel.set_yticks([])
         row[0].set_ylabel(str(factor), fontsize=9)
@@ -173,11 +173,11 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     figures.save(figure, path)
 
 
-def _matrix(part: pd.DataFrame) -> Matrix:
+def _distance_matrix(part: pd.DataFrame) -> Matrix:
     return part.pivot_table(index="first", columns="second", values="distance").to_numpy(dtype=np.float64)
 
 
-def _traversals(array: ArrayLike, name: str) -> NDArray[np.float64]:
+def _check_traversals(array: ArrayLike, name: str) -> NDArray[np.float64]:
     array = plain(array, name)
     if array.ndim < 3 or array.shape[1] < 2 or 0 in array.shape:
         raise InvalidInput(
@@ -201,5 +201,5 @@ def _squared_error(images: Matrix) -> Matrix:
 def _divergence(posteriors: Matrix) -> Matrix:
     mean, variance = posteriors[:, 0], posteriors[:, 1]
     ratio = variance[:, None] / variance[None]
-    apart = (mean[:, None] - mean[None]) ** 2 / variance[None]
-    return 0.5 * (ratio - np.log(ratio) - 1 + apart).sum(axis=-1)
+    squared_shift = (mean[:, None] - mean[None]) ** 2 / variance[None]
+    return 0.5 * (ratio - np.log(ratio) - 1 + squared_shift).sum(axis=-1)

@@ -58,10 +58,10 @@ def shared_features(
     """
     if not 0 <= share <= 1:
         raise InvalidInput(f"share: expected a number in [0, 1], received {share}.")
-    both = draws.normal(seed, np.arange(samples), 2 * features)
-    a, b = both[:, :features], both[:, features:].copy()
-    kept = round(share * features)
-    b[:, :kept] = a[:, :kept]
+    all_features = draws.normal(seed, np.arange(samples), 2 * features)
+    a, b = all_features[:, :features], all_features[:, features:].copy()
+    shared = round(share * features)
+    b[:, :shared] = a[:, :shared]
     return a.copy(), b
 
 
@@ -100,8 +100,8 @@ def measure(
     check_count("repeats", repeats, 1)
     x, y = np.asarray(x), np.asarray(y)
     n = len(x)
-    used = [size for size in sorted(set(map(int, sizes))) if size <= n]
-    if not used or used[0] < 4:
+    used_sizes = [size for size in sorted(set(map(int, sizes))) if size <= n]
+    if not used_sizes or used_sizes[0] < 4:
         raise InvalidInput(f"sizes: expected at least one from 4 to {n} samples, received {list(sizes)}.")
     if not similarities or not set(similarities) <= set(SIMILARITIES):
         raise InvalidInput(f"similarities: expected some of {', '.join(SIMILARITIES)}, received {[*similarities]}.")
@@ -109,12 +109,12 @@ def measure(
     for repeat in range(repeats):
         # Not by the seed itself: where that drew x or y as well, the order would be that of their numbers.
         order = draws.permutation(int(draws.bits(seed, [repeat], 2)[0, 1]), n)
-        for size in used:
+        for size in used_sizes:
             if size == n and repeat:
                 continue
-            chosen = order[:size]
+            sample = order[:size]
             for name in similarities:
-                rows.append((size, repeat, name, SIMILARITIES[name](x[chosen], y[chosen])))
+                rows.append((size, repeat, name, SIMILARITIES[name](x[sample], y[sample])))
     return pd.DataFrame(rows, columns=["samples", "repeat", "metric", "similarity"])
 
 

@@ -63,12 +63,12 @@ def held_out(rows: ArrayLike, size: int) -> NDArray[np.bool_]:
         >>> held_out(range(1000), 1000).sum()
         np.int64(100)
     """
-    chosen = integers("rows", rows)
-    if len(chosen) and not 0 <= chosen.min() <= chosen.max() < size:
+    row_indices = integers("rows", rows)
+    if len(row_indices) and not 0 <= row_indices.min() <= row_indices.max() < size:
         raise InvalidInput(
-            f"rows: expected rows in [0, {size - 1}], received rows in [{chosen.min()}, {chosen.max()}]."
+            f"rows: expected rows in [0, {size - 1}], received rows in [{row_indices.min()}, {row_indices.max()}]."
         )
-    return np.isin(chosen, divided(size)[1])
+    return np.isin(row_indices, divided(size)[1])
 
 
 def measure(
@@ -121,42 +121,50 @@ def measure(
         raise InvalidInput(
             f"labels: expected shape (n, {len(names)}), a column for each name, received shape {classes.shape}."
         )
-    codes_of = {name: check_codes(codes, f"codes of {name}") for name, codes in representations.items()}
-    for name, codes in codes_of.items():
+    checked_codes = {name: check_codes(codes, f"codes of {name}") for name, codes in representations.items()}
+    for name, codes in checked_codes.items():
         if len(codes) != len(classes):
             raise InvalidInput(
                 f"codes of {name}: expected {len(classes)} rows, as in labels, received {len(codes)}. Encode the same "
                 "images of the target dataset with every encoder."
             )
-    fit, rest = _divided(len(classes), test)
-    _check_varying(names, classes, fit)
+    train_rows, test_rows = _split_rows(len(classes), test)
+    _check_varying(names, classes, train_rows)
     rows: list[tuple[str, str, str, float, float]] = []
-    for name, codes in codes_of.items():
+    for name, codes in checked_codes.items():
         for classifier in classifiers:
             progress(f"{classifier} on {name}")
             # Products with few latents: BLAS threads would only wait for each other.
             with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
                 # A label with nearly as many classes as samples; the column `unseen` says what that means.
                 warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-                found = downstream.accuracies(
-                    codes[fit],
-                    classes[fit],
-                    codes_test=codes[rest],
-                    factors_test=classes[rest],
+                accuracies = downstream.accuracies(
+                    codes[train_rows],
+                    classes[train_rows],
+                    codes_test=codes[test_rows],
+                    factors_test=classes[test_rows],
                     classifier=classifier,
                     seed=seed,
                 )
-            for label, train, tested in zip(names, found.train.tolist(), found.test.tolist(), strict=True):
-                rows.append((name, classifier, label, train, tested))
+            for label, train_accuracy, test_accuracy in zip(
+                names, accuracies.train.tolist(), accuracies.test.tolist(), strict=True
+            ):
+                rows.append((name, classifier, label, train_accuracy, test_accuracy))
     for label, column in zip(names, classes.T, strict=True):
-        values, counts = np.unique(column[fit], return_counts=True)
-        most = values[counts.argmax()]
+        values, counts = np.unique(column[train_rows], return_counts=True)
+        majority = values[counts.argmax()]
         rows.append(
-            (MAJORITY, "constant", label, float(np.mean(column[fit] == most)), float(np.mean(column[rest] == most)))
+            (
+                MAJORITY,
+                "constant",
+                label,
+                float(np.mean(column[train_rows] == majority)),
+                float(np.mean(column[test_rows] == majority)),
+            )
         )
     table = pd.DataFrame(rows, columns=["source", "classifier", "label", "train", "test"])
     unseen = {
-        label: float(np.mean(~np.isin(column[rest], column[fit])))
+        label: float(np.mean(~np.isin(column[test_rows], column[train_rows])))
         for label, column in zip(names, classes.T, strict=True)
     }
     return table.assign(unseen=table["label"].map(unseen))
@@ -205,9 +213,9 @@ def by_label(table: pd.DataFrame, *, classifier: str = "gbt") -> pd.DataFrame:
     figures.check_columns(table, ["source", "classifier", "label", "train", "test"])
     if classifier not in set(table["classifier"]):
         raise UnknownName("classifier", classifier, set(table["classifier"]))
-    shown = table[table["classifier"].isin([classifier, "constant"])]
-    labels, sources = shown["label"].unique(), shown["source"].unique()
-    wide = shown.pivot_table(index="source", columns="label", values="test", aggfunc="mean", observed=True)
+    shown_rows = table[table["classifier"].isin([classifier, "constant"])]
+    labels, sources = shown_rows["label"].unique(), shown_rows["source"].unique()
+    wide = shown_rows.pivot_table(index="source", columns="label", values="test", aggfunc="mean", observed=True)
     order = sorted(sources, key=lambda source: source == MAJORITY)  # which comes last
     return wide.loc[order, list(labels)].rename_axis(columns=None)
 
@@ -224,12 +232,12 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         MissingExtra: matplotlib is not installed.
     """
     figures.check_columns(table, ["source", "classifier", "label", "train", "test"])
-    shown = [name for name in table["classifier"].unique() if name != "constant"]
-    if not shown:
+    shown_classifiers = [name for name in table["classifier"].unique() if name != "constant"]
+    if not shown_classifiers:
         raise InvalidInput("table: expected a classifier, received the most frequent class alone.")
     count = table["label"].nunique() + 1
-    figure, axes = figures.panels(len(shown), 1, width=max(4.0, 0.9 * count + 2), height=2.4, sharex=True)
-    for panel, classifier in zip(axes[:, 0], shown, strict=True):
+    figure, axes = figures.panels(len(shown_classifiers), 1, width=max(4.0, 0.9 * count + 2), height=2.4, sharex=True)
+    for panel, classifier in zip(axes[:, 0], shown_classifiers, strict=True):
         wide = by_label(table, classifier=classifier)
         wide.insert(0, "average", wide.mean(axis=1), allow_duplicates=True)  # a label may have that name
         width = 0.8 / len(wide)
@@ -245,21 +253,23 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     figures.save(figure, path)
 
 
-def _divided(n: int, test: ArrayLike | None) -> tuple[Indices, Indices]:
-    mask = held_out(np.arange(n), n) if test is None else np.asarray(test)
-    if mask.shape != (n,) or mask.dtype != np.bool_:
-        raise InvalidInput(f"test: expected booleans of shape ({n},), received {mask.dtype} of shape {mask.shape}.")
-    fit, rest = np.flatnonzero(~mask), np.flatnonzero(mask)
-    if len(fit) < 2 or len(rest) < 2:
+def _split_rows(n: int, test: ArrayLike | None) -> tuple[Indices, Indices]:
+    is_test = held_out(np.arange(n), n) if test is None else np.asarray(test)
+    if is_test.shape != (n,) or is_test.dtype != np.bool_:
         raise InvalidInput(
-            f"rows: expected at least two to fit to and two to test on, received {len(fit)} and {len(rest)}. Encode "
-            "more rows."
+            f"test: expected booleans of shape ({n},), received {is_test.dtype} of shape {is_test.shape}."
         )
-    return fit, rest
+    train_rows, test_rows = np.flatnonzero(~is_test), np.flatnonzero(is_test)
+    if len(train_rows) < 2 or len(test_rows) < 2:
+        raise InvalidInput(
+            f"rows: expected at least two to fit to and two to test on, received {len(train_rows)} and "
+            f"{len(test_rows)}. Encode more rows."
+        )
+    return train_rows, test_rows
 
 
-def _check_varying(names: Sequence[str], classes: NDArray[Any], fit: Indices) -> None:
-    constant = [name for name, varies in zip(names, varying(classes[fit]), strict=True) if not varies]
+def _check_varying(names: Sequence[str], classes: NDArray[Any], train_rows: Indices) -> None:
+    constant = [name for name, varies in zip(names, varying(classes[train_rows]), strict=True) if not varies]
     if constant:
         raise InvalidInput(
             f"label{'s' * (len(constant) > 1)} {', '.join(constant)}: expected at least two classes among the rows to "

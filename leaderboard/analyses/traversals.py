@@ -74,9 +74,9 @@ def draw(
     pixels = check_images(images)
     latents, steps, height, width, channels = pixels.shape
     names = [f"z{i}" for i in range(latents)] if names is None else names
-    for what, given, count in (("names", names, latents), ("values", values, steps)):
-        if given is not None and len(given) != count:
-            raise InvalidInput(f"{what}: expected {count}, received {len(given)}.")
+    for what, argument, count in (("names", names, latents), ("values", values, steps)):
+        if argument is not None and len(argument) != count:
+            raise InvalidInput(f"{what}: expected {count}, received {len(argument)}.")
     sheet = pixels.swapaxes(1, 2).reshape(latents * height, steps * width, channels)
     figure, axes = figures.panels(1, 1, width=0.75 * steps, height=0.75 * latents * height / width)
     panel = axes[0, 0]

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import Codes
 
-_STRIP = 2**16
+_STRIP_WIDTH = 2**16
 """Entries of a flattened tile that are turned into float64 at a time."""
 
-_OFF = 1e-12
+_MEAN_TOLERANCE = 1e-12
 """How far off columns may be, squared and in units of their squared range, without a second subtraction."""
 
 
@@ -25,22 +25,22 @@ class _Layer(NamedTuple):
     Attributes:
         x: the layer, (n, p).
         mean: of each column, in the layer's dtype.
-        rest: what rounding the means took from them, float32 (p,); None where it is nothing beside the spread.
+        mean_error: what rounding the means took from them, float32 (p,); None where it is nothing beside the spread.
         scale: a power of two that keeps squares in range.
     """
 
     x: Codes
     mean: Codes
-    rest: NDArray[np.float32] | None
+    mean_error: NDArray[np.float32] | None
     scale: float
 
-    def block(self, rows: slice, buffer: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+    def centre_rows(self, rows: slice, buffer: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
         """Centre some rows, float32; in a flat buffer, since new memory costs more than the subtraction."""
         x = self.x[rows]
         centred = np.empty(x.shape, np.float32) if buffer is None else buffer[: x.size].reshape(x.shape)
         np.subtract(x, self.mean, out=centred, casting="same_kind")  # exact near the mean
-        if self.rest is not None:
-            centred -= self.rest
+        if self.mean_error is not None:
+            centred -= self.mean_error
         if self.scale != 1:
             centred *= np.float32(self.scale)
         return centred
@@ -68,7 +68,7 @@ def inner_products(layers: Sequence[Codes], *, debiased: bool = False, memory: f
     n, m = len(layers[0]), len(layers)
     widths = [x.shape[1] for x in layers]
     if not debiased and sum(widths) <= n and 8 * sum(widths) * (n + sum(widths)) <= memory * 2**30:
-        blocks = [_prepared(x).block(slice(None)).astype(np.float64) for x in layers]
+        blocks = [_prepare_layer(x).centre_rows(slice(None)).astype(np.float64) for x in layers]
         z = np.concatenate(blocks, axis=1)
         squared = np.square(z.T @ z)
         starts = np.cumsum([0, *widths[:-1]])
@@ -93,34 +93,34 @@ def tiles(layers: Sequence[Codes], size: int, *, debiased: bool = False) -> Iter
         layers: float32 (m, k), to be used before the next is asked for.
     """
     n, m = len(layers[0]), len(layers)
-    ready = [_prepared(x) for x in layers]
-    shifts = [_unbiasing(layer) for layer in ready] if debiased else []
-    bounds = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    prepared = [_prepare_layer(x) for x in layers]
+    shifts = [_unbiased_shift(layer) for layer in prepared] if debiased else []
+    slices = [slice(start, min(start + size, n)) for start in range(0, n, size)]
     widest = min(size, n) * max(x.shape[1] for x in layers)
     left_buffer, right_buffer = (np.empty(widest, np.float32) for _ in range(2))
     stack = np.empty(m * min(size, n) ** 2, np.float32)
-    for i, rows in enumerate(bounds):
-        for columns in bounds[: i + 1]:
+    for i, rows in enumerate(slices):
+        for columns in slices[: i + 1]:
             shape = (m, rows.stop - rows.start, columns.stop - columns.start)
-            places = stack[: math.prod(shape)].reshape(shape)
-            for layer, place in zip(ready, places, strict=True):
-                left = layer.block(rows, left_buffer)
-                right = left if rows == columns else layer.block(columns, right_buffer)
-                np.matmul(left, right.T, out=place)
-            for place, shift in zip(places, shifts, strict=False):
-                place += shift[rows, None]
-                place += shift[columns]
+            layer_tiles = stack[: math.prod(shape)].reshape(shape)
+            for layer, tile in zip(prepared, layer_tiles, strict=True):
+                left = layer.centre_rows(rows, left_buffer)
+                right = left if rows == columns else layer.centre_rows(columns, right_buffer)
+                np.matmul(left, right.T, out=tile)
+            for tile, shift in zip(layer_tiles, shifts, strict=False):
+                tile += shift[rows, None]
+                tile += shift[columns]
                 if rows == columns:
-                    place *= 1 - np.eye(len(place), dtype=np.float32)
-            yield 1 if rows == columns else 2, places.reshape(m, -1)
+                    tile *= 1 - np.eye(len(tile), dtype=np.float32)
+            yield 1 if rows == columns else 2, layer_tiles.reshape(m, -1)
 
 
 def products(x: NDArray[np.float32]) -> NDArray[np.float64]:
     """Multiply a stack of flattened tiles (m, k) by itself, summing in float64 over strips: float64 (m, m)."""
     result = np.zeros((len(x), len(x)))
-    for start in range(0, x.shape[1], _STRIP):
-        wide = x[:, start : start + _STRIP].astype(np.float64)
-        result += wide @ wide.T
+    for start in range(0, x.shape[1], _STRIP_WIDTH):
+        strip = x[:, start : start + _STRIP_WIDTH].astype(np.float64)
+        result += strip @ strip.T
     return result
 
 
@@ -141,47 +141,47 @@ def tile_size(n: int, m: int, width: int, memory: float) -> int:
         InvalidInput: too little memory for tiles of 64 rows.
     """
     size = n
-    while size > 64 and _scratch(size, m, width) > memory * 2**30:
+    while size > 64 and _scratch_bytes(size, m, width) > memory * 2**30:
         size -= max(1, size // 16)
-    if _scratch(size, m, width) > memory * 2**30:
-        least = _scratch(size, m, width) / 2**30
-        raise InvalidInput(f"memory: expected at least {least:.2f} GiB, received {memory:g}.")
+    if _scratch_bytes(size, m, width) > memory * 2**30:
+        least_memory = _scratch_bytes(size, m, width) / 2**30
+        raise InvalidInput(f"memory: expected at least {least_memory:.2f} GiB, received {memory:g}.")
     return math.ceil(n / math.ceil(n / size))
 
 
-def _scratch(size: int, m: int, width: int) -> int:
+def _scratch_bytes(size: int, m: int, width: int) -> int:
     """Bytes of scratch space with tiles of a size."""
-    return 4 * m * size * size + 8 * m * _STRIP + 8 * size * width
+    return 4 * m * size * size + 8 * m * _STRIP_WIDTH + 8 * size * width
 
 
-def _prepared(x: Codes) -> _Layer:
+def _prepare_layer(x: Codes) -> _Layer:
     """Find the means and the scale."""
     high, low = x.max(axis=0).astype(np.float64), x.min(axis=0).astype(np.float64)
     largest = max(float(high.max()), -float(low.min()))
     in_range = largest == 0 or 1e-12 < largest < 1e12
     if x.dtype == np.float64 and not in_range:  # nor may float32 hold them, before they are scaled
-        return _prepared(np.ldexp(x, -math.frexp(largest)[1]))
+        return _prepare_layer(np.ldexp(x, -math.frexp(largest)[1]))
     # float32 columns sum without rounding in float64, so that a constant one becomes exactly 0; float64 ones may not.
     shift: NDArray[Any] = x[0] if x.dtype == np.float64 else np.zeros(x.shape[1])
     parts = [x[start : start + 1024] for start in range(0, len(x), 1024)]
     sums = [np.add.reduce(part - shift if shift.any() else part, axis=0, dtype=np.float64) for part in parts]
     from_shift = np.sum(sums, axis=0) / len(x)
     mean: NDArray[Any] = (shift + from_shift).astype(x.dtype)
-    rest = from_shift - (mean - shift)
+    mean_error = from_shift - (mean - shift)
     # Columns that are off by d and have the standard deviations s change CKA by 2 Σd² / sqrt(Σs⁴) at most; a column's
     # range is s sqrt(2n) at most.
-    needed = rest @ rest > _OFF * np.linalg.norm((high - low) ** 2)
+    needs_residual = mean_error @ mean_error > _MEAN_TOLERANCE * np.linalg.norm((high - low) ** 2)
     scale = 1.0 if in_range else 2.0 ** -min(max(math.frexp(largest)[1], -120), 120)
-    return _Layer(x, mean, rest.astype(np.float32) if needed else None, scale)
+    return _Layer(x, mean, mean_error.astype(np.float32) if needs_residual else None, scale)
 
 
-def _unbiasing(layer: _Layer) -> NDArray[np.float32]:
+def _unbiased_shift(layer: _Layer) -> NDArray[np.float32]:
     """Return for each sample what its row and column of the centred Gram matrix lack of the unbiased criterion's.
 
     Without its diagonal, a row of a centred Gram matrix sums to minus its diagonal entry, so that the samples' squared
     norms are all that it takes.
     """
     n = len(layer.x)
-    blocks = (layer.block(slice(start, start + 1024)) for start in range(0, n, 1024))
+    blocks = (layer.centre_rows(slice(start, start + 1024)) for start in range(0, n, 1024))
     squares = np.concatenate([np.einsum("ij,ij->i", block, block, dtype=np.float64) for block in blocks])
     return np.asarray(squares / (n - 2) - squares.sum() / (2 * (n - 1) * (n - 2))).astype(np.float32)

@@ -57,8 +57,8 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: 
     value = max(cka.compare(x, y, debiased=True), 0.0)
     rng, n = np.random.default_rng(seed), len(x)
     halves = (rng.permutation(n)[: n // 2] for _ in range(resamples))
-    drawn = [cka.compare(x[rows], y[rows], debiased=True) for rows in halves]
-    margin = 1.96 * float(np.std(drawn, ddof=1))
+    resampled = [cka.compare(x[rows], y[rows], debiased=True) for rows in halves]
+    margin = 1.96 * float(np.std(resampled, ddof=1))
     return Estimate(value, max(value - margin, 0.0), min(value + margin, 1.0))
 
 

@@ -65,21 +65,21 @@ def compare_layers(x: Layers, y: Layers, *, similarity: Similarity = "cka", memo
         expected = f"one of {', '.join(get_args(Similarity))}"
         raise InvalidInput(f"similarity: expected {expected}, received {similarity!r}.")
     distinct: list[Codes] = []
-    rows = [_place(array, name, distinct) for name, array in x.items()]
-    columns = [_place(array, name, distinct) for name, array in y.items()]
-    n, least = len(distinct[0]), 4 if similarity == "cka_debiased" else 2
-    if n < least:
-        raise InvalidInput(f"activations: expected at least {least} samples, received {n}.")
+    rows = [_add_distinct(array, name, distinct) for name, array in x.items()]
+    columns = [_add_distinct(array, name, distinct) for name, array in y.items()]
+    n, least_samples = len(distinct[0]), 4 if similarity == "cka_debiased" else 2
+    if n < least_samples:
+        raise InvalidInput(f"activations: expected at least {least_samples} samples, received {n}.")
     values = np.full((len(rows), len(columns)), np.inf)
     if similarity != "procrustes":
         products = inner_products(distinct, debiased=similarity == "cka_debiased", memory=memory)
         values = normalised(products)[np.ix_(rows, columns)]
     if similarity in ("procrustes", "smaller"):
-        values = _at_most_procrustes(values, distinct, rows, columns)
+        values = _cap_by_procrustes(values, distinct, rows, columns)
     return pd.DataFrame(values, index=list(x), columns=list(y))
 
 
-def _at_most_procrustes(
+def _cap_by_procrustes(
     values: NDArray[np.float64], distinct: list[Codes], rows: list[int], columns: list[int]
 ) -> NDArray[np.float64]:
     """Return the smaller of given values, which may be infinite, and the Procrustes similarity of the same layers.
@@ -88,18 +88,21 @@ def _at_most_procrustes(
     bound of its similarity, which costs next to nothing, is no less than the value: so five pairs in six of the wide
     layers of convolutional models on rendered data.
     """
-    narrow = [procrustes.narrowed(centred(array)) for array in distinct]
-    leading = [procrustes.leading(layer) for layer in narrow] if np.isfinite(values).all() else None
-    known: dict[tuple[int, int], float] = {}
-    result = values.copy()
+    narrow_layers = [procrustes.narrowed(centred(array)) for array in distinct]
+    leading_layers = [procrustes.leading(layer) for layer in narrow_layers] if np.isfinite(values).all() else None
+    cached: dict[tuple[int, int], float] = {}
+    capped = values.copy()
     for row, i in enumerate(rows):
         for column, j in enumerate(columns):
             key = (min(i, j), max(i, j))
-            if key not in known:
-                needless = leading and procrustes.similarity(leading[i], leading[j]) >= values[row, column]
-                known[key] = np.inf if needless else procrustes.similarity(narrow[i], narrow[j])
-            result[row, column] = min(values[row, column], known[key])
-    return result
+            if key not in cached:
+                can_skip = (
+                    leading_layers
+                    and procrustes.similarity(leading_layers[i], leading_layers[j]) >= values[row, column]
+                )
+                cached[key] = np.inf if can_skip else procrustes.similarity(narrow_layers[i], narrow_layers[j])
+            capped[row, column] = min(values[row, column], cached[key])
+    return capped
 
 
 def normalised(products: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -175,7 +178,7 @@ def compare_runs(
     return OverSeeds(mean, pd.DataFrame(half, index=mean.index, columns=mean.columns))
 
 
-def _place(array: ArrayLike, name: str, distinct: list[Codes]) -> int:
+def _add_distinct(array: ArrayLike, name: str, distinct: list[Codes]) -> int:
     """Return the place of a layer in the list of distinct layers, appending it if it is new."""
     checked = check_codes(array, name)
     if distinct and len(checked) != len(distinct[0]):
@@ -221,20 +224,20 @@ def draw(
             f"half: expected the intervals of one table, received {len(frames)} tables and shape {half.shape}."
         )
     rows, columns = (max(f.shape[axis] for f in frames.values()) for axis in (0, 1))
-    across = min(len(frames), ACROSS)
-    down = math.ceil(len(frames) / across)
-    figure, axes = figures.panels(down, across, width=1.8 + 0.3 * columns, height=1.6 + 0.3 * rows)
+    panels_across = min(len(frames), ACROSS)
+    panels_down = math.ceil(len(frames) / panels_across)
+    figure, axes = figures.panels(panels_down, panels_across, width=1.8 + 0.3 * columns, height=1.6 + 0.3 * rows)
     for panel in axes.flat[len(frames) :]:
         panel.set_visible(False)
     for panel, (name, table) in zip(axes.flat, frames.items(), strict=False):
-        picture = _panel(panel, table)
+        image = _draw_panel(panel, table)
         if half is not None:
             _write_intervals(panel, table.to_numpy(), half.to_numpy())
         panel.set_title(name)
         panel.set_xlabel(y_name)
     for panel in axes[:, 0]:
         panel.set_ylabel(x_name)
-    figure.colorbar(picture, ax=axes, shrink=0.8 / down)
+    figure.colorbar(image, ax=axes, shrink=0.8 / panels_down)
     figures.save(figure, path)
 
 
@@ -242,12 +245,12 @@ ACROSS = 3
 """Tables in a row of a picture; further ones are below."""
 
 
-def _panel(axes: Any, frame: pd.DataFrame) -> Any:
-    picture = axes.imshow(frame.to_numpy(), vmin=0.0, vmax=1.0, cmap="magma", interpolation="nearest")
+def _draw_panel(axes: Any, frame: pd.DataFrame) -> Any:
+    image = axes.imshow(frame.to_numpy(), vmin=0.0, vmax=1.0, cmap="magma", interpolation="nearest")
     axes.set_xticks(range(frame.shape[1]), list(frame.columns), rotation=90)
     axes.set_yticks(range(frame.shape[0]), list(frame.index))
     axes.tick_params(length=0)
-    return picture
+    return image
 
 
 def _write_intervals(axes: Any, values: NDArray[np.float64], half: NDArray[np.float64]) -> None:

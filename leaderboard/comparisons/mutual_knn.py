@@ -20,7 +20,7 @@ from leaderboard.comparisons._pair import check_pair
 if TYPE_CHECKING:
     from jaxtyping import Real
 
-_ROWS = 256
+_CHUNK_ROWS = 256
 """Rows whose distances to all others are held at a time."""
 
 
@@ -49,22 +49,22 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, k: int = 10
     x, y = check_pair(x, y, at_least=k + 1)
     if not x.any() or not y.any():
         return 0.0
-    return float((_near(x, k) & _near(y, k)).sum() / (k * len(x)))
+    return float((_nearest_mask(x, k) & _nearest_mask(y, k)).sum() / (k * len(x)))
 
 
-def _near(x: NDArray[np.float64], k: int) -> NDArray[np.bool_]:
+def _nearest_mask(x: NDArray[np.float64], k: int) -> NDArray[np.bool_]:
     """Mark the k nearest rows of each row, without itself: bool (n, n)."""
     squares = (x**2).sum(axis=1)
     rounding = 8 * np.finfo(float).eps * (x.shape[1] + 8)  # of a product of rows, several times over
-    found = np.empty((len(x), len(x)), bool)
-    for start in range(0, len(x), _ROWS):
-        rows = slice(start, start + _ROWS)
+    nearest = np.empty((len(x), len(x)), bool)
+    for start in range(0, len(x), _CHUNK_ROWS):
+        rows = slice(start, start + _CHUNK_ROWS)
         distances = squares[rows, None] + squares - 2 * (x[rows] @ x.T)
         np.fill_diagonal(distances[:, start:], np.inf)
         furthest = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
         slack = rounding * (furthest + squares[rows, None])  # rounding must not decide among ties
         nearer = distances < furthest - slack
         tied = (distances <= furthest + slack) & ~nearer
-        wanted = k - nearer.sum(axis=1, keepdims=True)
-        found[rows] = nearer | (tied & (tied.cumsum(axis=1) <= wanted))
-    return found
+        missing = k - nearer.sum(axis=1, keepdims=True)
+        nearest[rows] = nearer | (tied & (tied.cumsum(axis=1) <= missing))
+    return nearest

@@ -18,9 +18,9 @@ from leaderboard.comparisons._pair import check_pair
 if TYPE_CHECKING:
     from jaxtyping import Real
 
-_SMALL = 512
+_LARGEST_SVD = 512
 
-_LEADING = 128
+_LEADING_COLUMNS = 128
 
 
 def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"]) -> float:
@@ -98,9 +98,9 @@ def leading(x: NDArray[np.float64]) -> NDArray[np.float64]:
     Returns:
         ``x`` itself if p <= 128, else float64 (n, 128).
     """
-    if x.shape[1] <= _LEADING:
+    if x.shape[1] <= _LEADING_COLUMNS:
         return x
-    directions = np.random.default_rng(0).normal(size=(x.shape[1], _LEADING))
+    directions = np.random.default_rng(0).normal(size=(x.shape[1], _LEADING_COLUMNS))
     for _ in range(3):
         directions, _ = np.linalg.qr(x.T @ (x @ directions))
     return np.asarray(x @ directions)
@@ -113,7 +113,7 @@ def _nuclear_norm(a: NDArray[np.float64]) -> float:
     loses the smallest values in rounding. That matters most where nearly all of them are 0, in matrices of rank one:
     there the sum was too large by 8e-7 of itself at 600 rows, 2e-6 at 2,048, about as the root of their number.
     """
-    if min(a.shape) <= _SMALL:
+    if min(a.shape) <= _LARGEST_SVD:
         return float(np.linalg.svd(a, compute_uv=False).sum())
     squares = np.linalg.eigvalsh(a @ a.T if len(a) <= a.shape[1] else a.T @ a)
     return float(np.sqrt(np.maximum(squares, 0.0)).sum())

@@ -32,8 +32,8 @@ PROPERTIES = Properties(
 
 Similarity = Literal["lasso", "spearman"]
 
-_LASSO = 0.1
-_INFORMATIVE = 0.01
+_LASSO_ALPHA = 0.1
+_LEAST_DIVERGENCE = 0.01
 """Latents whose mean divergence from the prior is smaller, in nats, count as shut down."""
 
 
@@ -67,7 +67,7 @@ def compare(
         >>> round(compare(x, -x[:, ::-1]), 2)
         0.9
     """
-    a, b = _standardised(x, kl_x, "x"), _standardised(y, kl_y, "y")
+    a, b = _standardise_informative(x, kl_x, "x"), _standardise_informative(y, kl_y, "y")
     if len(a) != len(b):
         raise InvalidInput(f"y: expected {len(a)} rows, as in x, received {len(b)}.")
     return _relative_strength(_similarities(a, b, similarity))
@@ -99,7 +99,7 @@ def score(
         raise InvalidInput(f"runs: expected at least two, received {len(runs)}.")
     if kl is not None and len(kl) != len(runs):
         raise InvalidInput(f"kl: expected one array for each of {len(runs)} runs, received {len(kl)}.")
-    z = [_standardised(run, None if kl is None else kl[i], f"runs[{i}]") for i, run in enumerate(runs)]
+    z = [_standardise_informative(run, None if kl is None else kl[i], f"runs[{i}]") for i, run in enumerate(runs)]
     for i, run in enumerate(z):
         if len(run) != len(z[0]):
             raise InvalidInput(f"runs[{i}]: expected {len(z[0])} rows, as in runs[0], received {len(run)}.")
@@ -109,19 +109,19 @@ def score(
     return [float(np.median(np.delete(pairs[:, i], i))) for i in range(len(z))]
 
 
-def _standardised(x: Real[ArrayLike, "n p"], kl: ArrayLike | None, what: str) -> NDArray[np.float64]:
+def _standardise_informative(x: Real[ArrayLike, "n p"], kl: ArrayLike | None, what: str) -> NDArray[np.float64]:
     """Keep the informative latents, with mean 0 and variance 1."""
     z = check_codes(x, what).astype(np.float64)
     kept = varying(z)
     if kl is not None:
         divergence = plain(kl, f"divergence of {what}", f"{len(kept)} numbers")
-        numbers = divergence.dtype.kind in "fiu" and bool(np.isfinite(divergence).all())
-        if divergence.shape != kept.shape or not numbers:
+        is_finite = divergence.dtype.kind in "fiu" and bool(np.isfinite(divergence).all())
+        if divergence.shape != kept.shape or not is_finite:
             raise InvalidInput(
                 f"divergence of {what}: expected {len(kept)} finite numbers, received dtype {divergence.dtype} and "
                 f"shape {divergence.shape}."
             )
-        kept &= divergence > _INFORMATIVE
+        kept &= divergence > _LEAST_DIVERGENCE
     return standardised(z[:, kept])[0]
 
 
@@ -132,7 +132,7 @@ def _similarities(x: NDArray[np.float64], y: NDArray[np.float64], similarity: Si
 
         if 0 in (x.shape[1], y.shape[1]):
             return np.zeros((x.shape[1], y.shape[1]))
-        coefficients: NDArray[np.float64] = np.atleast_2d(Lasso(alpha=_LASSO).fit(x, y).coef_)
+        coefficients: NDArray[np.float64] = np.atleast_2d(Lasso(alpha=_LASSO_ALPHA).fit(x, y).coef_)
         return np.abs(coefficients).T
     check_choice("similarity", similarity, ("lasso", "spearman"))
     from scipy.stats import rankdata
@@ -146,9 +146,9 @@ def _relative_strength(matrix: NDArray[np.float64]) -> float:
     """Average, over the latents of either run, the square of the best match divided by the sum of all."""
     if not matrix.size:
         return 0.0
-    sides = []
+    strengths = []
     for axis in (0, 1):
         total = matrix.sum(axis=axis)
         matched = total > 0
-        sides.append((matrix.max(axis=axis)[matched] ** 2 / total[matched]).sum() / len(total))
-    return float(min(np.mean(sides), 1.0))
+        strengths.append((matrix.max(axis=axis)[matched] ** 2 / total[matched]).sum() / len(total))
+    return float(min(np.mean(strengths), 1.0))

@@ -36,7 +36,13 @@ def test_rounding_does_not_choose_among_samples_that_are_equally_near(levels):
 
 def test_ties_go_to_the_first_samples_and_every_sample_has_k_neighbours():
     x = np.array([[0.0], [1.0], [-1.0], [1.0], [-1.0]])
-    assert [np.flatnonzero(row).tolist() for row in mutual_knn._near(x, 2)] == [[1, 2], [0, 3], [0, 4], [0, 1], [0, 2]]
+    assert [np.flatnonzero(row).tolist() for row in mutual_knn._nearest_mask(x, 2)] == [
+        [1, 2],
+        [0, 3],
+        [0, 4],
+        [0, 1],
+        [0, 2],
+    ]
 
 
 def test_neighbours_are_found_in_groups_that_are_far_apart():
@@ -51,7 +57,7 @@ def test_a_far_sample_does_not_blur_the_others():
     truth = np.linalg.norm(x[:, None] - x[None], axis=2) + np.diag(np.full(300, np.inf))
     expected = np.zeros((300, 300), bool)
     np.put_along_axis(expected, truth.argsort(axis=1)[:, :10], True, axis=1)
-    assert (mutual_knn._near(x, 10) == expected).mean() > 0.9999
+    assert (mutual_knn._nearest_mask(x, 10) == expected).mean() > 0.9999
 
 
 def test_too_many_neighbours_are_refused():
