@@ -71,32 +71,27 @@ class Encoder:
         self._encode = encode
         objects = list(_referenced_objects(encode))
         torch, keras = sys.modules.get("torch"), sys.modules.get("keras")
-        self._torch_modules = [value for value in objects if torch and isinstance(value, torch.nn.Module)]
+        self._modules = [value for value in objects if torch and isinstance(value, torch.nn.Module)]
         layers = [value for value in objects if keras and isinstance(value, keras.Layer)]
         # With Keras on PyTorch, a layer is a module, too: called as Keras calls it.
-        self._torch_modules = [module for module in self._torch_modules if not any(module is layer for layer in layers)]
-        self.input: Input = input or (
-            "float32_chw" if self._torch_modules else "float32_hwc" if layers else "uint8_hwc"
-        )
+        self._modules = [module for module in self._modules if not any(module is layer for layer in layers)]
+        self.input: Input = input or ("float32_chw" if self._modules else "float32_hwc" if layers else "uint8_hwc")
         self.batch_size = batch_size
         self._keywords = {"training": False} if any(encode is layer for layer in layers) else {}
 
     @property
     def device(self) -> str:
         """Where the PyTorch module is; empty for other encoders."""
-        tensors = (tensor for module in self._torch_modules for tensor in (*module.parameters(), *module.buffers()))
-        return str(next((tensor.device for tensor in tensors), "cpu")) if self._torch_modules else ""
+        tensors = (tensor for module in self._modules for tensor in (*module.parameters(), *module.buffers()))
+        return str(next((tensor.device for tensor in tensors), "cpu")) if self._modules else ""
 
     @property
     def description(self) -> str:
         """What the encoder is called with, in words."""
         kind, layout = self.input.split("_")
         shape = "(n, H, W, C)" if layout == "hwc" else "(n, C, H, W)"
-        value_range = "[0, 255]" if kind == "uint8" else "[0, 1]"
-        return (
-            f"{f'PyTorch tensors on {self.device}' if self._torch_modules else 'numpy arrays'}, {kind} {shape} in "
-            f"{value_range}"
-        )
+        limits = "[0, 255]" if kind == "uint8" else "[0, 1]"
+        return f"{f'PyTorch tensors on {self.device}' if self._modules else 'numpy arrays'}, {kind} {shape} in {limits}"
 
     def __call__(self, images: Pixels) -> NDArray[np.floating[Any]]:
         """Encode images.
@@ -112,15 +107,13 @@ class Encoder:
         """
         check_count("images", len(images), 1)
         codes = []
-        with _evaluation_mode(self._torch_modules):
+        with _evaluation_mode(self._modules):
             for start in range(0, len(images), self.batch_size):
                 batch = images[start : start + self.batch_size].copy()  # which an encoder may change
                 codes.append(_check_batch_codes(self._call_encoder(batch), len(batch)))
                 if codes[-1].shape[1:] != codes[0].shape[1:]:
-                    expected, received = codes[0].shape[1:], codes[-1].shape[1:]
-                    raise InvalidInput(
-                        f"codes: expected shape (n, *{expected}) of every batch, received (n, *{received})."
-                    )
+                    first, last = codes[0].shape[1:], codes[-1].shape[1:]
+                    raise InvalidInput(f"codes: expected shape (n, *{first}) of every batch, received (n, *{last}).")
         return np.concatenate(codes)
 
     def export(self, path: str | os.PathLike[str], example: Pixels) -> None:
@@ -134,7 +127,7 @@ class Encoder:
             InvalidInput: the encoder is no PyTorch module, or PyTorch cannot export it.
             MissingExtra: onnx or onnxscript is not installed.
         """
-        if not self._torch_modules:
+        if not self._modules:
             raise InvalidInput("Only PyTorch modules are exported.")
         needs("the export of an encoder", "", "onnx", "onnxscript")
         torch = sys.modules["torch"]
@@ -152,10 +145,10 @@ class Encoder:
         batch = torch.export.Dim("n", min=1, max=4096)
         names = {"input_names": ["images"], "output_names": ["codes"]}
         images = torch.from_numpy(example).to(self.device)
-        with _evaluation_mode(self._torch_modules), warnings.catch_warnings():
+        with _evaluation_mode(self._modules), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch's own, of its exporter
             try:
-                graph = Graph(self._torch_modules).eval()
+                graph = Graph(self._modules).eval()
                 torch.onnx.export(
                     graph, (images,), path, dynamic_shapes=({0: batch},), external_data=False, verbose=False, **names
                 )
@@ -181,11 +174,9 @@ class Encoder:
         batch: NDArray[Any] = images.astype(np.float32) / 255 if kind == "float32" else images
         if layout == "chw":
             batch = np.ascontiguousarray(batch.transpose(0, 3, 1, 2))
-        if not self._torch_modules:
+        if not self._modules:
             return batch
-        weights = (
-            tensor for module in self._torch_modules for tensor in module.parameters() if tensor.is_floating_point()
-        )
+        weights = (tensor for module in self._modules for tensor in module.parameters() if tensor.is_floating_point())
         dtype = next((tensor.dtype for tensor in weights), None) if kind == "float32" else None
         return sys.modules["torch"].from_numpy(batch).to(self.device, dtype)
 
@@ -202,9 +193,7 @@ def _referenced_objects(encode: Any) -> Iterator[Any]:
         encode = inspect.unwrap(encode)  # what torch.no_grad() decorates
         variables = inspect.getclosurevars(encode)
         # Python 3.11 lists globals, too, that only have the name of an attribute, such as `model` of `mine.model`.
-        global_names = {
-            instruction.argval for instruction in dis.get_instructions(encode) if instruction.opname == "LOAD_GLOBAL"
-        }
+        global_names = {opcode.argval for opcode in dis.get_instructions(encode) if opcode.opname == "LOAD_GLOBAL"}
         referenced = (value for name, value in variables.globals.items() if name in global_names)
         defaults = (*(encode.__defaults__ or ()), *(encode.__kwdefaults__ or {}).values())
         for value in (*variables.nonlocals.values(), *referenced, *defaults):

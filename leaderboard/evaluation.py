@@ -109,16 +109,14 @@ def evaluate(
     measure.named(metrics)
     sources = [Source(encoder, input, batch_size) for encoder in encoders]
     seeded_sources = list(zip(seed_list, sources, strict=True))
-    about_record = stated(lambda: About(title=name, description=about), About)
+    summary = stated(lambda: About(title=name, description=about), About)
     records = [
         [source.record(task, name, seed, steps, supervision, pca) for seed, source in seeded_sources]
         for task in chosen_tasks
     ]
-    run_seeds = [record.seed for record in records[0]]
-    if len(set(run_seeds)) < len(run_seeds):
-        raise InvalidInput(
-            f"seeds: expected each once, received {run_seeds}, as the run folders say. Leave copies out."
-        )
+    recorded = [record.seed for record in records[0]]
+    if len(set(recorded)) < len(recorded):
+        raise InvalidInput(f"seeds: expected each once, received {recorded}, as the run folders say. Leave copies out.")
     for task, task_records in zip(chosen_tasks, records, strict=True):
         if task.own is None:
             for record in task_records:
@@ -142,11 +140,7 @@ def evaluate(
                 run_name = f"{name} on {task.dataset}, seed {seed}"
                 codes = narrowed(units.reduced(raw_codes, run_name, train=len(task.train)), run_name)
                 warn_if_same(codes, run_name)
-                rows.append(
-                    _score_candidate(
-                        Candidate(run_name, record, about_record, codes, raw_codes), task, tier, metrics, source
-                    )
-                )
+                rows.append(_score(Candidate(run_name, record, summary, codes, raw_codes), task, tier, metrics, source))
             for error in candidates.trained_twice([row.candidate for row in rows[-len(sources) :]]):
                 raise error
     return Evaluation(name, tier, tuple(rows), asked=metrics is not None)
@@ -181,7 +175,7 @@ class _Row:
         return self.scored.marks if self.scored else ()
 
 
-def _score_candidate(
+def _score(
     candidate: Candidate, task: protocol.Task, tier: str, metrics: str | Sequence[str] | None, source: Source
 ) -> _Row:
     """Score a run by the metrics of its tier, or by others."""
@@ -277,19 +271,15 @@ class Evaluation:
             if method not in titles:
                 raise UnknownName("method with published results", method, files_by_method)
             method = titles[method]
-        comparison = pd.DataFrame([row for task in self._tasks for row in self._comparison_rows(task, method, tree)])
-        for _, group in comparison[comparison["p"].notna() | (comparison["verdict"] == verdicts.NEITHER)].groupby(
-            "score"
-        ):
+        table = pd.DataFrame([row for task in self._tasks for row in self._comparison_rows(task, method, tree)])
+        for _, group in table[table["p"].notna() | (table["verdict"] == verdicts.NEITHER)].groupby("score"):
             adjusted = verdicts.holm(group["p"].fillna(1.0).to_numpy())
-            comparison.loc[group.index, "p"] = np.where(group["p"].isna(), math.nan, adjusted)
-        for index, row in comparison[comparison["p"].notna()].iterrows():
+            table.loc[group.index, "p"] = np.where(group["p"].isna(), math.nan, adjusted)
+        for index, row in table[table["p"].notna()].iterrows():
             direction = "higher" if row["difference"] > 0 else "lower"
-            is_significant = row["p"] <= intervals.ERROR
-            comparison.loc[index, "verdict"] = (
-                f"significantly {direction}" if is_significant else "no significant difference"
-            )
-        return comparison
+            significant = row["p"] <= intervals.ERROR
+            table.loc[index, "verdict"] = f"significantly {direction}" if significant else "no significant difference"
+        return table
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the scores into a results tree, which ``offaxis board`` commands read together with the published rows.
@@ -310,12 +300,11 @@ class Evaluation:
         for result in new_results:
             file = results_tree.path(folder, result.task, self.name)
             old_result = results_tree.read(file) if file.exists() else result
-            old_seeds, new_seeds = ({run.seed for run in version.of(self.tier)} for version in (old_result, result))
-            if old_seeds & new_seeds and old_seeds - new_seeds:
+            stored, new = ({run.seed for run in version.of(self.tier)} for version in (old_result, result))
+            if stored & new and stored - new:
                 raise InvalidInput(
-                    f"{file} has seeds {sorted(old_seeds)} of {self.name}, of which only "
-                    f"{sorted(old_seeds & new_seeds)} would be replaced. Evaluate all seeds together, give this "
-                    "encoder another name=, or delete the file."
+                    f"{file} has seeds {sorted(stored)} of {self.name}, of which only {sorted(stored & new)} would be "
+                    "replaced. Evaluate all seeds together, give this encoder another name=, or delete the file."
                 )
             results_tree.merge(old_result, result, replace=True)  # refuses what does not fit before anything is written
         return results_tree.write(folder, new_results, replace=True)
@@ -336,18 +325,15 @@ class Evaluation:
         if own_datasets:
             raise InvalidInput(f"{own_datasets[0]}, a dataset of your own, has no place on the board.")
         seeds = sorted({row.candidate.record.seed for row in self.rows})
-        first_candidate = self.rows[0].candidate
+        candidate = self.rows[0].candidate
         missing = [
             f"{submission.FILE}: fill in authors and license; versions and each seed's budget where known; "
-            f"check supervision, {first_candidate.record.supervision}."
+            f"check supervision, {candidate.record.supervision}."
         ]
 
         def fill(form: dict[str, Any]) -> None:
-            form["about"]["description"] = first_candidate.about.description
-            form |= {
-                "supervision": first_candidate.record.supervision,
-                "hyperparameters": first_candidate.record.hyperparameters,
-            }
+            form["about"]["description"] = candidate.about.description
+            form |= {"supervision": candidate.record.supervision, "hyperparameters": candidate.record.hyperparameters}
             for record in (row.candidate.record for row in self.rows):
                 seed_entry = {"seed": record.seed, "budget": record.budget.model_dump()}
                 form["tasks"][record.dataset]["seeds"][seeds.index(record.seed)] |= seed_entry
@@ -376,21 +362,19 @@ class Evaluation:
         """Return the mean of each score with its 95% interval over seeds, and what is to be known of the encoder."""
         import pandas as pd
 
-        cells_by_task: dict[str, dict[str, str]] = {}
+        cells: dict[str, dict[str, str]] = {}
         for task in self._tasks:
             rows = self._rows_of_task(task)
             common_scores = [key for key in rows[0].scores if all(key in row.scores for row in rows)]
             shown_scores = [key for key in common_scores if self.asked or key in protocol.COLUMNS] or common_scores
             values = {key: [row.scores[key] for row in rows] for key in shown_scores}
-            cells_by_task[task] = {"seeds": str(len(rows))} | {
-                key: _format_mean(seed_scores) for key, seed_scores in values.items()
-            }
+            cells[task] = {"seeds": str(len(rows))} | {key: _format_mean(scores) for key, scores in values.items()}
         steps = [row.budget.steps for row in self.rows]
         step_range = " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)}))
         description = "; ".join(dict.fromkeys(row.source.description for row in self.rows))
         parts = [
             f"{self.name}, tier {self.tier}, {step_range} steps of training; called with {description}",
-            pd.DataFrame.from_dict(cells_by_task, orient="columns" if self.asked else "index").to_string(na_rep=""),
+            pd.DataFrame.from_dict(cells, orient="columns" if self.asked else "index").to_string(na_rep=""),
         ]
         return "\n".join(parts)
 
@@ -414,7 +398,7 @@ class Evaluation:
         about = self.rows[0].candidate.about
         return results.result(protocol.task(task).id, self.name, [run for run in runs if run], about=about)
 
-    def _published_runs(self, task: str, method: str, tree: Path) -> tuple[Scored, ...]:
+    def _read_runs(self, task: str, method: str, tree: Path) -> tuple[Scored, ...]:
         """Return the runs that are published of a method on a task, in the tier."""
         file = results_tree.path(tree, f"{task}@{protocol.VERSION}", method)
         result = results_tree.read(file) if file.is_file() else None
@@ -433,10 +417,8 @@ class Evaluation:
                 f"compare: {self.name!r} would name two columns. Call evaluate with another name, such as my_{method}."
             )
         table_row = {**key_columns, self.name: math.nan, method: math.nan, **other_columns}
-        other_runs = self._published_runs(task, other, tree) if isinstance(other, str) else other._rows_of_task(task)
-        untrained_runs = self._published_runs(task, "random_encoder", tree) or self._published_runs(
-            task, "random_encoder", PUBLISHED
-        )
+        other_runs = self._read_runs(task, other, tree) if isinstance(other, str) else other._rows_of_task(task)
+        untrained = self._read_runs(task, "random_encoder", tree) or self._read_runs(task, "random_encoder", PUBLISHED)
         if not other_runs:
             note = f"{method} has no published row on this task in tier {self.tier}, or a quarantined one"
             yield table_row | {"note": note if isinstance(other, str) else f"{method} was not evaluated on this task"}
@@ -446,26 +428,21 @@ class Evaluation:
         table_row |= {"n_other": len(other_runs), "steps_other": max(run.budget.steps for run in other_runs)}
         notes = [f"{method}: {mark}" for run in other_runs for mark in run.marks]
         for score in [key for key in rows[0].scores if key in protocol.COLUMNS] or rows[0].scores:
-            own_scores, other_scores = (
-                [run.scores[score] for run in runs if score in run.scores] for runs in (rows, other_runs)
-            )
-            if not other_scores:
+            ours, theirs = ([run.scores[score] for run in runs if score in run.scores] for runs in (rows, other_runs))
+            if not theirs:
                 note = f"{method} has no such score on this task"
-                yield table_row | {"score": score, self.name: float(np.mean(own_scores)), "note": note}
+                yield table_row | {"score": score, self.name: float(np.mean(ours)), "note": note}
                 continue
-            comparison, note = _compare_scores(own_scores, other_scores, method if len(own_scores) == 1 else self.name)
+            comparison, note = _compare_scores(ours, theirs, method if len(ours) == 1 else self.name)
             verdict = ""
-            untrained_scores = [run.scores[score] for run in untrained_runs if score in run.scores]
-            if verdicts.at_chance(float(np.mean(own_scores)), float(np.mean(other_scores)), untrained_scores):
+            baseline = [run.scores[score] for run in untrained if score in run.scores]
+            if verdicts.at_chance(float(np.mean(ours)), float(np.mean(theirs)), baseline):
                 comparison, verdict = comparison._replace(p=None), verdicts.NEITHER
-                note = (
-                    f"no test: neither is {verdicts.CHANCE:g} above an untrained encoder "
-                    f"({np.mean(untrained_scores):.3f})"
-                )
+                note = f"no test: neither is {verdicts.CHANCE:g} above an untrained encoder ({np.mean(baseline):.3f})"
             yield table_row | {
                 "score": score,
-                self.name: float(np.mean(own_scores)),
-                method: float(np.mean(other_scores)),
+                self.name: float(np.mean(ours)),
+                method: float(np.mean(theirs)),
                 "difference": comparison.difference,
                 "low": comparison.low,
                 "high": comparison.high,
@@ -475,21 +452,17 @@ class Evaluation:
             }
 
 
-def _compare_scores(
-    own_scores: list[float], other_scores: list[float], seeded_method: str
-) -> tuple[verdicts.Comparison, str]:
+def _compare_scores(ours: list[float], theirs: list[float], seeded_method: str) -> tuple[verdicts.Comparison, str]:
     """Compare scores of seeds; of a single encoder, as a constant, with the seeds of ``seeded_method``."""
-    if len(own_scores) == 1 or len(other_scores) == 1:
-        count = max(len(own_scores), len(other_scores))
-        own_sample, other_sample = (
-            scores * count if len(scores) == 1 else scores for scores in (own_scores, other_scores)
-        )
-        comparison = verdicts.compare([own_sample], [other_sample], paired=True)
+    if len(ours) == 1 or len(theirs) == 1:
+        count = max(len(ours), len(theirs))
+        our_sample, their_sample = (scores * count if len(scores) == 1 else scores for scores in (ours, theirs))
+        comparison = verdicts.compare([our_sample], [their_sample], paired=True)
         note = f"a single encoder: the seeds of {seeded_method} are compared with its score"
         if count < intervals.SEEDS:
             return comparison._replace(p=None), f"no verdict, which takes {intervals.SEEDS} seeds of one of the two"
         return comparison, note
-    comparison = verdicts.welch([own_scores], [other_scores])
+    comparison = verdicts.welch([ours], [theirs])
     return comparison, "" if comparison.p is not None else f"no verdict, which takes {intervals.SEEDS} seeds of both"
 
 

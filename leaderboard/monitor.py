@@ -59,14 +59,12 @@ class Monitor:
             samples = (min(2_000, len(scored_task.train)), min(1_000, len(scored_task.test)))
         if not (isinstance(samples, tuple | list) and len(samples) == 2):
             raise InvalidInput(f"samples: expected two numbers, of train rows and of test rows, received {samples!r}.")
-        for part, count, available in zip(
-            ("train", "test"), samples, (scored_task.train, scored_task.test), strict=True
-        ):
-            if not (is_whole(count) and 0 < count <= len(available)):
+        for part, count, pool in zip(("train", "test"), samples, (scored_task.train, scored_task.test), strict=True):
+            if not (is_whole(count) and 0 < count <= len(pool)):
                 raise InvalidInput(
-                    f"samples: expected 1 to {len(available)} {part} rows of {scored_task.dataset}, received {count!r}."
+                    f"samples: expected 1 to {len(pool)} {part} rows of {scored_task.dataset}, received {count!r}."
                 )
-        self._train_count = samples[0]
+        self._split = samples[0]
         self._modules, self._metric_names = measure.named(metrics), metrics
         dataset = scored_task.load()
         rows = [*scored_task.train[: samples[0]], *scored_task.test[: samples[1]]]
@@ -89,14 +87,12 @@ class Monitor:
             InvalidInput: the encoder does not return codes, or a metric cannot be computed from them.
         """
         raw_codes = Encoder(encode, input=self._input, batch_size=self._batch_size)(self._images)
-        codes = narrowed(units.reduced(raw_codes, train=self._train_count))
+        codes = narrowed(units.reduced(raw_codes, train=self._split))
         warn_if_same(codes)
-        held_out = codes[self._train_count :], self._factors[self._train_count :]
+        held_out = codes[self._split :], self._factors[self._split :]
         scores: dict[str, float] = {}
         for name, metric in self._modules.items():
-            sample, arguments = measure.divided(
-                metric, codes[: self._train_count], self._factors[: self._train_count], held_out
-            )
+            sample, arguments = measure.divided(metric, codes[: self._split], self._factors[: self._split], held_out)
             with measure.refusals(name, self._metric_names):
                 scores |= _compute_scores(name, metric, *sample, **arguments)
         return scores

@@ -283,10 +283,8 @@ def of(dataset: object) -> Task:
             )
         return task(dataset.id)
     if not isinstance(dataset, str | os.PathLike):
-        received_type = type(dataset).__name__
-        raise InvalidInput(
-            f"task: expected a dataset or its name, such as 'xysquares/spacing_8', received a {received_type}."
-        )
+        kind = type(dataset).__name__
+        raise InvalidInput(f"task: expected a dataset or its name, such as 'xysquares/spacing_8', received a {kind}.")
     name = os.fspath(dataset)
     if name.partition("@")[0].partition("/")[0] in benchmark_data.names():
         return task(name)
@@ -329,9 +327,7 @@ def _draw_task(dataset: Dataset, own: Dataset | None = None) -> Task:
     task_id = f"{dataset.id}@{VERSION}"
     if isinstance(dataset.source, Divided):
         parts = (("train", TRAIN), ("test", TEST))
-        train_rows, test_rows = (
-            _draw_part(task_id, part, dataset.splits[part], part_size) for part, part_size in parts
-        )
+        train_rows, test_rows = (_draw_part(task_id, part, dataset.splits[part], size) for part, size in parts)
         return Task(dataset.id, VERSION, train_rows, test_rows, own)
     rows = draws.sample(seed(task_id), len(dataset), row_count)
     train_count = row_count * TRAIN // (TRAIN + TEST)

@@ -166,11 +166,7 @@ def problems(error: pydantic.ValidationError, what: str, model: type[Model]) -> 
     Returns:
         One error for each problem, in the order of the file.
     """
-    return [
-        _describe_problem(detail, what, model)
-        for detail in error.errors(include_url=False)
-        if not _is_consequence(detail)
-    ]
+    return [_describe(detail, what, model) for detail in error.errors(include_url=False) if not _is_consequence(detail)]
 
 
 def _is_consequence(detail: pydantic_core.ErrorDetails) -> bool:
@@ -178,7 +174,7 @@ def _is_consequence(detail: pydantic_core.ErrorDetails) -> bool:
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
-def _describe_problem(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) -> OffaxisError:
+def _describe(detail: pydantic_core.ErrorDetails, what: str, model: type[Model]) -> OffaxisError:
     field = ".".join(str(part) for part in detail["loc"])
     context = detail.get("ctx", {})
     expected = detail["msg"].removeprefix("Input should be ").removeprefix("Input should ")

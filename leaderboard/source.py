@@ -58,20 +58,15 @@ class Source:
         version, digest = candidates.dataset_digest(task)
         pca_setting: dict[str, Any] = {} if pca is None else {"pca": pca}
         if self.run:
-            folder_record = self.run.record
+            record = self.run.record
             dataset_fields = {"dataset": task.dataset, "dataset_version": version, "dataset_digest": digest}
-            overrides: dict[str, Any] = {
-                "method": name,
-                "hyperparameters": {**folder_record.hyperparameters, **pca_setting},
-            }
+            update: dict[str, Any] = {"method": name, "hyperparameters": {**record.hyperparameters, **pca_setting}}
             if self.run.task.id != task.id:  # it saw other images, of which no split held these rows out
-                overrides["hyperparameters"]["split"] = (
-                    f"{folder_record.hyperparameters.get('split', 'all')} of {folder_record.dataset}"
-                )
-                overrides["claimed"] = {}
-                overrides["supervision"] = "reference" if folder_record.supervision == "reference" else "pretrained"
-            fields = folder_record.model_dump(by_alias=True) | dataset_fields | overrides
-            return stated(lambda: type(folder_record).model_validate(fields), type(folder_record))
+                update["hyperparameters"]["split"] = f"{record.hyperparameters.get('split', 'all')} of {record.dataset}"
+                update["claimed"] = {}
+                update["supervision"] = "reference" if record.supervision == "reference" else "pretrained"
+            fields = record.model_dump(by_alias=True) | dataset_fields | update
+            return stated(lambda: type(record).model_validate(fields), type(record))
         device = self.call.device if self.call else ""
         return stated(
             lambda: RunRecord(

@@ -195,16 +195,11 @@ def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names:
         raise InvalidInput(f"names: expected {columns.shape[1]}, one for each factor, received {len(names)}.")
     pairs = pairwise(mu, columns)
     shares = pairs.information / pairs.factors
-    best_latents, best_factors = shares.argmax(axis=0), shares.argmax(axis=1)
-    is_own = (best_factors[best_latents] == np.arange(len(names))) & (shares.max(axis=0) > 0)
-    noise = np.where(is_own, np.sqrt(var).mean(axis=0)[best_latents], 1.0)
+    latents, best_factors = shares.argmax(axis=0), shares.argmax(axis=1)
+    is_own = (best_factors[latents] == np.arange(len(names))) & (shares.max(axis=0) > 0)
+    noise = np.where(is_own, np.sqrt(var).mean(axis=0)[latents], 1.0)
     return pd.DataFrame(
-        {
-            "factor": list(names),
-            "share": shares.max(axis=0),
-            "latent": np.where(is_own, best_latents, -1),
-            "noise": noise,
-        }
+        {"factor": list(names), "share": shares.max(axis=0), "latent": np.where(is_own, latents, -1), "noise": noise}
     )
 
 
@@ -259,27 +254,25 @@ def measure_hidden(
     moved = {name: neighbours(base, rows, name) for name in shown_factors}
     step = min(factor_step for _, factor_step in moved.values())
     height, width = images.shape[1:3]
-    pattern_here, pattern_up, pattern_down = (
-        perturbation.pattern(hidden + move, height, width) for move in (0.0, step, -step)
-    )
+    unmoved, raised, lowered = (perturbation.pattern(hidden + move, height, width) for move in (0.0, step, -step))
     tables = []
     for epsilon in epsilons:
 
         def perturb(pixels: Pixels, pattern: Pixels, epsilon: float = epsilon) -> Pixels:
             return pixels if epsilon == 0 else perturbation.blend(pixels, pattern, epsilon=epsilon)
 
-        perturbed_images = perturb(images, pattern_here)
+        perturbed_images = perturb(images, unmoved)
         moved_images = {
-            name: (np.stack([perturb(others[:, k], pattern_here) for k in range(2)], axis=1), factor_step)
+            name: (np.stack([perturb(others[:, k], unmoved) for k in range(2)], axis=1), factor_step)
             for name, (others, factor_step) in moved.items()
         }
-        moved_images["s"] = (np.stack([perturb(images, pattern_up), perturb(images, pattern_down)], axis=1), step)
+        moved_images["s"] = (np.stack([perturb(images, raised), perturb(images, lowered)], axis=1), step)
         local_rows = [
             (name, "expansiveness", float(local_expansiveness(perturbed_images, others, step=factor_step).mean()))
             for name, (others, factor_step) in moved_images.items()
         ]
         # s is independent of the images, so that the mean image given s is that of all plus the pattern.
-        pattern = 2 * epsilon * np.broadcast_to(pattern_here / 255.0, images.shape)
+        pattern = 2 * epsilon * np.broadcast_to(unmoved / 255.0, images.shape)
         global_rows = [("s", "global_variance", float(pattern.var(axis=0).sum()))]
         for column, factor in enumerate(base_factors):
             if factor.size > 1 and len(np.unique(labels[:, column])) > 1:

@@ -128,8 +128,8 @@ def measure(
                 f"codes of {name}: expected {len(classes)} rows, as in labels, received {len(codes)}. Encode the same "
                 "images of the target dataset with every encoder."
             )
-    train_rows, test_rows = _split_rows(len(classes), test)
-    _check_varying(names, classes, train_rows)
+    train, rest = _split_rows(len(classes), test)
+    _check_varying(names, classes, train)
     rows: list[tuple[str, str, str, float, float]] = []
     for name, codes in checked_codes.items():
         for classifier in classifiers:
@@ -138,33 +138,25 @@ def measure(
             with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
                 # A label with nearly as many classes as samples; the column `unseen` says what that means.
                 warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-                accuracies = downstream.accuracies(
-                    codes[train_rows],
-                    classes[train_rows],
-                    codes_test=codes[test_rows],
-                    factors_test=classes[test_rows],
+                scores = downstream.accuracies(
+                    codes[train],
+                    classes[train],
+                    codes_test=codes[rest],
+                    factors_test=classes[rest],
                     classifier=classifier,
                     seed=seed,
                 )
-            for label, train_accuracy, test_accuracy in zip(
-                names, accuracies.train.tolist(), accuracies.test.tolist(), strict=True
-            ):
-                rows.append((name, classifier, label, train_accuracy, test_accuracy))
+            for label, train_score, test_score in zip(names, scores.train.tolist(), scores.test.tolist(), strict=True):
+                rows.append((name, classifier, label, train_score, test_score))
     for label, column in zip(names, classes.T, strict=True):
-        values, counts = np.unique(column[train_rows], return_counts=True)
-        majority = values[counts.argmax()]
+        values, counts = np.unique(column[train], return_counts=True)
+        mode = values[counts.argmax()]
         rows.append(
-            (
-                MAJORITY,
-                "constant",
-                label,
-                float(np.mean(column[train_rows] == majority)),
-                float(np.mean(column[test_rows] == majority)),
-            )
+            (MAJORITY, "constant", label, float(np.mean(column[train] == mode)), float(np.mean(column[rest] == mode)))
         )
     table = pd.DataFrame(rows, columns=["source", "classifier", "label", "train", "test"])
     unseen = {
-        label: float(np.mean(~np.isin(column[test_rows], column[train_rows])))
+        label: float(np.mean(~np.isin(column[rest], column[train])))
         for label, column in zip(names, classes.T, strict=True)
     }
     return table.assign(unseen=table["label"].map(unseen))
@@ -254,12 +246,10 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 
 def _split_rows(n: int, test: ArrayLike | None) -> tuple[Indices, Indices]:
-    is_test = held_out(np.arange(n), n) if test is None else np.asarray(test)
-    if is_test.shape != (n,) or is_test.dtype != np.bool_:
-        raise InvalidInput(
-            f"test: expected booleans of shape ({n},), received {is_test.dtype} of shape {is_test.shape}."
-        )
-    train_rows, test_rows = np.flatnonzero(~is_test), np.flatnonzero(is_test)
+    mask = held_out(np.arange(n), n) if test is None else np.asarray(test)
+    if mask.shape != (n,) or mask.dtype != np.bool_:
+        raise InvalidInput(f"test: expected booleans of shape ({n},), received {mask.dtype} of shape {mask.shape}.")
+    train_rows, test_rows = np.flatnonzero(~mask), np.flatnonzero(mask)
     if len(train_rows) < 2 or len(test_rows) < 2:
         raise InvalidInput(
             f"rows: expected at least two to fit to and two to test on, received {len(train_rows)} and "

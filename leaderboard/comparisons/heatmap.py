@@ -89,17 +89,14 @@ def _cap_by_procrustes(
     layers of convolutional models on rendered data.
     """
     narrow_layers = [procrustes.narrowed(centred(array)) for array in distinct]
-    leading_layers = [procrustes.leading(layer) for layer in narrow_layers] if np.isfinite(values).all() else None
+    main_parts = [procrustes.leading(layer) for layer in narrow_layers] if np.isfinite(values).all() else None
     cached: dict[tuple[int, int], float] = {}
     capped = values.copy()
     for row, i in enumerate(rows):
         for column, j in enumerate(columns):
             key = (min(i, j), max(i, j))
             if key not in cached:
-                can_skip = (
-                    leading_layers
-                    and procrustes.similarity(leading_layers[i], leading_layers[j]) >= values[row, column]
-                )
+                can_skip = main_parts and procrustes.similarity(main_parts[i], main_parts[j]) >= values[row, column]
                 cached[key] = np.inf if can_skip else procrustes.similarity(narrow_layers[i], narrow_layers[j])
             capped[row, column] = min(values[row, column], cached[key])
     return capped

@@ -88,7 +88,7 @@ def with_paired_value(
         u = draws.uniform(seed, np.arange(start, min(start + _CHUNK, count)), 2 * batch + 1)
         fixed = _scale_to_integers(u[:, 0], factors.shape[1])
         first = _scale_to_integers(u[:, 1 : batch + 1], len(factors))
-        yield fixed, first, groups.draw_partner(fixed[:, None], first, u[:, batch + 1 :])
+        yield fixed, first, groups.draw_peer(fixed[:, None], first, u[:, batch + 1 :])
 
 
 class _Groups:
@@ -106,9 +106,7 @@ class _Groups:
         """Draw, for every uniform number, a row that has the value of ``factor`` that ``row`` has."""
         return self.order[factor, self.start[factor, row] + _scale_to_integers(u, self.size[factor, row])]
 
-    def draw_partner(
-        self, factor: NDArray[np.int64], row: NDArray[np.int64], u: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
+    def draw_peer(self, factor: NDArray[np.int64], row: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.int64]:
         """Draw as `draw` does, but another row than ``row``, where another has its value."""
         size = self.size[factor, row]
         offset = 1 + _scale_to_integers(u, np.maximum(size - 1, 1))

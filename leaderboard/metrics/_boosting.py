@@ -102,11 +102,9 @@ def _fit_factor(x, order, bins, cuttable, y, classes, x_test, seed):  # type: ig
     frequencies = np.bincount(y) / n
     geometric_mean = np.exp(np.log(frequencies).mean())
     for k in range(trees):
-        initial_score = (
-            np.log(frequencies[1] / frequencies[0]) if trees == 1 else np.log(frequencies[k] / geometric_mean)
-        )
-        raw[k] = initial_score
-        raw_test[k] = initial_score
+        start_score = np.log(frequencies[1] / frequencies[0]) if trees == 1 else np.log(frequencies[k] / geometric_mean)
+        raw[k] = start_score
+        raw_test[k] = start_score
 
     inverse = np.empty(n + 1)  # inverse[i] = 1 / i and inverse_reversed[i] = 1 / (n - i): both run forward
     inverse_reversed = np.empty(n + 1)
@@ -179,7 +177,7 @@ def _compute_residuals(raw, y, residual):  # type: ignore[no-untyped-def]
 
 @compiled
 def _grow_tree(  # type: ignore[no-untyped-def]
-    x, order, binned, gradient, positive, shrinkage, raw, inverse_tables, scratch, random_state, importances, tree
+    x, order, binned, gradient, positive, shrinkage, raw, tables, scratch, random_state, importances, tree
 ):
     """Grow one tree on ``gradient``; write it to ``tree``, add its gains to ``importances`` and its leaves to ``raw``.
 
@@ -210,32 +208,30 @@ def _grow_tree(  # type: ignore[no-untyped-def]
         total, squares = _sum_gradients(samples[lo:hi], gradient)
         if node == 0:
             impurity[0] = squares / n - (total / n) ** 2
-        best_gain, best_latent, n_left = -1.0, -1, -1
+        gain, latent, n_left = -1.0, -1, -1
         if size > 1 and impurity[node] > _LEAST_IMPURITY:
             _shuffle(latent_order, random_state)  # the first of equal latents wins
             _copy_members(all_samples, nodes, node, rows[0])
-            node_samples = rows[0, :size].copy()
-            searched = latent_order
+            members = rows[0, :size].copy()
+            pool = latent_order
             if is_binned:
-                searched = latent_order[
+                pool = latent_order[
                     candidates(
                         packed_sums[node], packed_sums[0], binned[1], order, nodes, node, packed_gradient, units
                     )[latent_order]
                 ]
-            best_gain, best_latent, n_left = _find_best_cut(
-                x, order, nodes, node, node_samples, searched, gradient, total, inverse_tables, rows, sums
-            )
+            gain, latent, n_left = _find_cut(x, order, nodes, node, members, pool, gradient, total, tables, rows, sums)
         first_leaf = ((node + 1) << (_DEPTH - depth)) - 1 - _SPLITS
         ordered = rows[0, :size]
-        _copy_members(order[max(best_latent, 0)], nodes, node, rows[0])
-        if best_latent < 0:
+        _copy_members(order[max(latent, 0)], nodes, node, rows[0])
+        if latent < 0:
             value[first_leaf] = _fit_leaf(ordered, gradient, positive, shrinkage, raw)
             continue
 
-        feature[node] = best_latent
-        low, high = x[best_latent, ordered[n_left - 1]], x[best_latent, ordered[n_left]]
+        feature[node] = latent
+        low, high = x[latent, ordered[n_left - 1]], x[latent, ordered[n_left]]
         threshold[node] = np.float64(low) / 2.0 + np.float64(high) / 2.0
-        importances[best_latent] += best_gain - total * total / size
+        importances[latent] += gain - total * total / size
         if depth == 2:
             value[first_leaf] = _fit_leaf(ordered[:n_left], gradient, positive, shrinkage, raw)
             value[first_leaf + 1] = _fit_leaf(ordered[n_left:], gradient, positive, shrinkage, raw)
@@ -307,13 +303,13 @@ def _sort_samples(row, samples, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _find_best_cut(  # type: ignore[no-untyped-def]
-    x, order, nodes, node, samples, latents, gradient, total, inverse_tables, rows, sums
+def _find_cut(  # type: ignore[no-untyped-def]
+    x, order, nodes, node, samples, latents, gradient, total, tables, rows, sums
 ):
     """Find the cut of a node with the greatest sl² / nl + sr² / nr: its value, its latent, its left count."""
     size = len(samples)
     best_gain, best_latent, n_left = -1.0, -1, -1
-    inverse, inverse_reversed = inverse_tables
+    inverse, inverse_reversed = tables
     inv_nl, inv_nr = inverse[1:size], inverse_reversed[len(inverse_reversed) - size :]
     for first in range(0, len(latents), 4):
         block = min(4, len(latents) - first)

@@ -106,14 +106,12 @@ def score(
     return {**_score_curves(losses, depths, 1 - 1 / classes), "size": len(losses) / codes.shape[1]}
 
 
-def _score_curves(
-    losses: NDArray[np.float64], depths: Sequence[int], blind_losses: NDArray[np.float64]
-) -> dict[str, float]:
-    """Score the losses of F factors at D depths, (F, D), of which a blind guess has ``blind_losses``, (F,)."""
+def _score_curves(losses: NDArray[np.float64], depths: Sequence[int], blind: NDArray[np.float64]) -> dict[str, float]:
+    """Score the losses of F factors at D depths, (F, D), of which a blind guess has ``blind``, (F,)."""
     least_losses = np.minimum.accumulate(losses, axis=1)
     excess = least_losses - least_losses[:, -1:]
     area = ((excess[:, :-1] + excess[:, 1:]) / 2 * np.diff(depths)).sum(axis=1)
-    explicitness = 1 - 2 * area / ((depths[-1] - depths[0]) * blind_losses)
+    explicitness = 1 - 2 * area / ((depths[-1] - depths[0]) * blind)
     return {
         "informativeness": float(np.maximum(1 - least_losses[:, -1], 0.0).mean()),
         "explicitness": float(explicitness.mean()),

@@ -107,16 +107,14 @@ def score(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
     warn_if_lost(codes)
-    chosen_sizes = [size for size in SIZES if size <= len(codes)] if sizes is None else list(sizes)
-    for size in chosen_sizes:
+    counts = [size for size in SIZES if size <= len(codes)] if sizes is None else list(sizes)
+    for size in counts:
         check_count("sizes", size, 2)
-    if not chosen_sizes or max(chosen_sizes) > len(codes):
-        raise InvalidInput(
-            f"sizes: expected numbers from 2 to {len(codes)}, the training samples, received {chosen_sizes}."
-        )
+    if not counts or max(counts) > len(codes):
+        raise InvalidInput(f"sizes: expected numbers from 2 to {len(codes)}, the training samples, received {counts}.")
     scores = {}
     for classifier in classifiers:
-        for size in chosen_sizes:
+        for size in counts:
             z, v = codes[:size], factors[:size]
             varies = varying(v)
             test_accuracy = np.mean(factors_test == v[0], axis=0)
@@ -184,15 +182,13 @@ def _fit_classifiers(
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(1):  # the products are so small that handing them to threads takes ten times as long
-            pairs = [_fit_logistic(codes, column, codes_test) for column in ids.T]
+            pairs = [_fit_logit(codes, column, codes_test) for column in ids.T]
         predicted_train, predicted_test = (np.stack(part, axis=1) for part in zip(*pairs, strict=True))
     predicted_values = np.stack([v[column] for v, column in zip(values, predicted_test.T, strict=True)], axis=1)
     return Accuracies(np.mean(predicted_train == ids, axis=0), np.mean(predicted_values == factors_test, axis=0))
 
 
-def _fit_logistic(
-    codes: Codes, ids: NDArray[np.int64], codes_test: Codes
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _fit_logit(codes: Codes, ids: NDArray[np.int64], codes_test: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Choose the penalty by cross-validation, fit on all samples and predict both parts.
 
     Written out, since ``LogisticRegressionCV`` changes its defaults between versions and refuses samples in which a

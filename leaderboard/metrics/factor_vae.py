@@ -91,8 +91,8 @@ def score(
     if not active.any():
         return {"factor_vae": 0.0, "train_accuracy": 0.0, "active_latents": 0.0}
     scale = np.sqrt(variances[active])
-    table = _count_votes(z[:, active] / scale, factors, votes, batch, seed)
-    table_test = _count_votes(z_test[:, active] / scale, factors_test, votes_test, batch, seed + 1)
+    table = _tally(z[:, active] / scale, factors, votes, batch, seed)
+    table_test = _tally(z_test[:, active] / scale, factors_test, votes_test, batch, seed + 1)
     voted_factors = table.argmax(axis=1)
     latents = np.arange(len(voted_factors))
     return {
@@ -102,9 +102,7 @@ def score(
     }
 
 
-def _count_votes(
-    z: NDArray[np.float64], factors: NDArray[np.int64], count: int, batch: int, seed: int
-) -> NDArray[np.int64]:
+def _tally(z: NDArray[np.float64], factors: NDArray[np.int64], count: int, batch: int, seed: int) -> NDArray[np.int64]:
     """Count votes: int64 (L, F)."""
     table = np.zeros((z.shape[1], factors.shape[1]), np.int64)
     for fixed, rows in _batches.with_one_value(factors, count, batch, seed):

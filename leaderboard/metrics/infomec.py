@@ -159,15 +159,11 @@ def _normalised_information(
             [
                 [
                     mutual_info_classif(
-                        latent[:, None],
-                        class_column,
-                        discrete_features=False,
-                        n_neighbors=NEIGHBOURS,
-                        random_state=seed,
+                        latent[:, None], factor, discrete_features=False, n_neighbors=NEIGHBOURS, random_state=seed
                     )[0]
                     for latent in z.T
                 ]
-                for class_column in ids.T
+                for factor in ids.T
             ]
         )
     return np.asarray(information / entropies[:, None])

@@ -128,9 +128,7 @@ def _fit_machines(
         own_sums = class_sums[np.searchsorted(keys, positive_classes * (n + 1) + rank)] - class_sums[starts]
         return own_sums, all_sums[rank] - own_sums
 
-    def sums_in_margin(
-        w: NDArray[np.float64], b: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def sums_within(w: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The same sums over the samples within the margin: own with w x + b < 1, others with w x + b > -1."""
         is_flat = w == 0
         slope = np.where(is_flat, 1.0, w)
@@ -143,7 +141,7 @@ def _fit_machines(
         return own_sums, np.where(is_flat[:, None], others_total * (b > -1)[:, None], other_sums)
 
     def objective(w: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        (n1, s1, q1), (n2, s2, q2) = (sums.T for sums in sums_in_margin(w, b))
+        (n1, s1, q1), (n2, s2, q2) = (sums.T for sums in sums_within(w, b))
         own_loss = n1 * (1 - b) ** 2 - 2 * w * (1 - b) * s1 + w * w * q1
         other_loss = n2 * (1 + b) ** 2 + 2 * w * (1 + b) * s2 + w * w * q2
         return np.asarray((w * w + b * b) / 2 + own_weights * own_loss + other_weights * other_loss)
@@ -151,7 +149,7 @@ def _fit_machines(
     w, b = np.zeros(len(positive_classes)), np.zeros(len(positive_classes))
     value = objective(w, b)
     for _ in range(200):
-        (n1, s1, q1), (n2, s2, q2) = (sums.T for sums in sums_in_margin(w, b))
+        (n1, s1, q1), (n2, s2, q2) = (sums.T for sums in sums_within(w, b))
         c1, c2 = 2 * own_weights, 2 * other_weights
         gw = w - c1 * (s1 * (1 - b) - w * q1) + c2 * (s2 * (1 + b) + w * q2)
         gb = b - c1 * (n1 * (1 - b) - w * s1) + c2 * (n2 * (1 + b) + w * s2)

@@ -97,9 +97,7 @@ class OnnxEncoder:
             env={"PYTHONPATH": paths, **thread_limits, **library_paths},
             start_new_session=True,  # Ctrl-C is for this side, which ends it
         )
-        self._stdin, self._stdout = (
-            cast("IO[bytes]", stream) for stream in (self._process.stdin, self._process.stdout)
-        )
+        self._stdin, self._stdout = (cast("IO[bytes]", pipe) for pipe in (self._process.stdin, self._process.stdout))
         self._timed_out = False
         # A machine may be busy with other things.
         self._timer = threading.Timer(4 * seconds + 60, self._kill_on_timeout)

@@ -125,33 +125,31 @@ def weigh(content: bytes, what: str = "encoder.onnx") -> None:
     counts = dict.fromkeys(("field", *COUNTED), 0)
     pending = [("model", 0, len(content))]
     while pending:
-        message, position, end = pending.pop()
+        message, offset, end = pending.pop()
         axes, fields = 0, _MESSAGE_FIELDS[message]
-        while position < end:
-            field, wire, position, field_end = _read_field_head(content, position, end, what)
+        while offset < end:
+            field, wire, offset, field_end = _read_field_head(content, offset, end, what)
             _count(counts, "field", FIELDS, what)
             counted, kind = fields.get(field, ("", ""))
             if counted == "axes":
                 # Sizes lie one to a field, or packed as numbers of which each ends with a byte below 128.
                 packed = kind == "axes" and wire == 2
-                axes += (
-                    sum(byte < 128 for byte in content[position : min(field_end, position + 2_000)]) if packed else 1
-                )
+                axes += sum(byte < 128 for byte in content[offset : min(field_end, offset + 2_000)]) if packed else 1
                 if axes > AXES:
                     raise InvalidInput(f"{what}: axes: expected at most {AXES} of a tensor, received more.")
             elif counted in COUNTED:
                 _count(counts, counted, COUNTED[counted], what)
-            if wire == 2 and kind == "name" and field_end - position > NAME:
-                received = f"{field_end - position:,}"
+            if wire == 2 and kind == "name" and field_end - offset > NAME:
+                received = f"{field_end - offset:,}"
                 raise InvalidInput(f"{what}: names: expected at most {NAME:,} bytes of a name, received {received}.")
             if wire == 2 and kind in _MESSAGE_FIELDS:
-                pending.append((kind, position, field_end))
+                pending.append((kind, offset, field_end))
             elif kind not in ("", "name", "axes"):
                 remedy = " Save the model as one file." if kind == "data in another file" else ""
                 raise InvalidInput(
                     f"{what}: {kind}: expected a graph without any, received one in a {message}.{remedy}"
                 )
-            position = field_end
+            offset = field_end
 
 
 def _count(counts: dict[str, int], name: str, limit: int, what: str) -> None:
@@ -161,33 +159,33 @@ def _count(counts: dict[str, int], name: str, limit: int, what: str) -> None:
         raise InvalidInput(f"{what}: too many {name}s: expected at most {limit:,}, received more.")
 
 
-def _read_field_head(content: bytes, position: int, end: int, what: str) -> tuple[int, int, int, int]:
+def _read_field_head(content: bytes, offset: int, end: int, what: str) -> tuple[int, int, int, int]:
     """Read the head of a field: its number, its wire type, and where its content begins and ends."""
-    key, position = _read_varint(content, position, end, what)
+    key, offset = _read_varint(content, offset, end, what)
     wire = key & 7
     if wire == 2:
-        size, position = _read_varint(content, position, end, what)
-        field_end = position + size
+        size, offset = _read_varint(content, offset, end, what)
+        field_end = offset + size
     elif wire == 0:
-        field_end = _read_varint(content, position, end, what)[1]
+        field_end = _read_varint(content, offset, end, what)[1]
     else:
-        field_end = position + {1: 8, 5: 4}.get(wire, end)
+        field_end = offset + {1: 8, 5: 4}.get(wire, end)
     if field_end > end or not key >> 3:
         raise DamagedFile(f"{what}: expected a model in ONNX, received bytes that are no fields of one.")
-    return key >> 3, wire, position, field_end
+    return key >> 3, wire, offset, field_end
 
 
-def _read_varint(content: bytes, position: int, end: int, what: str) -> tuple[int, int]:
+def _read_varint(content: bytes, offset: int, end: int, what: str) -> tuple[int, int]:
     """Read a number of at most ten bytes: it, and where the next field begins."""
     number = 0
     for shift in range(0, 70, 7):
-        if position >= end:
+        if offset >= end:
             break
-        byte = content[position]
-        position += 1
+        byte = content[offset]
+        offset += 1
         number |= (byte & 127) << shift
         if byte < 128:
-            return number, position
+            return number, offset
     raise DamagedFile(f"{what}: expected a model in ONNX, received bytes that are no fields of one.")
 
 
@@ -263,13 +261,7 @@ def _check_operators(onnx: Any, graph: Any, what: str) -> None:
 def _check_tensors(graph: Any, what: str) -> None:
     """Refuse a graph that brings along more numbers than an encoder needs."""
     total = 0
-    constants = [
-        tensor
-        for node in graph.node
-        for attribute in node.attribute
-        for tensor in (attribute.t, *attribute.tensors)
-        if tensor.dims
-    ]
+    constants = [tensor for node in graph.node for a in node.attribute for tensor in (a.t, *a.tensors) if tensor.dims]
     for tensor in [*graph.initializer, *constants]:
         total += math.prod(max(0, size) for size in tensor.dims)
         if total > CONSTANTS or any(size < 0 for size in tensor.dims):
@@ -296,10 +288,8 @@ def _find_signature(onnx: Any, graph: Any, what: str, output: str) -> Signature:
         )
     names = [value.name for value in graph.output]
     preferred = (output,) if output else ("codes", "mean")
-    codes_output = next(
-        (name for name in preferred if name in names), names[0] if len(names) == 1 and not output else None
-    )
-    if codes_output is None:
+    selected = next((name for name in preferred if name in names), names[0] if len(names) == 1 and not output else None)
+    if selected is None:
         wanted = f"one called {output}" if output else "one, or one called codes or mean"
         raise InvalidInput(
             f"{what}: outputs: expected {wanted}, received {', '.join(name[:80] for name in names[:3]) or 'none'}. "
@@ -312,4 +302,4 @@ def _find_signature(onnx: Any, graph: Any, what: str, output: str) -> Signature:
             f"{what}: expected at most {BATCH:,} images at a time, received shape {shape}. Export it with a batch of "
             "any size."
         )
-    return Signature(inputs[0].name, dtypes[tensor.elem_type], shape, codes_output)
+    return Signature(inputs[0].name, dtypes[tensor.elem_type], shape, selected)

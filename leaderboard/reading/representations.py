@@ -170,7 +170,7 @@ def check_same_rows(paths: Sequence[FilePath]) -> None:
         DamagedFile: as ``activations``.
         MissingExtra: as ``arrays``.
     """
-    reference: tuple[FilePath, dict[str, Array]] | None = None
+    first: tuple[FilePath, dict[str, Array]] | None = None
     for path in paths:
         file = activations_file(path)
         row_arrays: dict[str, Array] = {}
@@ -179,12 +179,10 @@ def check_same_rows(paths: Sequence[FilePath]) -> None:
                 row_arrays |= arrays(file, [name])
         if "indices" not in row_arrays:
             continue
-        reference = reference or (path, row_arrays)
-        if not all(
-            np.array_equal(reference[1][name], row_arrays[name]) for name in reference[1].keys() & row_arrays.keys()
-        ):
+        first = first or (path, row_arrays)
+        if not all(np.array_equal(first[1][name], row_arrays[name]) for name in first[1].keys() & row_arrays.keys()):
             raise InvalidInput(
-                f"activations of {path}: expected those of the images that {reference[0]} has, in that order, received "
+                f"activations of {path}: expected those of the images that {first[0]} has, in that order, received "
                 "those of others. Write them of the same images: offaxis train encode --layers RUN... "
                 "--dataset NAME"
             )
@@ -274,12 +272,10 @@ def codes(
         reduced_codes = units.reduced(raw_codes, f"codes of {path}", train=requested.train)
         return _label_codes(reduced_codes, requested.rows, requested)
     images_record = (path if path.is_dir() else path.parent) / "images.json"
-    if dataset is not None and images_record.exists() and _load_dataset(dataset).name in benchmark_data.names():
-        raise InvalidInput(
-            f"{path} holds codes of user images, not of {_load_dataset(dataset).id}: leave out the dataset."
-        )
+    if dataset is not None and images_record.exists() and _load(dataset).name in benchmark_data.names():
+        raise InvalidInput(f"{path} holds codes of user images, not of {_load(dataset).id}: leave out the dataset.")
     if recorded := _recorded_dataset(path):
-        wanted = recorded if dataset is None else _load_dataset(dataset).id
+        wanted = recorded if dataset is None else _load(dataset).id
         if wanted != recorded:
             raise InvalidInput(
                 f"codes of {path}: expected codes of {wanted}, received codes of {recorded}. Write them: "
@@ -297,12 +293,8 @@ def codes(
         if rows is not None:
             _check_rows_of_task(rows, requested, f"{path}: indices")
         labelled = _label_codes(checked, rows, requested)
-        stored_factors = file_arrays.get("factors") if requested.train is None else None
-        if (
-            stored_factors is not None
-            and rows is not None
-            and not np.array_equal(requested.dataset.labels(rows), stored_factors)
-        ):
+        stored = file_arrays.get("factors") if requested.train is None else None
+        if stored is not None and rows is not None and not np.array_equal(requested.dataset.labels(rows), stored):
             raise InvalidInput(
                 f"{path}: factors: expected those of {requested.id}, received others: these are codes of other images. "
                 "Leave out the dataset, or encode it: offaxis train encode RUN --dataset FOLDER --to codes.npz"
@@ -354,13 +346,13 @@ class _RequestedRows(NamedTuple):
     scored: tuple[str, ...]
 
 
-def _load_dataset(dataset: Dataset | str) -> Dataset:
+def _load(dataset: Dataset | str) -> Dataset:
     return benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
 
 
 def _requested_rows(dataset: Dataset | str) -> _RequestedRows:
     """Return the rows of a dataset's task or, where it has none, random rows, as many as a task has."""
-    loaded = _load_dataset(dataset)
+    loaded = _load(dataset)
     if loaded.name in benchmark_data.names():
         task = protocol.task(loaded.id)
         return _RequestedRows(loaded, task.indices, len(task.train), task.id, task.scored)

@@ -26,7 +26,7 @@ def search(x, gradient, tried=None, samples=None):
     nodes[samples] = 1
     rows, sums = np.empty((4, n), np.uint32), np.empty((4, n))
     total = gradient[samples].sum()
-    return boosting._find_best_cut(x, sorting(x), nodes, 1, samples, tried, gradient, total, tables(n), rows, sums)
+    return boosting._find_cut(x, sorting(x), nodes, 1, samples, tried, gradient, total, tables(n), rows, sums)
 
 
 def brute(x, gradient):
