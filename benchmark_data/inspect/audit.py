@@ -119,27 +119,31 @@ class Audit:
             Groups of names of factors, the group that is expected first in front.
         """
         ranked = sorted(
-            (one for one in self.factors if one.traversals), key=lambda one: one.importance.value, reverse=True
+            (factor_audit for factor_audit in self.factors if factor_audit.traversals),
+            key=lambda factor_audit: factor_audit.importance.value,
+            reverse=True,
         )
         groups: list[list[FactorAudit]] = []
-        for one in ranked:
+        for factor_audit in ranked:
             if groups:
                 first = groups[-1][0].importance
-                half = math.hypot(*((each.high - each.low) / 2 for each in (first, one.importance)))
-                if first.value - one.importance.value <= half + 1e-12:  # rounding, where there is no error
-                    groups[-1].append(one)
+                margin = math.hypot(
+                    *((estimate.high - estimate.low) / 2 for estimate in (first, factor_audit.importance))
+                )
+                if first.value - factor_audit.importance.value <= margin + 1e-12:  # rounding, where there is no error
+                    groups[-1].append(factor_audit)
                     continue
-            groups.append([one])
-        return [[one.factor.name for one in group] for group in groups]
+            groups.append([factor_audit])
+        return [[factor_audit.factor.name for factor_audit in group] for group in groups]
 
     def as_json(self) -> dict[str, object]:
         """Return all numbers but the matrices for JSON, which has no NaN: None where nothing is defined."""
 
-        def number(value: float) -> float | None:
+        def finite_or_none(value: float) -> float | None:
             return None if math.isnan(value) else value
 
-        def estimate(found: Estimate) -> dict[str, float | None]:
-            return {name: number(value) for name, value in found._asdict().items()}
+        def estimate_as_json(estimate: Estimate) -> dict[str, float | None]:
+            return {name: finite_or_none(value) for name, value in estimate._asdict().items()}
 
         return {
             "dataset": self.dataset,
@@ -147,30 +151,30 @@ class Audit:
             "images": self.images,
             "seed": self.seed,
             "interval": f"{LEVEL:.0%} bootstrap over traversals",
-            "giveaway": estimate(self.giveaway),
+            "giveaway": estimate_as_json(self.giveaway),
             "order": self.order(),
-            "random_pairs": estimate(self.random),
+            "random_pairs": estimate_as_json(self.random),
             "collisions": {"images": self.collisions, "of": self.sample, "whole_dataset": self.sample == self.images},
             "factors": {
-                one.factor.name: {
-                    "kind": one.factor.kind,
-                    "values": one.factor.size,
-                    "traversals": one.traversals,
-                    "importance": estimate(one.importance),
-                    "importance_of_random_pairs": number(relative(one, self)),
-                    "above_random": estimate(one.above_random),
-                    "correlation": estimate(one.correlation),
-                    "overlap": estimate(one.overlap),
-                    "equal": estimate(one.equal),
+                factor_audit.factor.name: {
+                    "kind": factor_audit.factor.kind,
+                    "values": factor_audit.factor.size,
+                    "traversals": factor_audit.traversals,
+                    "importance": estimate_as_json(factor_audit.importance),
+                    "importance_of_random_pairs": finite_or_none(relative(factor_audit, self)),
+                    "above_random": estimate_as_json(factor_audit.above_random),
+                    "correlation": estimate_as_json(factor_audit.correlation),
+                    "overlap": estimate_as_json(factor_audit.overlap),
+                    "equal": estimate_as_json(factor_audit.equal),
                 }
-                for one in self.factors
+                for factor_audit in self.factors
             },
         }
 
 
-def relative(one: FactorAudit, found: Audit) -> float:
+def relative(factor_audit: FactorAudit, dataset_audit: Audit) -> float:
     """Return a factor's importance as a share of the mean distance of random pairs; NaN where that is 0."""
-    return one.importance.value / found.random.value if found.random.value else math.nan
+    return factor_audit.importance.value / dataset_audit.random.value if dataset_audit.random.value else math.nan
 
 
 def audit(
@@ -209,25 +213,25 @@ def audit(
         raise InvalidInput(f"dataset: expected what benchmark_data.load(name) returns, received {dataset!r}.")
     for what, number in (("traversals", traversals), ("pairs", pairs)):
         check_count(f"number of {what}", number, 2)
-    varying = [column for column, factor in enumerate(dataset.space.factors) if factor.size > 1]
-    if len(dataset) < 2 or not varying:
+    varying_columns = [column for column, factor in enumerate(dataset.space.factors) if factor.size > 1]
+    if len(dataset) < 2 or not varying_columns:
         remedy = "" if dataset.space.factors else "Factors of one's own pictures come from a CSV file in their folder."
         raise InvalidInput(
             f"audit of {dataset.id}: expected two images or more, and a factor with two values or more, received "
-            f"{len(dataset)} images, {len(varying)} such factors. {remedy}"
+            f"{len(dataset)} images, {len(varying_columns)} such factors. {remedy}"
         )
-    apart = _random_distances(dataset, pairs, seed)
-    random = _mean(apart[:, None], _resampled(len(apart), seed))
-    collisions, sample = _collisions(dataset, pairs, seed)
+    random_distances = _random_distances(dataset, pairs, seed)
+    random_mean = _estimate_mean(random_distances[:, None], _bootstrap_weights(len(random_distances), seed))
+    collisions, sample = _count_collisions(dataset, pairs, seed)
     progress(1)
     labels = dataset.labels(np.arange(len(dataset)))
-    factors, replicates = [], []
-    for column in varying:
-        found, bootstrap = _factor(dataset, labels, column, traversals, seed, np.sort(apart))
-        factors.append(found)
-        if not math.isnan(found.correlation.value):
-            weights = found.importance.value, bootstrap["importance"]
-            replicates.append((*weights, found.correlation.value, bootstrap["correlation"]))
+    factors, correlations = [], []
+    for column in varying_columns:
+        factor_audit, bootstrap = _audit_factor(dataset, labels, column, traversals, seed, np.sort(random_distances))
+        factors.append(factor_audit)
+        if not math.isnan(factor_audit.correlation.value):
+            weights = factor_audit.importance.value, bootstrap["importance"]
+            correlations.append((*weights, factor_audit.correlation.value, bootstrap["correlation"]))
         progress(1)
     return Audit(
         dataset=dataset.id,
@@ -235,30 +239,35 @@ def audit(
         images=len(dataset),
         seed=seed,
         factors=tuple(factors),
-        random=random,
+        random=random_mean,
         sample=sample,
         collisions=collisions,
-        giveaway=_giveaway(replicates),
+        giveaway=_giveaway(correlations),
     )
 
 
 def _giveaway(
-    parts: Sequence[tuple[float, NDArray[np.float64], float, NDArray[np.float64]]],
+    correlations: Sequence[tuple[float, NDArray[np.float64], float, NDArray[np.float64]]],
 ) -> Estimate:
     """Weigh correlations by importance; negative ones count as 0. A part is both, each with bootstrap replicates."""
-    if not parts:
+    if not correlations:
         return Estimate(math.nan, math.nan, math.nan)
-    total = sum(weight for weight, *_ in parts)
+    total = sum(weight for weight, *_ in correlations)
     if not total:  # all images are equal, so that nothing is told
         return Estimate(0.0, 0.0, 0.0)
-    value = sum(weight * max(0.0, rho) for weight, _, rho, _ in parts) / total
-    drawn = np.sum([weights * np.maximum(rhos, 0.0) for _, weights, _, rhos in parts], axis=0)
-    drawn /= np.maximum(np.sum([weights for _, weights, *_ in parts], axis=0), np.finfo(float).tiny)
-    return Estimate(value, *_ends(drawn))
+    value = sum(weight * max(0.0, rho) for weight, _, rho, _ in correlations) / total
+    replicates = np.sum([weights * np.maximum(rhos, 0.0) for _, weights, _, rhos in correlations], axis=0)
+    replicates /= np.maximum(np.sum([weights for _, weights, *_ in correlations], axis=0), np.finfo(float).tiny)
+    return Estimate(value, *_interval_ends(replicates))
 
 
-def _factor(
-    dataset: Dataset, labels: Indices, column: int, most: int, seed: int, random: NDArray[np.float64]
+def _audit_factor(
+    dataset: Dataset,
+    labels: Indices,
+    column: int,
+    max_traversals: int,
+    seed: int,
+    sorted_random_distances: NDArray[np.float64],
 ) -> tuple[FactorAudit, Mapping[str, NDArray[np.float64]]]:
     """Measure one factor.
 
@@ -267,79 +276,84 @@ def _factor(
     """
     factor = dataset.space.factors[column]
     # Each factor has draws of its own, so that their errors are independent.
-    own = int(draws.bits(seed, [column], 1)[0, 0])
-    chosen = _traversals(labels, dataset.space.sizes, column, most, own)
+    factor_seed = int(draws.bits(seed, [column], 1)[0, 0])
+    traversals = _choose_traversals(labels, dataset.space.sizes, column, max_traversals, factor_seed)
     width = math.ceil(factor.size / MOST_VALUES)
     size = math.ceil(factor.size / width)
     total, count = np.zeros((size, size)), np.zeros((size, size))
-    measured = np.full((len(chosen), 6), math.nan)
+    measures = np.full((len(traversals), 6), math.nan)
     with threadpoolctl.threadpool_limits(1):  # products this small lose more by waiting for threads than they gain
-        for place, rows in enumerate(chosen):
+        for position, rows in enumerate(traversals):
             values = labels[rows, column]
-            between = mean_squared_errors(dataset.images(rows))
+            distances = mean_squared_errors(dataset.images(rows))
             bins = np.ix_(values // width, values // width)
-            np.add.at(total, bins, between)
+            np.add.at(total, bins, distances)
             np.add.at(count, bins, 1)
-            measured[place] = _traversal(factor, values, between, random)
-    means = np.divide(total, count, out=np.full_like(total, math.nan), where=count > 0)
-    weights = _resampled(len(chosen), own)
-    importance, above, equal, correlation, near, far = (measured[:, [i]] for i in range(6))
-    ordered = int(np.isfinite(correlation).sum())
-    found = FactorAudit(
+            measures[position] = _measure_traversal(factor, values, distances, sorted_random_distances)
+    mean_distances = np.divide(total, count, out=np.full_like(total, math.nan), where=count > 0)
+    weights = _bootstrap_weights(len(traversals), factor_seed)
+    importance, above_random, equal, correlation, neighbour_distance, other_distance = (
+        measures[:, [i]] for i in range(6)
+    )
+    ordered_count = int(np.isfinite(correlation).sum())
+    factor_audit = FactorAudit(
         factor=factor,
-        traversals=len(chosen),
-        few=ordered if ordered < min(FEW, most) else 0,
-        importance=_mean(importance, weights),
-        above_random=_mean(above, weights),
-        correlation=_mean(correlation, weights),
-        overlap=_overlap(near, far, weights),
-        equal=_mean(equal, weights),
-        matrix=means,
+        traversals=len(traversals),
+        few=ordered_count if ordered_count < min(FEW, max_traversals) else 0,
+        importance=_estimate_mean(importance, weights),
+        above_random=_estimate_mean(above_random, weights),
+        correlation=_estimate_mean(correlation, weights),
+        overlap=_estimate_overlap(neighbour_distance, other_distance, weights),
+        equal=_estimate_mean(equal, weights),
+        matrix=mean_distances,
         width=width,
     )
-    bootstrap = {"importance": _means(importance, weights), "correlation": _means(correlation, weights)}
-    return found, bootstrap
+    bootstrap = {
+        "importance": _bootstrap_means(importance, weights),
+        "correlation": _bootstrap_means(correlation, weights),
+    }
+    return factor_audit, bootstrap
 
 
-def _traversals(labels: Indices, sizes: Sequence[int], column: int, most: int, seed: int) -> list[Indices]:
+def _choose_traversals(labels: Indices, sizes: Sequence[int], column: int, max_count: int, seed: int) -> list[Indices]:
     """Choose rows that differ in one factor alone: distinct traversals of two values or more, a row for each value.
 
     Where several rows have the same labels, each is in another traversal, at random.
     """
     key, span = np.zeros(len(labels), np.int64), 1
-    for other, size in enumerate(sizes):
-        if other != column:
+    for other_column, size in enumerate(sizes):
+        if other_column != column:
             if span * size * sizes[column] >= 2**62:  # number the combinations that there are, so that none is lost
                 key = np.unique(key, return_inverse=True)[1].astype(np.int64)
                 span = int(key.max()) + 1
-            key, span = key * size + labels[:, other], span * size
+            key, span = key * size + labels[:, other_column], span * size
     order = draws.permutation(seed, len(labels))
-    codes, same = np.unique((key * sizes[column] + labels[:, column])[order], return_inverse=True)
+    codes, inverse = np.unique((key * sizes[column] + labels[:, column])[order], return_inverse=True)
     if len(codes) < len(labels):
-        times = _occurrence(same)
-        key[order] = np.unique(key, return_inverse=True)[1][order] * (int(times.max()) + 1) + times
-    codes, first = np.unique(key * sizes[column] + labels[:, column], return_index=True)
+        occurrences = _occurrence_numbers(inverse)
+        key[order] = np.unique(key, return_inverse=True)[1][order] * (int(occurrences.max()) + 1) + occurrences
+    codes, first_rows = np.unique(key * sizes[column] + labels[:, column], return_index=True)
     starts = np.flatnonzero(np.diff(codes // sizes[column], prepend=-1))
     lengths = np.diff(starts, append=len(codes))
     starts, lengths = starts[lengths > 1], lengths[lengths > 1]
-    found = []
-    for chosen in draws.sample(seed, len(starts), most):
-        shown = np.unique(np.linspace(0, lengths[chosen] - 1, MOST_VALUES).round().astype(np.int64))
-        found.append(first[starts[chosen] + shown].astype(np.int64))
-    return found
+    traversals = []
+    for number in draws.sample(seed, len(starts), max_count):
+        offsets = np.unique(np.linspace(0, lengths[number] - 1, MOST_VALUES).round().astype(np.int64))
+        traversals.append(first_rows[starts[number] + offsets].astype(np.int64))
+    return traversals
 
 
-def _occurrence(values: NDArray[np.integer]) -> Indices:
+def _occurrence_numbers(values: NDArray[np.integer]) -> Indices:
     """Return how often each value stood before: 0 for the first 7, 1 for the second."""
     order = np.argsort(values, kind="stable")
-    ranked = values[order]
-    starts = np.flatnonzero(np.diff(ranked, prepend=ranked[0] - 1))
-    times = np.empty(len(values), np.int64)
-    times[order] = np.arange(len(values)) - np.repeat(starts, np.diff(starts, append=len(values)))
-    return times
+    sorted_values = values[order]
+    starts = np.flatnonzero(np.diff(sorted_values, prepend=sorted_values[0] - 1))
+    counts = np.empty(len(values), np.int64)
+    counts[order] = np.arange(len(values)) - np.repeat(starts, np.diff(starts, append=len(values)))
+    return counts
 
 
-def _apart(factor: Factor, values: Indices) -> Indices:
+def _class_id_distances(factor: Factor, values: Indices) -> Indices:
     """Return the distances between class ids, shape (n, n): round the circle for a cyclic factor.
 
     Two classes with one value, such as an angle of 0 and of 2 pi, are 0 apart.
@@ -348,8 +362,8 @@ def _apart(factor: Factor, values: Indices) -> Indices:
     return np.minimum(steps, factor.circle - steps) if factor.kind == "cyclic" else steps
 
 
-def _traversal(
-    factor: Factor, values: Indices, between: NDArray[np.float64], random: NDArray[np.float64]
+def _measure_traversal(
+    factor: Factor, values: Indices, distances: NDArray[np.float64], sorted_random_distances: NDArray[np.float64]
 ) -> tuple[float, float, float, float, float, float]:
     """Measure one traversal.
 
@@ -357,20 +371,27 @@ def _traversal(
         Mean distance, the share of pairs above random pairs, the share of equal pairs, Spearman's correlation, mean
         distance of neighbours, mean distance of other pairs. The last three are NaN where there is no order.
     """
-    above = np.triu_indices(len(values), 1)
-    apart, perceived = _apart(factor, values)[above], between[above]
-    share = np.searchsorted(random, perceived, side="left").mean() / len(random)
-    first = float(perceived.mean()), float(share), float((perceived == 0).mean())
-    steps = np.unique(apart[apart > 0])
+    upper = np.triu_indices(len(values), 1)
+    id_distances, perceived = _class_id_distances(factor, values)[upper], distances[upper]
+    share = np.searchsorted(sorted_random_distances, perceived, side="left").mean() / len(sorted_random_distances)
+    measures = float(perceived.mean()), float(share), float((perceived == 0).mean())
+    steps = np.unique(id_distances[id_distances > 0])
     if factor.kind not in ("ordinal", "cyclic") or len(steps) < 2:
-        return *first, math.nan, math.nan, math.nan
-    near, far = (float(perceived[pairs].mean()) for pairs in (apart == steps[0], apart > steps[0]))
+        return *measures, math.nan, math.nan, math.nan
+    neighbour_distance, other_distance = (
+        float(perceived[mask].mean()) for mask in (id_distances == steps[0], id_distances > steps[0])
+    )
     if np.ptp(perceived) == 0:
-        return *first, 0.0, near, far
+        return *measures, 0.0, neighbour_distance, other_distance
     needs("rank correlations", "metrics", "scipy")
     import scipy.stats
 
-    return *first, float(scipy.stats.spearmanr(apart, perceived).statistic), near, far
+    return (
+        *measures,
+        float(scipy.stats.spearmanr(id_distances, perceived).statistic),
+        neighbour_distance,
+        other_distance,
+    )
 
 
 def _random_distances(dataset: Dataset, pairs: int, seed: int) -> NDArray[np.float64]:
@@ -381,52 +402,59 @@ def _random_distances(dataset: Dataset, pairs: int, seed: int) -> NDArray[np.flo
     return squared_distances(dataset, first, second) / (255.0**2 * math.prod(dataset.image_shape))
 
 
-def _collisions(dataset: Dataset, most: int, seed: int) -> tuple[int, int]:
+def _count_collisions(dataset: Dataset, max_images: int, seed: int) -> tuple[int, int]:
     """Count images that are equal to another one of the sample whose labels differ; and the sample."""
-    rows = draws.sample(seed, len(dataset), most)
-    labels: dict[bytes, list[bytes]] = {}
+    rows = draws.sample(seed, len(dataset), max_images)
+    labels_by_hash: dict[bytes, list[bytes]] = {}
     for batch, images in dataset.batches(rows, batch_size=BATCH):
         for image, ids in zip(images, dataset.labels(batch), strict=True):
-            labels.setdefault(hashlib.sha256(image.tobytes()).digest(), []).append(ids.tobytes())
-    return sum(len(found) for found in labels.values() if len(set(found)) > 1), len(rows)
+            labels_by_hash.setdefault(hashlib.sha256(image.tobytes()).digest(), []).append(ids.tobytes())
+    return sum(len(image_labels) for image_labels in labels_by_hash.values() if len(set(image_labels)) > 1), len(rows)
 
 
-def _resampled(count: int, seed: int) -> NDArray[np.float64]:
+def _bootstrap_weights(count: int, seed: int) -> NDArray[np.float64]:
     """Return how often each of some things is in each bootstrap sample, shape (REPLICATES, count)."""
     if not count:
         return np.zeros((REPLICATES, 0))
     chosen = (draws.uniform(seed, np.arange(REPLICATES), count) * count).astype(np.int64)
-    places = chosen + np.arange(REPLICATES)[:, None] * count
-    counts = np.bincount(places.ravel(), minlength=REPLICATES * count)
+    cells = chosen + np.arange(REPLICATES)[:, None] * count
+    counts = np.bincount(cells.ravel(), minlength=REPLICATES * count)
     return counts.reshape(REPLICATES, count).astype(np.float64)
 
 
-def _means(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _bootstrap_means(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return weighted means of the values that are not NaN, shape (REPLICATES,); NaN where there is none."""
-    known = np.isfinite(values[:, 0])
-    counted = weights[:, known].sum(axis=1)
-    sums = (weights[:, known] * values[known, 0]).sum(axis=1)
-    return np.divide(sums, counted, out=np.full(len(weights), math.nan), where=counted > 0)
+    is_finite = np.isfinite(values[:, 0])
+    total_weights = weights[:, is_finite].sum(axis=1)
+    sums = (weights[:, is_finite] * values[is_finite, 0]).sum(axis=1)
+    return np.divide(sums, total_weights, out=np.full(len(weights), math.nan), where=total_weights > 0)
 
 
-def _mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> Estimate:
+def _estimate_mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> Estimate:
     """Estimate the mean of the values that are not NaN."""
-    known = values[np.isfinite(values)]
-    if not len(known):
+    finite = values[np.isfinite(values)]
+    if not len(finite):
         return Estimate(math.nan, math.nan, math.nan)
-    return Estimate(float(known.mean()), *_ends(_means(values, weights)))
+    return Estimate(float(finite.mean()), *_interval_ends(_bootstrap_means(values, weights)))
 
 
-def _overlap(near: NDArray[np.float64], far: NDArray[np.float64], weights: NDArray[np.float64]) -> Estimate:
+def _estimate_overlap(
+    neighbour_distance: NDArray[np.float64], other_distance: NDArray[np.float64], weights: NDArray[np.float64]
+) -> Estimate:
     """Estimate how much nearer neighbours are than others."""
-    if not np.nansum(far):
+    if not np.nansum(other_distance):
         return Estimate(math.nan, math.nan, math.nan)
-    means = _means(far, weights)
-    ratios = np.divide(_means(near, weights), means, out=np.full(len(means), math.nan), where=means > 0)
-    return Estimate(1 - float(np.nanmean(near) / np.nanmean(far)), *_ends(1 - ratios))
+    other_means = _bootstrap_means(other_distance, weights)
+    ratios = np.divide(
+        _bootstrap_means(neighbour_distance, weights),
+        other_means,
+        out=np.full(len(other_means), math.nan),
+        where=other_means > 0,
+    )
+    return Estimate(1 - float(np.nanmean(neighbour_distance) / np.nanmean(other_distance)), *_interval_ends(1 - ratios))
 
 
-def _ends(replicates: NDArray[np.float64]) -> tuple[float, float]:
+def _interval_ends(replicates: NDArray[np.float64]) -> tuple[float, float]:
     """Return the ends of the percentile interval of bootstrap replicates."""
     low, high = np.nanquantile(replicates, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)

@@ -45,13 +45,13 @@ def contact_sheet(dataset: Dataset, *, rows: int = 4, columns: int = 8, seed: in
     """
     check_count("rows of a sheet", rows, 1)
     check_count("columns of a sheet", columns, 1)
-    tiles = _tiles(dataset.images(draws.sample(seed, len(dataset), rows * columns)))
+    tiles = _make_tiles(dataset.images(draws.sample(seed, len(dataset), rows * columns)))
     width, height = tiles[0].size
     rows, columns = math.ceil(len(tiles) / columns), min(columns, len(tiles))
-    sheet = Image.new("RGB", (columns * (width + GAP) + GAP, rows * (height + GAP) + GAP), PAPER)
-    for place, tile in enumerate(tiles):
-        sheet.paste(tile, (GAP + place % columns * (width + GAP), GAP + place // columns * (height + GAP)))
-    return sheet
+    picture = Image.new("RGB", (columns * (width + GAP) + GAP, rows * (height + GAP) + GAP), PAPER)
+    for i, tile in enumerate(tiles):
+        picture.paste(tile, (GAP + i % columns * (width + GAP), GAP + i // columns * (height + GAP)))
+    return picture
 
 
 def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -> Image.Image:
@@ -81,25 +81,29 @@ def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -
         raise InvalidInput(f"traversals of {dataset.id}: expected a dataset with factors, received none.")
     font, small = ImageFont.load_default(TEXT), ImageFont.load_default(TEXT - 2)
     order = draws.sample(0, len(dataset), 1 if isinstance(dataset.space, FactorSpace) else len(dataset))
-    chosen = int(order[0] if row is None else dataset.rows([row])[0])
+    base_row = int(order[0] if row is None else dataset.rows([row])[0])
     labels = dataset.labels(order)
-    lines = []
+    table_rows = []
     for factor in dataset.space.factors:
-        shown = np.unique(np.linspace(0, factor.size - 1, columns).round().astype(np.int64))
-        found, rows = _examples(dataset, factor.name, shown, chosen, order, labels)
-        size = f"{factor.size} values{factor.unit and ', '}{factor.unit}"
-        lines.append((factor, size, found, _tiles(dataset.images(rows))))
-    width, height = lines[0][3][0].size
-    names = max(max(font.getlength(factor.name), small.getlength(size)) for factor, size, _, _ in lines)
-    margin = math.ceil(names) + 3 * GAP
-    most = max(len(tiles) for *_, tiles in lines)
-    picture = Image.new("RGB", (margin + most * (width + GAP), len(lines) * (height + LINE + GAP) + GAP), PAPER)
+        chosen_ids = np.unique(np.linspace(0, factor.size - 1, columns).round().astype(np.int64))
+        shown_ids, rows = _find_example_rows(dataset, factor.name, chosen_ids, base_row, order, labels)
+        size_text = f"{factor.size} values{factor.unit and ', '}{factor.unit}"
+        table_rows.append((factor, size_text, shown_ids, _make_tiles(dataset.images(rows))))
+    width, height = table_rows[0][3][0].size
+    name_width = max(
+        max(font.getlength(factor.name), small.getlength(size_text)) for factor, size_text, _, _ in table_rows
+    )
+    margin = math.ceil(name_width) + 3 * GAP
+    max_tiles = max(len(tiles) for *_, tiles in table_rows)
+    picture = Image.new(
+        "RGB", (margin + max_tiles * (width + GAP), len(table_rows) * (height + LINE + GAP) + GAP), PAPER
+    )
     draw = ImageDraw.Draw(picture)
-    for line, (factor, size, found, tiles) in enumerate(lines):
-        top = GAP + line * (height + LINE + GAP)
+    for i, (factor, size_text, shown_ids, tiles) in enumerate(table_rows):
+        top = GAP + i * (height + LINE + GAP)
         draw.text((GAP, top + height // 2 - TEXT), factor.name, INK, font)
-        draw.text((GAP, top + height // 2 + 2), size, INK, small)
-        for column, (value, tile) in enumerate(zip(found, tiles, strict=True)):
+        draw.text((GAP, top + height // 2 + 2), size_text, INK, small)
+        for column, (value, tile) in enumerate(zip(shown_ids, tiles, strict=True)):
             left = margin + column * (width + GAP)
             picture.paste(tile, (left, top))
             draw.text((left, top + height + 1), _caption(factor, value, width, font), INK, font)
@@ -115,20 +119,20 @@ def sheet(dataset: Dataset) -> Image.Image:
     Returns:
         An RGB picture.
     """
-    parts = [contact_sheet(dataset, rows=3, columns=11), *([traversals(dataset)] if dataset.space.factors else [])]
+    panels = [contact_sheet(dataset, rows=3, columns=11), *([traversals(dataset)] if dataset.space.factors else [])]
     title = f"{dataset.id} {dataset.version}: {len(dataset):,} images of shape {dataset.image_shape}"
     font = ImageFont.load_default(TEXT + 4)
-    width = max(math.ceil(font.getlength(title)) + 2 * GAP, *(part.width for part in parts))
+    width = max(math.ceil(font.getlength(title)) + 2 * GAP, *(panel.width for panel in panels))
     top = 2 * LINE
-    picture = Image.new("RGB", (width, top + sum(part.height + LINE for part in parts)), PAPER)
+    picture = Image.new("RGB", (width, top + sum(panel.height + LINE for panel in panels)), PAPER)
     ImageDraw.Draw(picture).text((GAP, GAP), title, INK, font)
-    for part in parts:
-        picture.paste(part, (0, top))
-        top += part.height + LINE
+    for panel in panels:
+        picture.paste(panel, (0, top))
+        top += panel.height + LINE
     return picture
 
 
-def _tiles(images: Pixels) -> list[Image.Image]:
+def _make_tiles(images: Pixels) -> list[Image.Image]:
     """Make pictures of images: one channel is grey, three are colours, any other number stand side by side in grey."""
     zoom = max(1, LEAST // max(images.shape[1:3]))
     if images.shape[-1] not in (1, 3):
@@ -137,20 +141,20 @@ def _tiles(images: Pixels) -> list[Image.Image]:
     return [Image.fromarray(image.squeeze(-1) if image.shape[-1] == 1 else image).convert("RGB") for image in images]
 
 
-def _examples(
-    dataset: Dataset, factor: str, values: Indices, chosen: int, order: Indices, labels: Indices
+def _find_example_rows(
+    dataset: Dataset, factor: str, values: Indices, base_row: int, order: Indices, labels: Indices
 ) -> tuple[Indices, Indices]:
     """Find a row for each class id, without a full grid in this order; class ids that no row has are left out."""
     if isinstance(dataset.space, FactorSpace):
-        return values, dataset.space.traverse(chosen, factor)[values]
+        return values, dataset.space.traverse(base_row, factor)[values]
     column = dataset.space.column(factor)
     others = np.arange(labels.shape[1]) != column
-    alike = (labels[:, others] == dataset.labels([chosen])[:, others]).all(axis=1)
-    if 2 * len(np.unique(labels[alike, column])) > len(np.unique(labels[:, column])):
-        labels, order = labels[alike], order[alike]
-    present, first = np.unique(labels[:, column], return_index=True)
+    agreeing = (labels[:, others] == dataset.labels([base_row])[:, others]).all(axis=1)
+    if 2 * len(np.unique(labels[agreeing, column])) > len(np.unique(labels[:, column])):
+        labels, order = labels[agreeing], order[agreeing]
+    present, first_places = np.unique(labels[:, column], return_index=True)
     keep = np.isin(present, values)
-    return present[keep], order[first[keep]]
+    return present[keep], order[first_places[keep]]
 
 
 def _caption(factor: Factor, value: int, width: int, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:

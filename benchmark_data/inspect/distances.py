@@ -139,26 +139,26 @@ def pair_distances(dataset: Dataset, *, pairs: int = 10_000, seed: int = 0) -> d
     columns = len(dataset.space.factors)
     uniform = draws.uniform(seed, np.arange(pairs), 2 * columns + 2).reshape(pairs, columns + 1, 2)
 
-    def other(places: Indices, size: int, column: int) -> Indices:
+    def move_to_other(positions: Indices, size: int, column: int) -> Indices:
         """Move each place to another one, all others being equally likely."""
-        return (places + 1 + (uniform[:, column, 1] * (size - 1)).astype(np.int64)) % size
+        return (positions + 1 + (uniform[:, column, 1] * (size - 1)).astype(np.int64)) % size
 
-    def first(column: int) -> Indices:
+    def draw_first(column: int) -> Indices:
         return (uniform[:, column, 0] * len(dataset)).astype(np.int64)
 
-    ends: dict[str, tuple[Indices, Indices]] = {}
+    row_pairs: dict[str, tuple[Indices, Indices]] = {}
     if dataset.space.full:
         for column, factor in enumerate(dataset.space.factors):
             if factor.size > 1:
-                labels = dataset.space.labels(first(column))
-                labels[:, column] = other(labels[:, column], factor.size, column)
-                ends[factor.name] = first(column), dataset.space.index(labels)
-    ends[RANDOM_PAIR] = first(columns), other(first(columns), len(dataset), columns)
+                labels = dataset.space.labels(draw_first(column))
+                labels[:, column] = move_to_other(labels[:, column], factor.size, column)
+                row_pairs[factor.name] = draw_first(column), dataset.space.index(labels)
+    row_pairs[RANDOM_PAIR] = draw_first(columns), move_to_other(draw_first(columns), len(dataset), columns)
 
     scale = 255.0**2 * math.prod(dataset.image_shape)
     result = {}
-    for name, (start, end) in ends.items():
-        squares = squared_distances(dataset, start, end)
+    for name, (first, second) in row_pairs.items():
+        squares = squared_distances(dataset, first, second)
         error = squares.std(ddof=1) / math.sqrt(pairs)
         result[name] = PairDistance(float(squares.mean() / scale), float(error / scale), pairs)
     return result
@@ -225,8 +225,8 @@ def correlation(distances: Matrices) -> Correlation:
         >>> correlation(matrices(benchmark_data.load("xysquares/spacing_8"), "x_R"))
         Correlation(pearson=nan, spearman=nan)
     """
-    above = np.triu_indices(len(distances.perceived), 1)
-    x, y = distances.ground_truth[above], distances.perceived[above]
+    upper = np.triu_indices(len(distances.perceived), 1)
+    x, y = distances.ground_truth[upper], distances.perceived[upper]
     if len(x) < 2 or any(np.ptp(z) <= 1e-12 * np.abs(z).max() for z in (x, y)):
         return Correlation(math.nan, math.nan)
     needs("rank correlations", "metrics", "scipy")
@@ -249,5 +249,5 @@ def published(dataset_id: str) -> tuple[str, Mapping[str, float]]:
         >>> published("room3d")[0], published("dsprites")[1]["posY"]
         ('shapes3d', 0.0584)
     """
-    measured = STANDS_IN_FOR.get(dataset_id, dataset_id)
-    return measured, PUBLISHED.get(measured, {})
+    measured_id = STANDS_IN_FOR.get(dataset_id, dataset_id)
+    return measured_id, PUBLISHED.get(measured_id, {})

@@ -106,43 +106,43 @@ def readme(records: Sequence[Record]) -> str:
     import yaml  # comes with datasets
 
     records = sorted(records, key=lambda r: natural(r["config"]))
-    main = next((r for r in records if r["default"]), records[0])
-    head = yaml.safe_dump(front_matter(records), sort_keys=False, allow_unicode=True, width=1_000)
+    main_record = next((r for r in records if r["default"]), records[0])
+    yaml_head = yaml.safe_dump(front_matter(records), sort_keys=False, allow_unicode=True, width=1_000)
     lines = [
-        *_opening(main, several=len(records) > 1),
-        *("## Configs", "", *_configs(records)),
-        *("## Records", "", *_fields(records), ""),
-        *("## Factors", "", *_factors(records)),
-        *("## Known defects", "", *_defects(records)),
-        *("## Digests", "", *_digests(records)),
+        *_format_opening(main_record, several=len(records) > 1),
+        *("## Configs", "", *_format_configs(records)),
+        *("## Records", "", *_format_columns(records), ""),
+        *("## Factors", "", *_format_factors(records)),
+        *("## Known defects", "", *_format_defects(records)),
+        *("## Digests", "", *_format_digests(records)),
         *("## Licence", "", *sorted({r["license"] for r in records}), ""),
-        *(["## Citation", "", *_citations(records)] if any(r["citation"] for r in records) else []),
+        *(["## Citation", "", *_format_citations(records)] if any(r["citation"] for r in records) else []),
     ]
-    return f"---\n{head}---\n\n" + "\n".join(lines).rstrip() + "\n"
+    return f"---\n{yaml_head}---\n\n" + "\n".join(lines).rstrip() + "\n"
 
 
-def _opening(main: Record, *, several: bool) -> list[str]:
+def _format_opening(main_record: Record, *, several: bool) -> list[str]:
     """Say what the dataset is, and how to load its main config."""
-    load = f'"PATH-OR-HUB-ID", "{main["config"]}", split="{main["splits"][0]["name"]}"'
-    labels = [f"label_{factor['name']}" for factor in main["factors"][:1]]
+    load_arguments = f'"PATH-OR-HUB-ID", "{main_record["config"]}", split="{main_record["splits"][0]["name"]}"'
+    labels = [f"label_{factor['name']}" for factor in main_record["factors"][:1]]
     return [
-        f"# {main['name']}",
+        f"# {main_record['name']}",
         "",
-        *([] if several else [main["description"], ""]),
+        *([] if several else [main_record["description"], ""]),
         "Images with known factors of variation, for research on disentangled representations."
-        + (f" Homepage: <{main['homepage']}>." if main["homepage"] else ""),
+        + (f" Homepage: <{main_record['homepage']}>." if main_record["homepage"] else ""),
         "",
         "```python",
         "import datasets",
         "",
-        f"data = datasets.load_dataset({load})  # or streaming=True",
+        f"data = datasets.load_dataset({load_arguments})  # or streaming=True",
         ", ".join(f'data[0]["{column}"]' for column in ("image", "index", *labels)),
         "```",
         "",
     ]
 
 
-def _configs(records: Sequence[Record]) -> list[str]:
+def _format_configs(records: Sequence[Record]) -> list[str]:
     """Describe each config, with its sheet of images."""
     lines = []
     for r in records:
@@ -159,43 +159,43 @@ def _configs(records: Sequence[Record]) -> list[str]:
     return lines
 
 
-def _factors(records: Sequence[Record]) -> list[str]:
+def _format_factors(records: Sequence[Record]) -> list[str]:
     """Tabulate the factors, once for all configs that share them."""
     lines = []
-    for factors, names in _grouped((r["config"], r["factors"]) for r in records):
-        lines += [] if len(names) == len(records) else [f"In {', '.join(names)}:", ""]
-        lines += _table(
+    for factors, config_names in _group_configs((r["config"], r["factors"]) for r in records):
+        lines += [] if len(config_names) == len(records) else [f"In {', '.join(config_names)}:", ""]
+        lines += _format_table(
             ("factor", "kind", "size", "values", "unit"),
-            ((f["name"], f["kind"], len(f["values"]), _values(f), f["unit"]) for f in factors),
+            ((f["name"], f["kind"], len(f["values"]), _format_values(f), f["unit"]) for f in factors),
         )
     return lines
 
 
-def _defects(records: Sequence[Record]) -> list[str]:
+def _format_defects(records: Sequence[Record]) -> list[str]:
     """List what is known to be wrong with the data."""
     lines = []
-    for defects, names in _grouped((r["config"], r["defects"]) for r in records if r["defects"]):
-        where = "" if len(names) == len(records) else f"In {', '.join(names)}: "
-        lines += [f"{where}{' '.join(defects)}", ""]
+    for defects, config_names in _group_configs((r["config"], r["defects"]) for r in records if r["defects"]):
+        prefix = "" if len(config_names) == len(records) else f"In {', '.join(config_names)}: "
+        lines += [f"{prefix}{' '.join(defects)}", ""]
     return lines or ["None are known.", ""]
 
 
-def _digests(records: Sequence[Record]) -> list[str]:
+def _format_digests(records: Sequence[Record]) -> list[str]:
     """Tabulate the digests of all rows."""
     return [
         "SHA-256 of the decoded pixels and of the class ids of all rows; `offaxis data verify --full` recomputes them.",
         "",
-        *_table(
+        *_format_table(
             ("config", "pixels", "factors"),
             ((r["config"], *(f"`{r['digests']['full'][k]}`" for k in ("pixels", "factors"))) for r in records),
         ),
     ]
 
 
-def _citations(records: Sequence[Record]) -> list[str]:
+def _format_citations(records: Sequence[Record]) -> list[str]:
     """Give what to cite, and the addresses of the papers."""
     lines = []
-    for citation, _ in _grouped((r["config"], r["citation"]) for r in records if r["citation"]):
+    for citation, _ in _group_configs((r["config"], r["citation"]) for r in records if r["citation"]):
         lines += ["```bibtex", citation, "```", ""]
     numbers = re.findall(r"eprint\s*=\s*[{\"](\d{4}\.\d{4,5})", "\n".join(r["citation"] for r in records))
     return [*lines, *(f"- <https://arxiv.org/abs/{number}>" for number in dict.fromkeys(numbers))]
@@ -211,10 +211,10 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
         What the Hub and ``datasets.load_dataset`` read.
     """
     licenses = sorted({r["license"] for r in records})
-    license = licenses[0].lower()
-    known = len(licenses) == 1 and license in HUB_LICENSES
-    link = {"license_link": records[0]["homepage"]} if records[0]["homepage"] else {}
-    other = {"license": "other", "license_name": " and ".join(licenses), **link}
+    license_id = licenses[0].lower()
+    is_known = len(licenses) == 1 and license_id in HUB_LICENSES
+    license_link = {"license_link": records[0]["homepage"]} if records[0]["homepage"] else {}
+    other_license = {"license": "other", "license_name": " and ".join(licenses), **license_link}
     configs = [
         {
             "config_name": r["config"],
@@ -226,7 +226,7 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
     return {
         "pretty_name": records[0]["name"],
         "language": ["en"],
-        **({"license": license} if known else other),
+        **({"license": license_id} if is_known else other_license),
         "task_categories": ["image-feature-extraction"],
         "tags": TAGS,
         "configs": configs,
@@ -246,7 +246,7 @@ def natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (0, part) for part in name.replace("_", " _ ").split()]
 
 
-def _fields(records: Sequence[Record]) -> list[str]:
+def _format_columns(records: Sequence[Record]) -> list[str]:
     """Describe the columns, with those that only some configs have."""
     lines = [
         "- `image`: PNG.",
@@ -258,7 +258,7 @@ def _fields(records: Sequence[Record]) -> list[str]:
     return [*lines, *dict.fromkeys(extras)]
 
 
-def _grouped(pairs: Iterable[tuple[str, Any]]) -> list[tuple[Any, list[str]]]:
+def _group_configs(pairs: Iterable[tuple[str, Any]]) -> list[tuple[Any, list[str]]]:
     """Collect the configs that say the same, in order of first appearance."""
     groups: dict[str, tuple[Any, list[str]]] = {}
     for config, content in pairs:
@@ -266,11 +266,11 @@ def _grouped(pairs: Iterable[tuple[str, Any]]) -> list[tuple[Any, list[str]]]:
     return list(groups.values())
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+def _format_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     cells = [header, ["---"] * len(header), *rows]
     return [f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in cells] + [""]
 
 
-def _values(factor: Mapping[str, Any]) -> str:
+def _format_values(factor: Mapping[str, Any]) -> str:
     labels = factor["labels"]
     return ", ".join(labels if len(labels) <= 8 else [*labels[:3], "...", labels[-1]])

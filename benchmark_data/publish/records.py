@@ -90,14 +90,14 @@ def pngs(images: Pixels, filter_type: int) -> list[bytes]:
     lines[:, :, 1:] = rows
     if filter_type == 1:
         lines[:, :, 1 + channels :] -= rows[:, :, :-channels]
-    start = b"\x89PNG\r\n\x1a\n" + _chunk(
+    header = b"\x89PNG\r\n\x1a\n" + _png_chunk(
         b"IHDR", struct.pack(">IIBBBBB", width, height, 8, _COLOUR_TYPES[channels], 0, 0, 0)
     )
-    end = _chunk(b"IEND", b"")
-    return [start + _chunk(b"IDAT", _compress(image.data, LEVEL)) + end for image in lines]
+    trailer = _png_chunk(b"IEND", b"")
+    return [header + _png_chunk(b"IDAT", _compress(image.data, LEVEL)) + trailer for image in lines]
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
+def _png_chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
 
 
@@ -169,13 +169,13 @@ def column(dataset: Dataset, name: str, rows: Indices, labels: Indices) -> NDArr
         return rows if name == "index" else labels
     if name == "image":
         return dataset.drawn(rows, labels)
-    kind, _, of = name.partition("_")
+    kind, _, source_name = name.partition("_")
     if kind == "extra":
-        return dataset.extra(of, rows).astype(extra_dtype(dataset.extras[of]), copy=False)
-    factor = dataset.space.column(of)
+        return dataset.extra(source_name, rows).astype(extra_dtype(dataset.extras[source_name]), copy=False)
+    factor_index = dataset.space.column(source_name)
     if kind == "label":
-        return labels[:, factor]
-    return np.asarray(dataset.space.factors[factor].values, np.float32)[labels[:, factor]]
+        return labels[:, factor_index]
+    return np.asarray(dataset.space.factors[factor_index].values, np.float32)[labels[:, factor_index]]
 
 
 class Examples:
@@ -197,12 +197,13 @@ class Examples:
     def __init__(self, dataset: Dataset) -> None:
         factors = dataset.space.factors
         self._extras = sorted(dataset.extras)
-        self._ids = [[_varint(c) for c in range(f.size)] for f in factors]
-        columns = sorted(range(len(factors)), key=lambda i: factors[i].name)
-        self._columns = columns * 2
+        self._encoded_ids = [[_varint(c) for c in range(f.size)] for f in factors]
+        sorted_columns = sorted(range(len(factors)), key=lambda i: factors[i].name)
+        self._entry_columns = sorted_columns * 2
         self._entries = [
-            [_entry(f"label_{factors[i].name}", _int64s(_varint(c))) for c in range(factors[i].size)] for i in columns
-        ] + [[_entry(f"value_{factors[i].name}", _floats(v)) for v in factors[i].values] for i in columns]
+            [_entry(f"label_{factors[i].name}", _int64_feature(_varint(c))) for c in range(factors[i].size)]
+            for i in sorted_columns
+        ] + [[_entry(f"value_{factors[i].name}", _float_feature(v)) for v in factors[i].values] for i in sorted_columns]
 
     def __call__(self, batch: Encoded) -> list[bytes]:
         """Serialise some rows.
@@ -218,11 +219,14 @@ class Examples:
             zip(batch.rows.tolist(), batch.pngs, batch.labels.tolist(), strict=True)
         ):
             entries = [
-                *(_entry(f"extra_{name}", _numbers(batch.extras[name][i])) for name in self._extras),
-                _entry("factors", _int64s(b"".join([ids[c] for ids, c in zip(self._ids, labels, strict=True)]))),
+                *(_entry(f"extra_{name}", _number_feature(batch.extras[name][i])) for name in self._extras),
+                _entry(
+                    "factors",
+                    _int64_feature(b"".join([ids[c] for ids, c in zip(self._encoded_ids, labels, strict=True)])),
+                ),
                 _entry("image", _field(1, _field(1, png))),
-                _entry("index", _int64s(_varint(row))),
-                *[entry[labels[f]] for entry, f in zip(self._entries, self._columns, strict=True)],
+                _entry("index", _int64_feature(_varint(row))),
+                *[entry[labels[f]] for entry, f in zip(self._entries, self._entry_columns, strict=True)],
             ]
             records.append(_field(1, b"".join(entries)))
         return records
@@ -244,16 +248,20 @@ def _entry(name: str, feature: bytes) -> bytes:
     return _field(1, _field(1, name.encode()) + _field(2, feature))
 
 
-def _int64s(packed: bytes) -> bytes:
+def _int64_feature(packed: bytes) -> bytes:
     return _field(3, _field(1, packed))
 
 
-def _floats(values: ArrayLike) -> bytes:
+def _float_feature(values: ArrayLike) -> bytes:
     return _field(2, _field(1, np.asarray(values, "<f4").tobytes()))
 
 
-def _numbers(values: NDArray[Any]) -> bytes:
-    return _floats(values) if values.dtype.kind == "f" else _int64s(b"".join(map(_varint, values.ravel().tolist())))
+def _number_feature(values: NDArray[Any]) -> bytes:
+    return (
+        _float_feature(values)
+        if values.dtype.kind == "f"
+        else _int64_feature(b"".join(map(_varint, values.ravel().tolist())))
+    )
 
 
 def shards(dataset: Dataset, rows: range, count: int | None = None) -> list[range]:

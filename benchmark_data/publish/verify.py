@@ -93,26 +93,26 @@ def verify(
         A finding for the original and one for each copy.
     """
     dataset.prepare()
-    found, problem = digest(dataset, full=full, progress=progress), ""
+    dataset_digest, problem = digest(dataset, full=full, progress=progress), ""
     for cached in (source for source in chain(dataset) if isinstance(source, Cached)):
         recorded = cached.store().meta.get("digest")
         if recorded != cached.digest():
             problem = f"it was prepared with the quick digest {recorded}: remove {cached.folder} and prepare it again"
-    findings = [Finding("numpy", found, problem)]
-    blocks = list(in_blocks(_rows(dataset, full)))
+    findings = [Finding("numpy", dataset_digest, problem)]
+    blocks = list(in_blocks(_selected_rows(dataset, full)))
     for kind, folder in copies:
         copy, problem = Copy(kind, files.user_path(folder)), ""  # absolute: workers may run in other folders
         tasks = [(parallel.handle(dataset), copy, rows) for rows in blocks]
-        for rows, different in zip(blocks, parallel.in_parallel(_difference, tasks, None), strict=True):
+        for rows, difference in zip(blocks, parallel.in_parallel(_describe_difference, tasks, None), strict=True):
             progress(len(rows))
-            problem = problem or different
-        findings.append(Finding(f"{kind} {folder}", None if problem else found, problem))
+            problem = problem or difference
+        findings.append(Finding(f"{kind} {folder}", None if problem else dataset_digest, problem))
     return findings
 
 
 def work(dataset: Dataset, copies: Sequence[tuple[Library, Path]] = (), *, full: bool = False) -> int:
     """Count the rows that `verify` reads, of the dataset and of its copies."""
-    return (1 + len(copies)) * len(_rows(dataset, full))
+    return (1 + len(copies)) * len(_selected_rows(dataset, full))
 
 
 def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], None] = lambda rows: None) -> Digest:
@@ -127,11 +127,11 @@ def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], No
         The two hashes.
     """
     handle = parallel.handle(dataset)
-    tasks = [(handle, rows) for rows in in_blocks(_rows(dataset, full))]
+    tasks = [(handle, rows) for rows in in_blocks(_selected_rows(dataset, full))]
     digests = []
-    for (_, rows), hashed in zip(tasks, parallel.in_parallel(_block_digest, tasks, None), strict=True):
+    for (_, rows), block_digest in zip(tasks, parallel.in_parallel(_block_digest, tasks, None), strict=True):
         progress(len(rows))
-        digests.append(hashed)
+        digests.append(block_digest)
     return Digest.of(digests)
 
 
@@ -139,12 +139,12 @@ def _block_digest(handle: parallel.Handle, rows: Rows) -> Digest:
     return parallel.opened(handle).block_digest(rows)
 
 
-def _rows(dataset: Dataset, full: bool) -> Rows:
+def _selected_rows(dataset: Dataset, full: bool) -> Rows:
     """Return the rows to look at."""
     return range(len(dataset)) if full else dataset.quick_rows()
 
 
-def _difference(handle: parallel.Handle, copy: Copy, rows: Rows) -> str:
+def _describe_difference(handle: parallel.Handle, copy: Copy, rows: Rows) -> str:
     """Describe the first of some rows that a copy has otherwise; nothing where there is none."""
     dataset = parallel.opened(handle)
     try:
@@ -155,8 +155,8 @@ def _difference(handle: parallel.Handle, copy: Copy, rows: Rows) -> str:
                     f"label_{factor.name} of {copy}: expected {', '.join(factor.labels[:8])}, received "
                     f"{', '.join(names[:8])}."
                 )
-        for part in in_blocks(np.asarray(rows), BATCH):
-            for split, positions, inside in _located(dataset, np.asarray(part), copy):
+        for batch in in_blocks(np.asarray(rows), BATCH):
+            for split, positions, split_rows in _locate_rows(dataset, np.asarray(batch), copy):
                 try:
                     read = reader.records(split, positions)
                 except OffaxisError:
@@ -166,34 +166,36 @@ def _difference(handle: parallel.Handle, copy: Copy, rows: Rows) -> str:
                         f"{copy.folder}: expected files that can be read, received {type(error).__name__}: {error}. "
                         f"Remove {reader.path} and make the copy again."
                     ) from error
-                if problem := _compared(dataset, inside, *read):
+                if problem := _compare_records(dataset, split_rows, *read):
                     return problem
     except OffaxisError as error:
         return str(error)
     return ""
 
 
-def _compared(dataset: Dataset, rows: Indices, images: list[NDArray[Any]], columns: dict[str, NDArray[Any]]) -> str:
+def _compare_records(
+    dataset: Dataset, rows: Indices, images: list[NDArray[Any]], columns: dict[str, NDArray[Any]]
+) -> str:
     """Compare records with the rows that they should hold."""
-    if (wrong := columns["index"] != rows).any():
-        first = int(np.argmax(wrong))
-        return f"expected row {rows[first]}, received row {columns['index'][first]} in its place"
+    if (mismatched := columns["index"] != rows).any():
+        position = int(np.argmax(mismatched))
+        return f"expected row {rows[position]}, received row {columns['index'][position]} in its place"
     labels = dataset.labels(rows)
     expected = dataset.images(rows)
-    for place, row in enumerate(rows):
-        image = images[place]
-        if image.dtype != np.uint8 or image.size != expected[place].size:
+    for i, row in enumerate(rows):
+        image = images[i]
+        if image.dtype != np.uint8 or image.size != expected[i].size:
             return (
                 f"row {row}: expected uint8 of shape {dataset.image_shape}, received {image.dtype} of shape "
                 f"{image.shape}"
             )
-        if not np.array_equal(image.reshape(dataset.image_shape), expected[place]):
+        if not np.array_equal(image.reshape(dataset.image_shape), expected[i]):
             return f"pixels differ, in row {row} and perhaps in others"
     for name, column in columns.items():
-        true = encoding.column(dataset, name, rows, labels)
-        if not np.array_equal(column, true, equal_nan=True):
-            same = (np.array_equal(*pair, equal_nan=True) for pair in zip(column, true, strict=True))
-            return f"column {name} differs, in row {rows[list(same).index(False)]} and perhaps in others"
+        expected_column = encoding.column(dataset, name, rows, labels)
+        if not np.array_equal(column, expected_column, equal_nan=True):
+            matches = (np.array_equal(*pair, equal_nan=True) for pair in zip(column, expected_column, strict=True))
+            return f"column {name} differs, in row {rows[list(matches).index(False)]} and perhaps in others"
     return ""
 
 
@@ -201,38 +203,38 @@ def _compared_columns(dataset: Dataset) -> dict[str, type[np.generic]]:
     return {name: dtype for name, dtype in encoding.columns(dataset).items() if name != "image"}
 
 
-def _located(dataset: Dataset, rows: Indices, copy: Copy) -> Iterator[tuple[str, Indices, Indices]]:
+def _locate_rows(dataset: Dataset, rows: Indices, copy: Copy) -> Iterator[tuple[str, Indices, Indices]]:
     """Return (split, positions in its files, rows) of some rows, each row once."""
     missing = np.ones(len(rows), bool)
-    for split, of_split in dataset.splits.items():
-        inside = missing & np.isin(rows, np.asarray(of_split))
-        if inside.any():
-            missing &= ~inside
-            yield split, (rows[inside] - of_split.start) // of_split.step, rows[inside]
+    for split, split_rows in dataset.splits.items():
+        in_split = missing & np.isin(rows, np.asarray(split_rows))
+        if in_split.any():
+            missing &= ~in_split
+            yield split, (rows[in_split] - split_rows.start) // split_rows.step, rows[in_split]
     if missing.any():
         raise DamagedFile(f"{copy.folder}: expected every row in a split, received {missing.sum()} in none.")
 
 
-class _TFDS:
+class _TFDSReader:
     """Reads a copy in TFDS's files, with TFDS alone."""
 
     def __init__(self, dataset: Dataset, copy: Copy) -> None:
         check_readable("tfds")
         import tensorflow_datasets as tfds
 
-        self._names = list(_compared_columns(dataset))
+        self._column_names = list(_compared_columns(dataset))
         self.path = path = copy.folder / f"offaxis_{dataset.name}" / dataset.config / dataset.version
         try:
             self._builder = tfds.builder_from_directory(path)
-            found = str(self._builder.info.file_format.value)
-            if found == "array_record":
+            file_format = str(self._builder.info.file_format.value)
+            if file_format == "array_record":
                 self._sources = {split: self._builder.as_data_source(split) for split in dataset.splits}
         except (OSError, ValueError, KeyError) as error:
-            raise _no_copy(dataset, path, "build", copy.folder) from error
-        if found != "array_record":
+            raise _missing_copy_error(dataset, path, "build", copy.folder) from error
+        if file_format != "array_record":
             raise InvalidInput(
-                f"{path}: expected array_record files, which can be read at random, received {found}. Remove them, "
-                "and build the copy again without a file format."
+                f"{path}: expected array_record files, which can be read at random, received {file_format}. Remove "
+                "them, and build the copy again without a file format."
             )
 
     def names(self, factor: str) -> list[str]:
@@ -241,12 +243,12 @@ class _TFDS:
 
     def records(self, split: str, positions: Indices) -> Read:
         """Read records by position."""
-        found = self._sources[split].__getitems__(positions.tolist())
-        columns = {name: np.array([record[name] for record in found]) for name in self._names}
-        return [record["image"] for record in found], columns
+        examples = self._sources[split].__getitems__(positions.tolist())
+        columns = {name: np.array([record[name] for record in examples]) for name in self._column_names}
+        return [record["image"] for record in examples], columns
 
 
-class _HF:
+class _HFReader:
     """Reads a published folder: the Parquet files that ``datasets`` finds for a config."""
 
     def __init__(self, dataset: Dataset, copy: Copy) -> None:
@@ -259,12 +261,12 @@ class _HF:
         self._folder, self._shape, self._columns = folder, dataset.image_shape, _compared_columns(dataset)
         self._lengths = {split: len(rows) for split, rows in dataset.splits.items()}
         try:
-            files = datasets.load_dataset_builder(os.fspath(folder), config).config.data_files
-            self._files = {split: [pq.ParquetFile(path) for path in files[split]] for split in dataset.splits}
+            data_files = datasets.load_dataset_builder(os.fspath(folder), config).config.data_files
+            self._files = {split: [pq.ParquetFile(path) for path in data_files[split]] for split in dataset.splits}
             schema = next(iter(self._files.values()))[0].schema_arrow
             self._features = datasets.Features.from_arrow_schema(schema)
         except (OSError, ValueError, KeyError) as error:
-            raise _no_copy(dataset, folder, "publish", folder) from error
+            raise _missing_copy_error(dataset, folder, "publish", folder) from error
 
     def names(self, factor: str) -> list[str]:
         """Return the names of a factor's values."""
@@ -274,23 +276,27 @@ class _HF:
         """Read records by position, from the row groups that hold them."""
         import pyarrow as pa
 
-        groups = [(file, g) for file in self._files[split] for g in range(file.num_row_groups)]
-        ends = np.cumsum([file.metadata.row_group(g).num_rows for file, g in groups])
+        groups = [(file, row_group) for file in self._files[split] for row_group in range(file.num_row_groups)]
+        ends = np.cumsum([file.metadata.row_group(row_group).num_rows for file, row_group in groups])
         if ends[-1] != self._lengths[split]:
             raise DamagedFile(f"{split}: expected {self._lengths[split]:,} rows, received {ends[-1]:,}.")
-        found = np.searchsorted(ends, positions, side="right")
-        needed = np.unique(found)
-        for file, g in (groups[i] for i in needed):
-            containers.sized(self._folder, f"a row group of {split}", file.metadata.row_group(g).total_byte_size)
-        tables = [groups[g][0].read_row_group(groups[g][1], columns=["image", *self._columns]) for g in needed]
+        group_numbers = np.searchsorted(ends, positions, side="right")
+        needed = np.unique(group_numbers)
+        for file, row_group in (groups[number] for number in needed):
+            containers.sized(
+                self._folder, f"a row group of {split}", file.metadata.row_group(row_group).total_byte_size
+            )
+        tables = [
+            groups[number][0].read_row_group(groups[number][1], columns=["image", *self._columns]) for number in needed
+        ]
         starts = np.cumsum([0, *(len(t) for t in tables)])[:-1]
-        offsets = positions - np.append(0, ends)[found] + starts[np.searchsorted(needed, found)]
+        offsets = positions - np.append(0, ends)[group_numbers] + starts[np.searchsorted(needed, group_numbers)]
         table = pa.concat_tables(tables).take(offsets)
-        images = [_picture(row["bytes"] or b"", self._shape) for row in table.column("image").to_pylist()]
-        return images, {name: np.array(table.column(name).to_pylist(), of) for name, of in self._columns.items()}
+        images = [_decode_image(row["bytes"] or b"", self._shape) for row in table.column("image").to_pylist()]
+        return images, {name: np.array(table.column(name).to_pylist(), dtype) for name, dtype in self._columns.items()}
 
 
-def _picture(content: bytes, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
+def _decode_image(content: bytes, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Decode a picture; one of another size than it should have is not decoded, and stands for itself by its shape."""
     with store.decoded(content, "image of a copy") as image:
         if image.size == (shape[1], shape[0]):
@@ -298,10 +304,12 @@ def _picture(content: bytes, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
         return np.broadcast_to(np.uint8(0), (image.height, image.width, len(image.getbands())))
 
 
-_READERS: dict[Library, Callable[[Dataset, Copy], _TFDS | _HF]] = {"tfds": _TFDS, "hf": _HF}
+_READERS: dict[Library, Callable[[Dataset, Copy], _TFDSReader | _HFReader]] = {"tfds": _TFDSReader, "hf": _HFReader}
 
 
-def _no_copy(dataset: Dataset, path: Path, command: str, to: Path) -> InvalidInput:
-    remedy = f"offaxis data {command} {dataset.id} --to {shlex.quote(str(to))}"
-    make = "Remove it and make" if command == "build" and path.exists() else "Make"  # TFDS keeps what is there
-    return InvalidInput(f"{path}: expected a whole copy of {dataset.id}, received none. {make} one with: {remedy}")
+def _missing_copy_error(dataset: Dataset, path: Path, command: str, destination: Path) -> InvalidInput:
+    command_line = f"offaxis data {command} {dataset.id} --to {shlex.quote(str(destination))}"
+    instruction = "Remove it and make" if command == "build" and path.exists() else "Make"  # TFDS keeps what is there
+    return InvalidInput(
+        f"{path}: expected a whole copy of {dataset.id}, received none. {instruction} one with: {command_line}"
+    )

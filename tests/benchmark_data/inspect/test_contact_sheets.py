@@ -144,6 +144,8 @@ def test_a_factor_of_two_values_shows_both_outside_a_grid():
     answers = np.random.default_rng(0).integers(0, 2, (40, 12))
     images = np.zeros((40, 8, 8, 1), np.uint8)
     mine = benchmark_data.from_images("mine", images, {f"q{i}": column for i, column in enumerate(answers.T)})
-    values, rows = contact_sheets._examples(mine, "q3", np.arange(2), 0, np.arange(40), mine.labels(np.arange(40)))
+    values, rows = contact_sheets._find_example_rows(
+        mine, "q3", np.arange(2), 0, np.arange(40), mine.labels(np.arange(40))
+    )
     assert values.tolist() == [0, 1]
     assert answers[rows, 3].tolist() == [0, 1]
