@@ -15,10 +15,10 @@ import benchmark_data
 
 def names_like(start: str) -> list[str]:
     """List the datasets and configs whose names begin so, for the shell."""
-    found = [
+    full_names = [
         config for name in benchmark_data.names() for config in dict.fromkeys([name, *benchmark_data.configs(name)])
     ]
-    return [name for name in found if name.startswith(start)]
+    return [name for name in full_names if name.startswith(start)]
 
 
 dataset_option = functools.partial(typer.Option, metavar="NAME", autocompletion=names_like)

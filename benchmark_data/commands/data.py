@@ -48,7 +48,9 @@ def list_datasets() -> None:
     """List every dataset and its configs."""
     from benchmark_data.commands.descriptions import source_kind
 
-    every = [benchmark_data.load(each) for name in benchmark_data.names() for each in benchmark_data.configs(name)]
+    datasets = [
+        benchmark_data.load(full_name) for name in benchmark_data.names() for full_name in benchmark_data.configs(name)
+    ]
     rows = [
         (
             dataset.id,
@@ -58,7 +60,7 @@ def list_datasets() -> None:
             source_kind(dataset),
             dataset.license if len(dataset.license) <= LICENSE_WIDTH else "see info",
         )
-        for dataset in every
+        for dataset in datasets
     ]
     console.table(rows, "dataset", ">images", "shape", ">factors", "source", "licence", whole=True)
     say("\nFor more: offaxis data info NAME, offaxis data show NAME --to FILE.png")
@@ -89,12 +91,12 @@ def info(
         ("images", f"{len(dataset):,} of shape {dataset.image_shape}, uint8"),
         ("splits", ", ".join(f"{split}: {len(rows):,}" for split, rows in dataset.splits.items())),
         *(
-            ("extra array", f"{extra}: {a.meaning}, {a.dtype} of shape {a.shape}")
-            for extra, a in dataset.extras.items()
+            ("extra array", f"{extra_name}: {extra.meaning}, {extra.dtype} of shape {extra.shape}")
+            for extra_name, extra in dataset.extras.items()
         ),
         ("configs", ", ".join(configs) if len(configs) > 1 else "this one only"),
         ("source", sources.get(kind, kind)),
-        *(("file", text) for text in _downloads(dataset)),
+        *(("file", text) for text in _describe_downloads(dataset)),
         ("licence", dataset.license + ("" if dataset.redistributable else " (copies may not be published)")),
         ("homepage", dataset.homepage),
         *(("known defect", defect) for defect in dataset.defects),
@@ -107,7 +109,7 @@ def info(
     say(f"\n{dataset.citation}")
 
 
-def _downloads(dataset: Dataset) -> list[str]:
+def _describe_downloads(dataset: Dataset) -> list[str]:
     """Name the files that a dataset is downloaded as, and their hosts."""
     from benchmark_data.archives.archive import Archive
     from benchmark_data.commands.descriptions import stores
@@ -120,19 +122,19 @@ def _downloads(dataset: Dataset) -> list[str]:
     return texts
 
 
-def _list_splits(dataset: Dataset, option: str, given: str) -> None:
+def _list_splits(dataset: Dataset, option: str, typed_name: str) -> None:
     """List the splits of a dataset by published rules, with the digests of their row lists, and how one is used."""
     from benchmark_data.variants import splitting
 
     splitting.check_undivided(dataset)
     rows = []
     for name in benchmark_data.split_names(dataset):
-        found = benchmark_data.split(dataset, name)
-        digests = (found.digests[part][:16] for part in ("train", "test"))
-        rows.append((name, f"{len(found.train):,}", f"{len(found.test):,}", *digests))
+        split = benchmark_data.split(dataset, name)
+        digests = (split.digests[part][:16] for part in ("train", "test"))
+        rows.append((name, f"{len(split.train):,}", f"{len(split.test):,}", *digests))
     console.table(rows, "split", ">train", ">test", "digest of train", "digest of test", whole=True)
     say(
-        f"\nTo use one: benchmark_data.split(benchmark_data.named_or_folder({given!r}), 'random').dataset, or "
+        f"\nTo use one: benchmark_data.split(benchmark_data.named_or_folder({typed_name!r}), 'random').dataset, or "
         f"offaxis train run {option} --split random --objective beta_vae"
     )
 
@@ -173,26 +175,26 @@ def audit(
     check_ending("--to", file, ".json")
     dataset = benchmark_data.named_or_folder(name)
     dataset.images([0])  # one that is not ready says so before anything is measured
-    from benchmark_data.inspect import audit as measured
+    from benchmark_data.inspect import audit as audit_module
     from benchmark_data.inspect import audit_text, distances
 
     with console.progress() as bars:
         steps = 1 + sum(factor.size > 1 for factor in dataset.space.factors)
         bar = bars.add_task(f"{dataset.id}: factors measured", total=steps)
-        found = measured.audit(
+        result = audit_module.audit(
             dataset, traversals=traversals, pairs=pairs, seed=seed, progress=lambda done: bars.advance(bar, done)
         )
-    say(f"{found.dataset} {found.version}: {found.images:,} images")
-    headings, rows = audit_text.table(found)
+    say(f"{result.dataset} {result.version}: {result.images:,} images")
+    headings, rows = audit_text.table(result)
     console.table(rows, *headings[:2], *(f">{heading}" for heading in headings[2:]), whole=True)
-    for line in audit_text.summary(found):
+    for line in audit_text.summary(result):
         say(line)
-    published_for, known = distances.published(dataset.id)
-    if known:
-        values = ", ".join(f"{factor} {distance:.4f}" for factor, distance in known.items())
+    published_for, published_distances = distances.published(dataset.id)
+    if published_distances:
+        values = ", ".join(f"{factor} {distance:.4f}" for factor, distance in published_distances.items())
         say(f"published distances of {published_for} (arXiv 2202.13341): {values}")
     if file is not None:
-        write_json(file, found.as_json())
+        write_json(file, result.as_json())
         say(file)
 
 
@@ -223,8 +225,8 @@ def prepare(
                     say(f"  {source['name']}: {source['size']:,} bytes, SHA-256 {source['sha256']}, {source['origin']}")
                     if source["difference"]:
                         say(f"  its bytes are not those whose hash was published, but {source['difference']}")
-            for note, found in cached.store().meta["notes"].items():
-                say(f"  {note}: {found}")
+            for note, value in cached.store().meta["notes"].items():
+                say(f"  {note}: {value}")
         say(f"  quick digest: pixels {digest.pixels}, factors {digest.factors}")
 
 
@@ -255,8 +257,8 @@ def publish(
     from benchmark_data import hf, parallel
     from benchmark_data.publish import card
 
-    if len(families := dict.fromkeys(dataset.name for dataset in datasets)) > 1:
-        raise InvalidInput(f"{to}: expected configs of one dataset, received {', '.join(families)}.")
+    if len(dataset_names := dict.fromkeys(dataset.name for dataset in datasets)) > 1:
+        raise InvalidInput(f"{to}: expected configs of one dataset, received {', '.join(dataset_names)}.")
     for dataset in datasets:
         hf.check_publishable(dataset, to)
     for dataset in datasets:
@@ -279,22 +281,22 @@ def verify(
     """Compute the digests of a dataset and of its copies, and compare them. Exit status 1 if they differ."""
     from benchmark_data import parallel
     from benchmark_data.publish.verify import Library, check_readable, work
-    from benchmark_data.publish.verify import verify as findings_of
+    from benchmark_data.publish.verify import verify as verify_copies
 
-    given: list[tuple[Library, Path | None]] = [("tfds", tfds), ("hf", hf)]
-    copies = [(kind, path) for kind, path in given if path is not None]
+    requested: list[tuple[Library, Path | None]] = [("tfds", tfds), ("hf", hf)]
+    copies = [(kind, path) for kind, path in requested if path is not None]
     for kind, _ in copies:
         check_readable(kind)
-    rows, wrong = [], []
+    rows, problems = [], []
     for dataset in list(map(benchmark_data.named_or_folder, names)):
         with parallel.on_ray(ray), console.progress() as bars:
             bar = bars.add_task(f"{dataset.id}: rows hashed", total=work(dataset, copies, full=full))
-            found = findings_of(dataset, copies, full=full, progress=lambda n: bars.advance(bar, n))  # noqa: B023
-        for finding in found:
+            findings = verify_copies(dataset, copies, full=full, progress=lambda n: bars.advance(bar, n))  # noqa: B023
+        for finding in findings:
             hashes = [h[:16] for h in finding.digest] if finding.digest else ["", ""]
             rows.append((dataset.id, finding.copy, *hashes, "wrong" if finding.problem else "ok"))
-            wrong += [f"{dataset.id}, {finding.copy}: {finding.problem}"] * bool(finding.problem)
+            problems += [f"{dataset.id}, {finding.copy}: {finding.problem}"] * bool(finding.problem)
     console.table(rows, "dataset", "copy", "pixels", "factors", "result")
-    for line in wrong:
+    for line in problems:
         say(line)
-    raise typer.Exit(int(bool(wrong)))
+    raise typer.Exit(int(bool(problems)))

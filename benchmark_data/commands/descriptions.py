@@ -13,8 +13,8 @@ from benchmark_data.variants.hidden import HiddenVariable
 
 def value_range(factor: Factor) -> str:
     """Describe a factor's values in a few words: its labels where they are names, else first, second and last."""
-    shown = factor.labels if factor.size <= 6 else (*factor.labels[:2], "...", factor.labels[-1])
-    return ", ".join(shown)
+    labels = factor.labels if factor.size <= 6 else (*factor.labels[:2], "...", factor.labels[-1])
+    return ", ".join(labels)
 
 
 def source_kind(dataset: Dataset) -> str:

@@ -39,8 +39,8 @@ def doctor() -> None:
     rows = [
         ("offaxis", f"{version('offaxis')}, Python {platform.python_version()}, {platform.platform()}"),
         ("cores", cores),
-        *((f"extra {extra}", _installed(extra, missing, gpus)) for extra, missing in missing_of_extras().items()),
-        *((f"backend {backend}", _backend(backend)) for backend in BACKENDS),
+        *((f"extra {extra}", _describe_extra(extra, missing, gpus)) for extra, missing in missing_of_extras().items()),
+        *((f"backend {backend}", _describe_backend(backend)) for backend in BACKENDS),
         *((f"GPU, {backend}", gpu) for backend, gpu in gpus.items()),
         (f"cache ({store.CACHE})", store.root()),
     ]
@@ -51,26 +51,30 @@ def on_gpus() -> dict[str, str]:
     """Put a tensor on the GPU with each backend, in a process of its own; nothing where the machine has no GPU."""
     if not NODE.exists() and shutil.which("nvidia-smi") is None:
         return {}
-    found = {}
+    reports = {}
     for backend, program in ON_GPU.items():
         if any(map(version, BACKENDS[backend])):
-            done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
-            last = done.stdout.strip().rpartition("\n")[2]
-            found[backend] = last if last.startswith("on ") else "no tensor could be put on it; docs/gpu.md helps"
-    return found
+            process = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
+            last_line = process.stdout.strip().rpartition("\n")[2]
+            reports[backend] = (
+                last_line if last_line.startswith("on ") else "no tensor could be put on it; docs/gpu.md helps"
+            )
+    return reports
 
 
-def _installed(extra: str, missing: list[str], gpus: dict[str, str]) -> str:
+def _describe_extra(extra: str, missing: list[str], gpus: dict[str, str]) -> str:
     if missing:
         return f"lacks {', '.join(missing)}: pip install 'offaxis[{extra}]'"
-    needed = {"gpu": "jax", "tensorflow-gpu": "tensorflow"}.get(extra, "")
-    unused = needed and not gpus.get(needed, "").startswith("on ")
-    return f"installed, but {needed} put no tensor on a GPU" if unused else "ready"
+    backend = {"gpu": "jax", "tensorflow-gpu": "tensorflow"}.get(extra, "")
+    unused = backend and not gpus.get(backend, "").startswith("on ")
+    return f"installed, but {backend} put no tensor on a GPU" if unused else "ready"
 
 
-def _backend(name: str) -> str:
-    found = next((f"{package} {version(package)}" for package in BACKENDS[name] if version(package)), "not installed")
-    return found + ("; KERAS_BACKEND chooses it" if os.environ.get("KERAS_BACKEND") == name else "")
+def _describe_backend(name: str) -> str:
+    installed = next(
+        (f"{package} {version(package)}" for package in BACKENDS[name] if version(package)), "not installed"
+    )
+    return installed + ("; KERAS_BACKEND chooses it" if os.environ.get("KERAS_BACKEND") == name else "")
 
 
 def missing_of_extras() -> dict[str, list[str]]:
@@ -83,22 +87,22 @@ def missing_of_extras() -> dict[str, list[str]]:
         extra = re.search(r"""extra == ['"]([\w-]+)['"]""", requirement)
         if extra and extra[1] not in ("all", "test"):
             extras.setdefault(extra[1], []).append(requirement)
-    return {extra: list(dict.fromkeys(_missing(extra, extras))) for extra in sorted(extras)}
+    return {extra: list(dict.fromkeys(_list_missing(extra, extras))) for extra in sorted(extras)}
 
 
-def _missing(extra: str, extras: dict[str, list[str]]) -> list[str]:
+def _list_missing(extra: str, extras: dict[str, list[str]]) -> list[str]:
     missing: list[str] = []
-    of_platforms: list[str] = []
+    platform_packages: list[str] = []
     for requirement in extras[extra]:
         name, included, marker = re.match(r"([\w.-]+)(?:\[([\w,-]+)\])?[^;]*;?(.*)", requirement).groups()  # type: ignore[union-attr]
         if name == "offaxis":
-            for other in included.split(","):
-                missing += _missing(other, extras)
+            for included_extra in included.split(","):
+                missing += _list_missing(included_extra, extras)
         elif "platform_" in marker:
-            of_platforms.append(name)
+            platform_packages.append(name)
         elif not version(name):
             missing.append(name)
-    return missing + ([] if any(map(version, of_platforms)) else of_platforms[:1])
+    return missing + ([] if any(map(version, platform_packages)) else platform_packages[:1])
 
 
 def version(package: str) -> str:

@@ -84,9 +84,9 @@ def first(space: Space, count: int, seed: int) -> NDArray[np.bool_]:
     Returns:
         bool, shape (N,), true for ``count`` rows.
     """
-    found = np.zeros(len(space), bool)
-    found[draws.sample(seed, len(space), count)] = True
-    return found
+    mask = np.zeros(len(space), bool)
+    mask[draws.sample(seed, len(space), count)] = True
+    return mask
 
 
 def combined(space: FactorSpace, values: dict[int, list[int]], *, every: bool) -> NDArray[np.bool_]:
@@ -100,10 +100,10 @@ def combined(space: FactorSpace, values: dict[int, list[int]], *, every: bool) -
     Returns:
         bool, shape (N,). With no columns, True for all rows if ``every`` and False otherwise.
     """
-    found = np.full(space.sizes, every)
+    mask = np.full(space.sizes, every)
     for column, ids in values.items():
-        wanted = np.zeros(space.sizes[column], bool)
-        wanted[ids] = True
-        wanted = wanted.reshape([-1 if axis == column else 1 for axis in range(len(space.sizes))])
-        found = found & wanted if every else found | wanted
-    return found.ravel()
+        column_mask = np.zeros(space.sizes[column], bool)
+        column_mask[ids] = True
+        column_mask = column_mask.reshape([-1 if axis == column else 1 for axis in range(len(space.sizes))])
+        mask = mask & column_mask if every else mask | column_mask
+    return mask.ravel()

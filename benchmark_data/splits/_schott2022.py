@@ -82,13 +82,13 @@ def interpolated(space: FactorSpace) -> dict[int, list[int]]:
     """
     columns = held(space, "interpolation")
     q = share(tuple(space.sizes[column] for column in columns))
-    found = {}
+    values = {}
     for column in columns:
         size = space.sizes[column]
-        kept = size - beyond(size, q)
-        places = {round(Fraction(place * (size - 1), max(1, kept - 1))) for place in range(kept)}
-        found[column] = sorted(set(range(size)) - places)
-    return found
+        kept_count = size - beyond(size, q)
+        kept_ids = {round(Fraction(i * (size - 1), max(1, kept_count - 1))) for i in range(kept_count)}
+        values[column] = sorted(set(range(size)) - kept_ids)
+    return values
 
 
 def composed(space: FactorSpace) -> dict[int, list[int]]:
@@ -100,8 +100,8 @@ def composed(space: FactorSpace) -> dict[int, list[int]]:
     columns = held(space, "composition")
     q = float(share(tuple(space.sizes[column] for column in columns)))
     n = len(columns)
-    part = 1 - (1 - (1 - q) ** n) ** (1 / n)
-    first = {column: math.floor(space.sizes[column] * part) for column in columns}
-    if not any(first.values()):
-        first = dict.fromkeys(columns, 1)
-    return {column: list(range(count)) for column, count in first.items() if count}
+    first_share = 1 - (1 - (1 - q) ** n) ** (1 / n)
+    counts = {column: math.floor(space.sizes[column] * first_share) for column in columns}
+    if not any(counts.values()):
+        counts = dict.fromkeys(columns, 1)
+    return {column: list(range(count)) for column, count in counts.items() if count}

@@ -86,8 +86,8 @@ def variants(space: _rule.Space) -> tuple[str, ...]:
     """
     space = _rule.grid(space, "correlated")
     varying = [factor.name for factor in space.factors if factor.size > 1]
-    every = PUBLISHED.get(space.names, tuple((pair,) for pair in itertools.combinations(varying, 2)))
-    names = ("-".join(itertools.chain(*pairs)).lower() for pairs in every)
+    pair_sets = PUBLISHED.get(space.names, tuple((pair,) for pair in itertools.combinations(varying, 2)))
+    names = ("-".join(itertools.chain(*pairs)).lower() for pairs in pair_sets)
     return tuple(f"{name}-{sigma}" for name in names for sigma in SIGMAS)
 
 
@@ -111,11 +111,11 @@ def weights(space: FactorSpace, pairs: Pairs, sigma: float) -> NDArray[np.float6
         >>> weights(space, (("x", "y"),), 0.5).round(3).tolist()
         [1.0, 0.607, 0.135, 0.135, 0.607, 1.0]
     """
-    found = np.ones(space.sizes)
+    product = np.ones(space.sizes)
     for pair in pairs:
         first, second = (_scaled(space, space.column(name)) for name in pair)
-        found = found * np.exp(-((first - second) ** 2) / (2 * sigma**2))
-    return found.ravel()
+        product = product * np.exp(-((first - second) ** 2) / (2 * sigma**2))
+    return product.ravel()
 
 
 def _scaled(space: FactorSpace, column: int) -> NDArray[np.float64]:
@@ -150,16 +150,16 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
     """
     space = _rule.grid(space, "correlated")
     pairs, sigma = parsed(space, variant)
-    weighed = weights(space, pairs, sigma)
-    rest, test, _ = holdout.divide(space, seed=seed)
-    ends = np.cumsum(np.rint(weighed[rest] * UNITS).astype(np.uint64))
-    if not ends[-1]:
+    row_weights = weights(space, pairs, sigma)
+    candidates, test, _ = holdout.divide(space, seed=seed)
+    cumulative_weights = np.cumsum(np.rint(row_weights[candidates] * UNITS).astype(np.uint64))
+    if not cumulative_weights[-1]:
         raise InvalidInput(
             f"sigma of {variant!r}: expected a wider one, so that some rows have a weight, received {sigma:g}."
         )
-    drawn = draws.bits(seed, np.arange(len(rest)), 2)[:, 1] % ends[-1]
-    weighed[test] = 0.0  # a sampler of one's own must not draw them
-    return _rule.Parts(rest[np.searchsorted(ends, np.sort(drawn), side="right")], test, weighed)
+    drawn = draws.bits(seed, np.arange(len(candidates)), 2)[:, 1] % cumulative_weights[-1]
+    row_weights[test] = 0.0  # a sampler of one's own must not draw them
+    return _rule.Parts(candidates[np.searchsorted(cumulative_weights, np.sort(drawn), side="right")], test, row_weights)
 
 
 def parsed(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
@@ -176,10 +176,10 @@ def parsed(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
         InvalidInput: it does not have this form.
         UnknownName: there is no such factor.
     """
-    *words, last = variant.split("-")
-    spelled = {name.lower(): name for name in space.names}
+    *words, sigma_text = variant.split("-")
+    names_by_lower = {name.lower(): name for name in space.names}
     try:
-        sigma = float(last)
+        sigma = float(sigma_text)
     except ValueError:
         sigma = math.nan
     if not words or len(words) % 2 or not 1e-150 < sigma < 1e150:  # its square is a number, too
@@ -188,9 +188,9 @@ def parsed(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
             f"{'pairs of factors and sigma, such as ' + ', '.join(variants(space)[:2])}, received {variant!r}."
         )
     for word in words:
-        if word.lower() not in spelled:
+        if word.lower() not in names_by_lower:
             raise UnknownName("factor of split rule 'correlated'", word, space.names)
-    names = [spelled[word.lower()] for word in words]
+    names = [names_by_lower[word.lower()] for word in words]
     pairs = tuple(zip(names[::2], names[1::2], strict=True))
     if any(first == second for first, second in pairs):
         raise InvalidInput(

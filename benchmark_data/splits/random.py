@@ -33,10 +33,10 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         (55, 145)
     """
     _rule.no_variant("random", variant)
-    return _rule.divided(~_rule.first(space, _trained(space), seed))
+    return _rule.divided(~_rule.first(space, _count_train_rows(space), seed))
 
 
-def _trained(space: _rule.Space) -> int:
+def _count_train_rows(space: _rule.Space) -> int:
     """Return how many rows are for training."""
     if isinstance(space, FactorSpace):
         try:

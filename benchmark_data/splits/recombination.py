@@ -139,18 +139,18 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         [6, 7]
     """
     space = _rule.grid(space, "recombination")
-    known = _conditions(space)
-    if variant not in known:
-        raise UnknownName("variant of split rule 'recombination'", variant, known)
-    condition = known[variant]
-    parts = _rule.divided(_rule.combined(space, _columns(space, condition.test), every=True))
+    conditions = _conditions(space)
+    if variant not in conditions:
+        raise UnknownName("variant of split rule 'recombination'", variant, conditions)
+    condition = conditions[variant]
+    parts = _rule.divided(_rule.combined(space, _class_ids_by_column(space, condition.test), every=True))
     if not condition.neither:
         return parts
-    left_out = _rule.combined(space, _columns(space, condition.neither), every=True)
+    left_out = _rule.combined(space, _class_ids_by_column(space, condition.neither), every=True)
     return parts._replace(train=parts.train[~left_out[parts.train]])
 
 
-def _columns(space: FactorSpace, values: Values) -> dict[int, list[int]]:
+def _class_ids_by_column(space: FactorSpace, values: Values) -> dict[int, list[int]]:
     return {space.column(name): list(ids) for name, ids in values.items()}
 
 
@@ -162,13 +162,15 @@ def _conditions(space: FactorSpace) -> Mapping[str, Condition]:
     ):
         return published
     factors = [factor for factor in space.factors if factor.size > 1]
-    element = next((factor for factor in factors if not _rule.ordered(factor)), factors[0] if factors else None)
+    element_factor = next((factor for factor in factors if not _rule.ordered(factor)), factors[0] if factors else None)
     _schott2022.held(space, "recombination")
-    ranged = next((factor for factor in factors if _rule.ordered(factor) and factor is not element), None)
-    if element is None or ranged is None:
-        only = next(factor for factor in factors if _rule.ordered(factor))
-        return {"extrapolation": Condition({only.name: range(-(-only.size // 2), only.size)})}
-    upper = range(-(-ranged.size // 2), ranged.size)
+    range_factor = next((factor for factor in factors if _rule.ordered(factor) and factor is not element_factor), None)
+    if element_factor is None or range_factor is None:
+        ordered_factor = next(factor for factor in factors if _rule.ordered(factor))
+        return {
+            "extrapolation": Condition({ordered_factor.name: range(-(-ordered_factor.size // 2), ordered_factor.size)})
+        }
+    upper = range(-(-range_factor.size // 2), range_factor.size)
     corner = {
         factor.name: range(factor.size - max(1, factor.size // 3), factor.size)
         if _rule.ordered(factor)
@@ -177,6 +179,6 @@ def _conditions(space: FactorSpace) -> Mapping[str, Condition]:
     }
     return {
         "to_element": Condition(corner),
-        "to_range": Condition({element.name: [element.size - 1], ranged.name: upper}),
-        "extrapolation": Condition({ranged.name: upper}),
+        "to_range": Condition({element_factor.name: [element_factor.size - 1], range_factor.name: upper}),
+        "extrapolation": Condition({range_factor.name: upper}),
     }
