@@ -55,9 +55,9 @@ class Splits(dict[str, range]):
         return Splits, (self.dataset, dict(self))
 
     def __missing__(self, name: str) -> NoReturn:
-        divided = f"{self.dataset}{'.' if '/' in self.dataset else '/'}holdout"
-        own = "of your own images, benchmark_data.split(dataset, 'holdout')"
-        remedy = f"{divided} has the splits train and test; {own}." if name == "test" else ""
+        holdout_name = f"{self.dataset}{'.' if '/' in self.dataset else '/'}holdout"
+        own_images_hint = "of your own images, benchmark_data.split(dataset, 'holdout')"
+        remedy = f"{holdout_name} has the splits train and test; {own_images_hint}." if name == "test" else ""
         raise UnknownName(f"split of {self.dataset}", name, self, remedy)
 
 
@@ -239,13 +239,13 @@ class Dataset:
             >>> sprites.drawn(rows, sprites.labels(rows)).shape
             (2, 64, 64, 1)
         """
-        given: object = self.source.images(rows, labels)
+        images: object = self.source.images(rows, labels)
         shape = (len(rows), *self.image_shape)
-        if isinstance(given, np.ndarray) and given.dtype == np.uint8 and given.shape == shape:
-            return given
+        if isinstance(images, np.ndarray) and images.dtype == np.uint8 and images.shape == shape:
+            return images
         raise InvalidInput(
             f"images of {self.id}: expected uint8 of shape {shape} from its source, for {len(rows)} rows, received "
-            f"{f'{given.dtype} of shape {given.shape}' if isinstance(given, np.ndarray) else type(given).__name__}."
+            f"{f'{images.dtype} of shape {images.shape}' if isinstance(images, np.ndarray) else type(images).__name__}."
         )
 
     def __getitem__(self, index: object) -> NoReturn:
@@ -269,7 +269,7 @@ class Dataset:
             InvalidInput: an empty selection, not integers, or a row that does not exist.
             UnknownName: there is no such factor.
         """
-        return self.space._labels(self.rows(indices))[:, self._columns(factors)]  # they are checked
+        return self.space._labels(self.rows(indices))[:, self._factor_columns(factors)]  # they are checked
 
     def values(
         self, indices: Integer[ArrayLike, " n"], factors: Sequence[str] | None = None
@@ -287,7 +287,7 @@ class Dataset:
             InvalidInput: an empty selection, not integers, or a row that does not exist.
             UnknownName: there is no such factor.
         """
-        return self.space.values(self.labels(indices))[:, self._columns(factors)]
+        return self.space.values(self.labels(indices))[:, self._factor_columns(factors)]
 
     def scaled(
         self, indices: Integer[ArrayLike, " n"], factors: Sequence[str] | None = None
@@ -312,11 +312,11 @@ class Dataset:
             >>> benchmark_data.load("dsprites").scaled([0, 737279], ["shape", "posX"]).tolist()
             [[0.0, 0.0], [1.0, 1.0]]
         """
-        columns = self._columns(factors)
-        last = np.maximum(np.array(self.space.sizes)[columns] - 1, 1)
-        return self.labels(indices, factors) / last
+        columns = self._factor_columns(factors)
+        largest = np.maximum(np.array(self.space.sizes)[columns] - 1, 1)
+        return self.labels(indices, factors) / largest
 
-    def _columns(self, factors: Sequence[str] | None) -> list[int]:
+    def _factor_columns(self, factors: Sequence[str] | None) -> list[int]:
         if factors is None:
             return list(range(len(self.space.factors)))
         if isinstance(factors, str) or not len(factors):
@@ -443,21 +443,21 @@ class Family:
         Raises:
             UnknownName: there is no such parameter, or no configuration with such a value.
         """
-        known = self.configs[self.default].parameters
+        defaults = self.configs[self.default].parameters
         for key in parameters:
-            if key not in known:
-                raise UnknownName(f"parameter of {self.configs[self.default].name}", key, known)
-        wanted = {**known, **parameters}
+            if key not in defaults:
+                raise UnknownName(f"parameter of {self.configs[self.default].name}", key, defaults)
+        wanted = {**defaults, **parameters}
         for dataset in self.configs.values():
             if dict(dataset.parameters) == wanted:
                 return dataset
         raise UnknownName(
             f"parameters of {self.configs[self.default].name}",
-            _written(wanted),
-            (_written(dataset.parameters) for dataset in self.configs.values()),
+            _format_parameters(wanted),
+            (_format_parameters(dataset.parameters) for dataset in self.configs.values()),
         )
 
 
-def _written(parameters: Mapping[str, object]) -> str:
+def _format_parameters(parameters: Mapping[str, object]) -> str:
     """Write parameters as they are typed: a text in quotes, so that '4' is not 4."""
     return ", ".join(f"{name}={value!r}" for name, value in parameters.items())

@@ -63,14 +63,14 @@ def features(dataset: Dataset) -> Any:
             "image": datasets.Image(),
             "index": datasets.Value("int64"),
             "factors": datasets.List(datasets.Value("int64"), length=count),
-            **{f"extra_{name}": _nested(extra) for name, extra in dataset.extras.items()},
+            **{f"extra_{name}": _nested_feature(extra) for name, extra in dataset.extras.items()},
             **{f"label_{f.name}": datasets.ClassLabel(names=list(f.labels)) for f in dataset.space.factors},
             **{f"value_{name}": datasets.Value("float32") for name in names},
         }
     )
 
 
-def _nested(extra: Extra) -> Any:
+def _nested_feature(extra: Extra) -> Any:
     feature = datasets.Value(np.dtype(encoding.extra_dtype(extra)).name)
     for size in reversed(extra.shape):
         feature = datasets.List(feature, length=size)
@@ -83,23 +83,23 @@ def table(dataset: Dataset, batch: encoding.Encoded) -> Any:
         [pa.array(batch.pngs, pa.binary()), pa.nulls(len(batch.rows), pa.string())], ["bytes", "path"]
     )
     return pa.Table.from_arrays(
-        [image, *_arrow(dataset, batch.rows, batch.labels, batch.extras)], schema=features(dataset).arrow_schema
+        [image, *_arrow_columns(dataset, batch.rows, batch.labels, batch.extras)], schema=features(dataset).arrow_schema
     )
 
 
-def _arrow(dataset: Dataset, rows: Indices, labels: Indices, extras: Mapping[str, NDArray[Any]]) -> list[Any]:
+def _arrow_columns(dataset: Dataset, rows: Indices, labels: Indices, extras: Mapping[str, NDArray[Any]]) -> list[Any]:
     """Return the columns of some records but the image, as Arrow arrays."""
     values = dataset.space.values(labels).astype(np.float32)
     return [
         pa.array(rows),
-        _lists(labels) if labels.shape[1] else pa.array([[]] * len(rows), pa.list_(pa.int64())),
-        *map(_lists, extras.values()),
+        _fixed_size_lists(labels) if labels.shape[1] else pa.array([[]] * len(rows), pa.list_(pa.int64())),
+        *map(_fixed_size_lists, extras.values()),
         *map(pa.array, labels.T),
         *map(pa.array, values.T),
     ]
 
 
-def _lists(array: NDArray[Any]) -> Any:
+def _fixed_size_lists(array: NDArray[Any]) -> Any:
     """Return an array of any number of axes as Arrow's lists of fixed lengths."""
     column = pa.array(array.ravel())
     for size in reversed(array.shape[1:]):
@@ -107,7 +107,7 @@ def _lists(array: NDArray[Any]) -> Any:
     return column
 
 
-def _named(name: str | Dataset, config: str | None) -> Dataset:
+def _load_dataset(name: str | Dataset, config: str | None) -> Dataset:
     """Return the dataset that a reader is asked for."""
     if not isinstance(name, Dataset):
         return benchmark_data.load(f"{name}/{config}" if config else name)
@@ -163,24 +163,27 @@ def as_dataset(
         >>> batch["image"].shape, batch["label_x_R"].shape, len(data)
         ((256, 64, 64, 3), (256,), 262144)
     """
-    dataset = _named(dataset, config)
+    dataset = _load_dataset(dataset, config)
     dataset.prepare()
     columns = reading.checked_columns(dataset, columns, encoding.columns(dataset))
-    text = str(split) if isinstance(split, datasets.NamedSplit) else split  # datasets.Split.TRAIN stands for its name
-    chosen = reading.rows_of(dataset, reading.split_text(dataset, text))
-    rows = reading.order(chosen, seed=shuffle_seed, epoch=epoch, shard=shard)
-    transform = _Decoded(parallel.handle(dataset))
+    # datasets.Split.TRAIN stands for its name.
+    split_text = str(split) if isinstance(split, datasets.NamedSplit) else split
+    split_rows = reading.rows_of(dataset, reading.split_text(dataset, split_text))
+    rows = reading.order(split_rows, seed=shuffle_seed, epoch=epoch, shard=shard)
+    transform = _Decoder(parallel.handle(dataset))
     schema = features(dataset)
     schema["image"] = DrawnImage(transform.key)
     labels, source = dataset.space.labels(rows), dataset.source  # asked themselves, since a process may have no rows
-    extras = {of: source.extra(of, rows).astype(encoding.extra_dtype(extra)) for of, extra in dataset.extras.items()}
-    arrays = dict(zip(schema, [pa.array(rows), *_arrow(dataset, rows, labels, extras)], strict=True))
+    extras = {
+        name: source.extra(name, rows).astype(encoding.extra_dtype(extra)) for name, extra in dataset.extras.items()
+    }
+    arrays = dict(zip(schema, [pa.array(rows), *_arrow_columns(dataset, rows, labels, extras)], strict=True))
     schema = datasets.Features({column: schema[column] for column in columns})
-    table = pa.Table.from_arrays([arrays[column] for column in columns], schema=schema.arrow_schema)
-    return datasets.Dataset(table).with_transform(transform)
+    arrow_table = pa.Table.from_arrays([arrays[column] for column in columns], schema=schema.arrow_schema)
+    return datasets.Dataset(arrow_table).with_transform(transform)
 
 
-_opened: dict[str, Dataset] = {}
+_open_datasets: dict[str, Dataset] = {}
 """Datasets whose images this process draws, by what `DrawnImage` calls them."""
 
 
@@ -189,7 +192,7 @@ class DrawnImage:
     """A feature of ``datasets``: a row of a dataset, which is decoded to its image. It travels with its dataset.
 
     Args:
-        dataset: the name of a published dataset, or what `_Decoded` opened one under.
+        dataset: the name of a published dataset, or what `_Decoder` opened one under.
     """
 
     dataset: str
@@ -202,16 +205,20 @@ class DrawnImage:
         return self.pa_type
 
     def __reduce__(self) -> tuple[Any, ...]:
-        transform = _Decoded(parallel.handle(_opened[self.dataset]), self.dataset) if self.dataset in _opened else None
-        return _feature, (self.dataset, transform)
+        transform = (
+            _Decoder(parallel.handle(_open_datasets[self.dataset]), self.dataset)
+            if self.dataset in _open_datasets
+            else None
+        )
+        return _restore_feature, (self.dataset, transform)
 
     def encode_example(self, value: Any) -> int:
         """Take a row; another image is no row, and changes the feature of the column."""
-        return operator.index(value.row if isinstance(value, _Drawn) else value)
+        return operator.index(value.row if isinstance(value, _LazyImage) else value)
 
     def decode_example(self, value: int, token_per_repo_id: object = None) -> Any:
         """Return what becomes the image."""
-        return _Drawn(self.dataset, value)
+        return _LazyImage(self.dataset, value)
 
 
 with warnings.catch_warnings():
@@ -219,63 +226,63 @@ with warnings.catch_warnings():
     datasets.features.features.register_feature(DrawnImage, "OffaxisImage")
 
 
-def _feature(dataset: str, transform: _Decoded | None) -> DrawnImage:
+def _restore_feature(dataset: str, transform: _Decoder | None) -> DrawnImage:
     """Make a feature again in another process, where its dataset was opened with ``transform``."""
     return DrawnImage(dataset)
 
 
-class _Drawn:
+class _LazyImage:
     """An image that is drawn when it is looked at, uint8 (H, W, C)."""
 
     def __init__(self, dataset: str, row: int) -> None:
         self.dataset, self.row = dataset, row
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return _images([self])[0].astype(dtype or np.uint8, copy=False)
+        return _draw_images([self])[0].astype(dtype or np.uint8, copy=False)
 
 
-def _images(drawn: Sequence[_Drawn]) -> NDArray[np.uint8]:
+def _draw_images(lazy_images: Sequence[_LazyImage]) -> NDArray[np.uint8]:
     """Draw images of one dataset at once."""
-    name = drawn[0].dataset
-    dataset = _opened[name] if name in _opened else benchmark_data.load(name)
-    return dataset.images([each.row for each in drawn])
+    name = lazy_images[0].dataset
+    dataset = _open_datasets[name] if name in _open_datasets else benchmark_data.load(name)
+    return dataset.images([image.row for image in lazy_images])
 
 
-class _Decoded:
+class _Decoder:
     """Turns batches of a table into numpy arrays. It travels to other processes with its dataset, or with its name."""
 
     def __init__(self, handle: parallel.Handle, key: str = "") -> None:
         self.handle = handle
         self.key = handle if isinstance(handle, str) else key or f"{handle.id} {id(handle):x}"
-        _opened[self.key] = parallel.opened(handle)
+        _open_datasets[self.key] = parallel.opened(handle)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Decoded, (self.handle, self.key)
+        return _Decoder, (self.handle, self.key)
 
-    def __deepcopy__(self, memo: object) -> _Decoded:
+    def __deepcopy__(self, memo: object) -> _Decoder:
         return self  # `datasets` copies transforms with their tables; nothing in this one changes
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Decoded) and self.key == other.key
+        return isinstance(other, _Decoder) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        return {column: self._array(column, values) for column, values in batch.items()}
+        return {column: self._decode_column(column, values) for column, values in batch.items()}
 
-    def _array(self, column: str, values: list[Any]) -> Any:
-        if values and isinstance(values[0], _Drawn):
-            return _images(values)
-        known = encoding.columns(_opened[self.key])
-        if column not in known or column == "image":
+    def _decode_column(self, column: str, values: list[Any]) -> Any:
+        if values and isinstance(values[0], _LazyImage):
+            return _draw_images(values)
+        dtypes = encoding.columns(_open_datasets[self.key])
+        if column not in dtypes or column == "image":
             return values
-        wanted = np.dtype(known[column])
+        dtype = np.dtype(dtypes[column])
         if not values:
-            return np.empty(0, wanted)
+            return np.empty(0, dtype)
         array = np.asarray(values)
         # A column that `map` or a cast made anew keeps what it holds now.
-        return array.astype(wanted, copy=False) if array.dtype.kind == wanted.kind else array
+        return array.astype(dtype, copy=False) if array.dtype.kind == dtype.kind else array
 
 
 def publish(
@@ -312,13 +319,15 @@ def publish(
     check_publishable(dataset, folder)
     dataset.prepare()
     refusal = InvalidInput(f"Another process is writing {folder}. Wait for it, or use another folder.")
-    name = f"offaxis-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}.lock"  # it stays, so not beside the copy
-    lock = Path(tempfile.gettempdir(), name)
+    lock_name = (
+        f"offaxis-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}.lock"  # it stays, so not beside the copy
+    )
+    lock = Path(tempfile.gettempdir(), lock_name)
     with exclusive(lock, what=lock, refusal=refusal):
-        _publish(dataset, folder, progress)
+        _publish_locked(dataset, folder, progress)
 
 
-def _publish(dataset: Dataset, folder: Path, progress: Callable[[int], None]) -> None:
+def _publish_locked(dataset: Dataset, folder: Path, progress: Callable[[int], None]) -> None:
     """Write what `publish` says, into a folder that is this process's alone."""
     config = card.config_name(dataset)
     handle = parallel.handle(dataset)
@@ -327,28 +336,28 @@ def _publish(dataset: Dataset, folder: Path, progress: Callable[[int], None]) ->
     digest = quick if isinstance(handle, str) else full
     tasks, splits = [], []
     for split, rows in dataset.splits.items():
-        parts = encoding.shards(dataset, rows)
-        pattern = f"{config}/{split}-*-of-{len(parts):05d}.parquet"
+        shards = encoding.shards(dataset, rows)
+        pattern = f"{config}/{split}-*-of-{len(shards):05d}.parquet"
         splits.append({"name": split, "files": pattern, "rows": len(rows)})
-        for i, part in enumerate(parts):
-            path = folder / config / f"{split}-{i:05d}-of-{len(parts):05d}.parquet"
-            tasks.append((handle, part, path, _signature(dataset, digest, part)))
-    record = folder / config / card.RECORD
-    if record.exists() and any(_made_of(path) != signature.encode() for _, _, path, signature in tasks):
+        for i, shard_rows in enumerate(shards):
+            path = folder / config / f"{split}-{i:05d}-of-{len(shards):05d}.parquet"
+            tasks.append((handle, shard_rows, path, _signature(dataset, digest, shard_rows)))
+    record_path = folder / config / card.RECORD
+    if record_path.exists() and any(_stored_signature(path) != signature.encode() for _, _, path, signature in tasks):
         # It and the card do not describe what is written now; a process that dies leaves neither.
         (folder / "README.md").unlink(missing_ok=True)
-        record.unlink()
-    for (_, part, *_), _ in zip(tasks, parallel.in_parallel(_write_shard, tasks, None), strict=True):
-        progress(len(part))
-    shards = {path for _, _, path, _ in tasks}
-    for stale in {*(folder / config).glob("*-of-*.parquet"), *(folder / config).glob(".*.part")} - shards:
+        record_path.unlink()
+    for (_, shard_rows, *_), _ in zip(tasks, parallel.in_parallel(_write_shard, tasks, None), strict=True):
+        progress(len(shard_rows))
+    shard_paths = {path for _, _, path, _ in tasks}
+    for stale in {*(folder / config).glob("*-of-*.parquet"), *(folder / config).glob(".*.part")} - shard_paths:
         # Of an earlier version that was cut differently, or of a process that was killed and may be cleaning up.
         stale.unlink(missing_ok=True)
-    sheet = folder / config / card.SHEET
-    with written_atomically(sheet) as temporary:
+    sheet_path = folder / config / card.SHEET
+    with written_atomically(sheet_path) as temporary:
         contact_sheets.contact_sheet(dataset).save(temporary, format="png")
     digests = {"quick": quick._asdict(), "full": full._asdict()}
-    write_json(record, card.record(dataset, splits=splits, digests=digests))
+    write_json(record_path, card.record(dataset, splits=splits, digests=digests))
     records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
     write_text(folder / "README.md", card.readme(records))
 
@@ -356,14 +365,14 @@ def _publish(dataset: Dataset, folder: Path, progress: Callable[[int], None]) ->
 def check_publishable(dataset: Dataset, folder: Path) -> None:
     """Check that a dataset may be published to a folder, before any work is done."""
     if not dataset.redistributable:
-        theirs = "Everyone has to prepare it from its source: offaxis data prepare."
-        own = (
+        published_remedy = "Everyone has to prepare it from its source: offaxis data prepare."
+        own_remedy = (
             "Read it by benchmark_data.hf.as_dataset. If it is your own to pass on, say so first: "
             "dataclasses.replace(dataset, license=..., redistributable=True)."
         )
         raise InvalidInput(
             f"publish {dataset.id}: expected a licence that allows to pass on copies, received {dataset.license}. "
-            f"{theirs if parallel.has_name(dataset) else own}"
+            f"{published_remedy if parallel.has_name(dataset) else own_remedy}"
         )
     if set("*?[") & set(str(folder)) or "::" in str(folder):
         raise InvalidInput(f"{folder}: expected a folder without *, ?, [ and ::, which `datasets` takes for patterns.")
@@ -373,8 +382,8 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
                 f"publish {dataset.id}: expected splits named by letters and digits, received {split!r}."
             )
     records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
-    names = {one["name"] if isinstance(one, dict) and "name" in one else "other files" for one in records}
-    if not records and ((folder / "README.md").exists() or not all(map(_made_of, folder.glob("*/*.parquet")))):
+    names = {record["name"] if isinstance(record, dict) and "name" in record else "other files" for record in records}
+    if not records and ((folder / "README.md").exists() or not all(map(_stored_signature, folder.glob("*/*.parquet")))):
         names = {"other files"}
     others = names - {dataset.name}
     if others:
@@ -387,9 +396,9 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
 def _signature(dataset: Dataset, digest: Digest, rows: range) -> str:
     """Describe what a shard is made from: a shard that says the same need not be written again."""
     factors = [factor.as_json() for factor in dataset.space.factors]
-    which = [rows.start, rows.stop, rows.step, encoding.COMPRESSOR, encoding.LEVEL, pa.__version__, ROWS]
+    encoding_settings = [rows.start, rows.stop, rows.step, encoding.COMPRESSOR, encoding.LEVEL, pa.__version__, ROWS]
     extras = [hashlib.sha256(dataset.extra(name, rows).tobytes()).hexdigest() for name in dataset.extras]
-    return json.dumps([dataset.id, dataset.version, factors, *digest, *which, *extras])
+    return json.dumps([dataset.id, dataset.version, factors, *digest, *encoding_settings, *extras])
 
 
 def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: str) -> None:
@@ -397,20 +406,20 @@ def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: st
     dataset = parallel.opened(handle)
     schema = features(dataset).arrow_schema
     schema = schema.with_metadata({**schema.metadata, b"offaxis": signature.encode()})
-    if _made_of(path) != signature.encode():
-        with written_atomically(path) as temporary, _writer(temporary, schema) as writer:
-            waiting = schema.empty_table()
+    if _stored_signature(path) != signature.encode():
+        with written_atomically(path) as temporary, _parquet_writer(temporary, schema) as writer:
+            pending = schema.empty_table()
             for batch in encoding.batches(dataset, rows):
-                waiting = pa.concat_tables([waiting, table(dataset, batch).replace_schema_metadata(schema.metadata)])
-                whole = len(waiting) // ROWS * ROWS
-                if whole:
-                    writer.write_table(waiting.slice(0, whole), row_group_size=ROWS)
-                    waiting = waiting.slice(whole)
-            if len(waiting):
-                writer.write_table(waiting, row_group_size=ROWS)
+                pending = pa.concat_tables([pending, table(dataset, batch).replace_schema_metadata(schema.metadata)])
+                complete_rows = len(pending) // ROWS * ROWS
+                if complete_rows:
+                    writer.write_table(pending.slice(0, complete_rows), row_group_size=ROWS)
+                    pending = pending.slice(complete_rows)
+            if len(pending):
+                writer.write_table(pending, row_group_size=ROWS)
 
 
-def _writer(path: Path, schema: Any) -> Any:
+def _parquet_writer(path: Path, schema: Any) -> Any:
     return pq.ParquetWriter(
         path,
         schema,
@@ -420,7 +429,7 @@ def _writer(path: Path, schema: Any) -> Any:
     )
 
 
-def _made_of(path: Path) -> bytes:
+def _stored_signature(path: Path) -> bytes:
     """Return the `_signature` that a file of ours holds; of another file, or a damaged one, nothing."""
     try:
         return (pq.read_metadata(path).metadata or {}).get(b"offaxis", b"")

@@ -62,22 +62,22 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
     if split is None:
         return range(count)
     parts = []
-    for part in split_text(dataset, split).split("+"):
-        found = re.fullmatch(r"\s*(\w+)\s*(?:\[(-?\d+%?)?:(-?\d+%?)?\])?\s*", part)
-        name = found[1] if found else part.partition("[")[0].strip()
+    for term in split_text(dataset, split).split("+"):
+        match = re.fullmatch(r"\s*(\w+)\s*(?:\[(-?\d+%?)?:(-?\d+%?)?\])?\s*", term)
+        name = match[1] if match else term.partition("[")[0].strip()
         rows = dataset.splits[name]
-        if not found:
+        if not match:
             raise InvalidInput(
                 f"split of {dataset.id}: expected a name with bounds in rows or percent, such as train[:10%] or "
-                f"train[100:-50], received {part!r}."
+                f"train[100:-50], received {term!r}."
             )
-        for text in found.groups()[1:]:
-            most, unit = (100, "%") if text and text.endswith("%") else (len(rows), " rows")
-            if text and abs(int(text.rstrip("%"))) > most:
+        for bound in match.groups()[1:]:
+            limit, unit = (100, "%") if bound and bound.endswith("%") else (len(rows), " rows")
+            if bound and abs(int(bound.rstrip("%"))) > limit:
                 raise InvalidInput(
-                    f"split of {dataset.id}: expected bounds of at most {most}{unit}, received {part.strip()!r}."
+                    f"split of {dataset.id}: expected bounds of at most {limit}{unit}, received {term.strip()!r}."
                 )
-        parts.append(rows[slice(*(_bound(text, len(rows)) for text in found.groups()[1:]))])
+        parts.append(rows[slice(*(_parse_bound(bound, len(rows)) for bound in match.groups()[1:]))])
     if not any(map(len, parts)):
         raise InvalidInput(f"split of {dataset.id}: expected at least one row, received {split!r}, which has none.")
     return parts[0] if len(parts) == 1 else np.concatenate([np.asarray(part, np.int64) for part in parts])
@@ -93,13 +93,13 @@ def split_text(dataset: Dataset, split: object) -> str:
     return split
 
 
-def _bound(text: str | None, n: int) -> int | None:
+def _parse_bound(text: str | None, n: int) -> int | None:
     if text is None:
         return None
     if not text.endswith("%"):
         return int(text)
-    nearest = round(int(text[:-1]) * n / 100)
-    return n if text.startswith("-") and not nearest else nearest  # none from the end on; TFDS reads it as from row 0
+    count = round(int(text[:-1]) * n / 100)
+    return n if text.startswith("-") and not count else count  # none from the end on; TFDS reads it as from row 0
 
 
 def order(
@@ -132,12 +132,12 @@ def order(
         >>> order(range(5), seed=0).tolist(), order(range(5), seed=0, epoch=1).tolist()
         ([4, 1, 3, 0, 2], [0, 4, 2, 1, 3])
     """
-    mine = share(len(rows), shard, even=even)
+    positions = share(len(rows), shard, even=even)
     check_order(seed, epoch)
     ordered = np.asarray(rows, np.int64)
     if seed is not None:
         ordered = ordered[draws.permutation(int(draws.bits(seed, [epoch], 1)[0, 0]), len(ordered))]
-    return ordered[mine.start : mine.stop : mine.step]
+    return ordered[positions.start : positions.stop : positions.step]
 
 
 def check_order(seed: int | None, epoch: int = 0) -> None:
@@ -190,7 +190,7 @@ class Batch(Sequence[Any]):
     def __getitem__(self, index: Any) -> Any:
         if not -len(self) <= index < len(self):
             raise IndexError(index)
-        return _at(self.whole, index)
+        return _item_at(self.whole, index)
 
 
 class Bare(list[Any]):
@@ -201,8 +201,8 @@ class Bare(list[Any]):
         self.whole = whole
 
 
-def _at(whole: Any, index: int) -> Any:
-    return tuple(_at(part, index) for part in whole) if isinstance(whole, tuple) else whole[index]
+def _item_at(batch: Any, index: int) -> Any:
+    return tuple(_item_at(part, index) for part in batch) if isinstance(batch, tuple) else batch[index]
 
 
 class Images:
@@ -247,13 +247,13 @@ class Images:
             raise InvalidInput(f"rows: expected a split or rows, not both, received split {split!r} and rows.")
         # A copy: the caller may shuffle theirs.
         self.rows = rows_of(self.dataset, split) if rows is None else self.dataset.rows(rows).copy()
-        self._columns = self.dataset._columns(factors)
-        self.factors = tuple(self.dataset.space.names[column] for column in self._columns)
+        self._factor_columns = self.dataset._factor_columns(factors)
+        self.factors = tuple(self.dataset.space.names[column] for column in self._factor_columns)
         self.fields = fields if isinstance(fields, str) else tuple(fields)
-        known = [*FIELDS, *(f"extra_{name}" for name in self.dataset.extras)]
+        known_fields = [*FIELDS, *(f"extra_{name}" for name in self.dataset.extras)]
         for field in (fields,) if isinstance(fields, str) else self.fields:
-            if field not in known:
-                raise UnknownName(f"field of {self.dataset.id}", field, known)
+            if field not in known_fields:
+                raise UnknownName(f"field of {self.dataset.id}", field, known_fields)
         self.dataset.images(self.rows[:1])  # one that is not ready says so now
 
     def __len__(self) -> int:
@@ -272,18 +272,18 @@ class Images:
     def __getitem__(self, index: Any) -> Any:
         """Return an item by its number, or a whole batch by a list of numbers, an array or a slice."""
         if isinstance(index, slice):
-            return self._batch(np.arange(len(self))[index])
+            return self._read_batch(np.arange(len(self))[index])
         if np.ndim(index):
-            return self._batch(self._checked(index))
+            return self._read_batch(self._check_numbers(index))
         number = operator.index(index)
         if not -len(self) <= number < len(self):  # ends a loop over the items, so it must be this error
             raise IndexError(f"item {number} of {len(self)}")
-        return _at(self._batch(np.array([number % len(self)])), 0)
+        return _item_at(self._read_batch(np.array([number % len(self)])), 0)
 
     def __getitems__(self, indices: ArrayLike) -> Batch | Bare:
         """Return several items, read at once: what PyTorch's ``DataLoader`` calls."""
-        numbers = self._checked(indices)
-        whole = self._batch(numbers)
+        numbers = self._check_numbers(indices)
+        whole = self._read_batch(numbers)
         return Batch(whole, len(numbers)) if isinstance(whole, tuple) else Bare(whole)
 
     def batches(
@@ -301,52 +301,52 @@ class Images:
         """
         numbers = order(range(len(self)), seed=seed, epoch=epoch, shard=shard)
         check_count("batch_size", batch_size, 1)
-        return (self._batch(numbers[at : at + batch_size]) for at in range(0, len(numbers), batch_size))
+        return (self._read_batch(numbers[start : start + batch_size]) for start in range(0, len(numbers), batch_size))
 
-    def _checked(self, indices: ArrayLike) -> Indices:
+    def _check_numbers(self, indices: ArrayLike) -> Indices:
         numbers = np.asarray(indices)
-        wrong = numbers.ndim != 1 or (numbers.size > 0 and numbers.dtype.kind not in "iu")
-        if wrong or (numbers.size and not (numbers.min() >= 0 and numbers.max() < len(self))):
-            kind = f"{numbers.dtype} of shape {numbers.shape}"
-            received = kind if wrong else f"numbers in [{numbers.min()}, {numbers.max()}]"
+        malformed = numbers.ndim != 1 or (numbers.size > 0 and numbers.dtype.kind not in "iu")
+        if malformed or (numbers.size and not (numbers.min() >= 0 and numbers.max() < len(self))):
+            description = f"{numbers.dtype} of shape {numbers.shape}"
+            received = description if malformed else f"numbers in [{numbers.min()}, {numbers.max()}]"
             raise InvalidInput(
                 f"items of {self.dataset.id}: expected integers of shape (n,) in [0, {len(self) - 1}], "
                 f"received {received}."
             )
         return numbers.astype(np.int64, copy=False)
 
-    def _batch(self, numbers: Indices) -> Any:
-        return self._given(self._rows(numbers))
+    def _read_batch(self, numbers: Indices) -> Any:
+        return self._read_fields(self._rows_at(numbers))
 
-    def _rows(self, numbers: Indices) -> Indices:
+    def _rows_at(self, numbers: Indices) -> Indices:
         rows = self.rows
         return rows.start + rows.step * numbers if isinstance(rows, range) else rows[numbers]
 
-    def _given(self, rows: Indices) -> Any:
+    def _read_fields(self, rows: Indices) -> Any:
         """Return the fields of rows that exist."""
         labels = self.dataset.space.labels(rows)
         if isinstance(self.fields, str):
-            return self._field(self.fields, rows, labels)
-        return tuple(self._field(field, rows, labels) for field in self.fields)
+            return self._read_field(self.fields, rows, labels)
+        return tuple(self._read_field(field, rows, labels) for field in self.fields)
 
-    def _field(self, field: str, rows: Indices, labels: Indices) -> Any:
+    def _read_field(self, field: str, rows: Indices, labels: Indices) -> Any:
         if field == "image":
-            return self._image(self.dataset.drawn(rows, labels))
+            return self._convert_images(self.dataset.drawn(rows, labels))
         if field == "value":
-            return self._array(self.dataset.space.values(labels)[:, self._columns].astype(np.float32))
+            return self._convert_array(self.dataset.space.values(labels)[:, self._factor_columns].astype(np.float32))
         if field not in ("label", "scaled"):
-            return self._array(records.column(self.dataset, field, rows, labels))
-        chosen = labels[:, self._columns]
+            return self._convert_array(records.column(self.dataset, field, rows, labels))
+        chosen_labels = labels[:, self._factor_columns]
         if field == "label":
-            return self._array(chosen)
-        largest = np.array(self.dataset.space.sizes)[self._columns] - 1
-        return self._array((chosen / np.maximum(largest, 1)).astype(np.float32))
+            return self._convert_array(chosen_labels)
+        largest = np.array(self.dataset.space.sizes)[self._factor_columns] - 1
+        return self._convert_array((chosen_labels / np.maximum(largest, 1)).astype(np.float32))
 
-    def _image(self, images: NDArray[np.uint8]) -> Any:
+    def _convert_images(self, images: NDArray[np.uint8]) -> Any:
         """Return images, uint8 (n, H, W, C), in the form that the reader wants."""
         return images
 
-    def _array(self, array: NDArray[Any]) -> Any:
+    def _convert_array(self, array: NDArray[Any]) -> Any:
         """Return another field in the form that the reader wants."""
         return array
 
@@ -401,7 +401,7 @@ class Pairs(Images):
         fields: Fields = "image",
     ) -> None:
         super().__init__(dataset, split=split, rows=rows, factors=factors, fields=fields)
-        self._space = self._partners()
+        self._space = self._partner_space()
         self._varying = np.flatnonzero(np.array(self._space.sizes) > 1)
         if isinstance(changed, str) or not isinstance(changed, int | np.integer | Iterable | None):
             raise InvalidInput(
@@ -412,12 +412,12 @@ class Pairs(Images):
                 f"changed: expected 1 to {len(self._varying)}, the factors that vary, received {changed}."
             )
         if isinstance(changed, Iterable):
-            named = np.array([self._space.column(name) for name in changed], np.int64)
-            changed = len(np.intersect1d(named, self._varying))
-            if not changed or changed < len(named):
-                received = "one twice, or one that has a single value here" if len(named) else "none"
+            named_columns = np.array([self._space.column(name) for name in changed], np.int64)
+            changed = len(np.intersect1d(named_columns, self._varying))
+            if not changed or changed < len(named_columns):
+                received = "one twice, or one that has a single value here" if len(named_columns) else "none"
                 raise InvalidInput(f"changed: expected factors that vary, each once, received {received}.")
-            self._varying = named
+            self._varying = named_columns
         draws.check_seed(seed)
         self.changed, self.distinct, self.seed = changed, distinct, seed
         self._length = len(self.rows) if length is None else length
@@ -426,14 +426,14 @@ class Pairs(Images):
     def __len__(self) -> int:
         return self._length
 
-    def _partners(self) -> FactorSpace | FactorTable:
+    def _partner_space(self) -> FactorSpace | FactorTable:
         """Return the factors of the chosen rows, which second images are of, too."""
         space, rows = self.dataset.space, self.rows
         received = ""
         if len(np.unique(rows)) < len(self.dataset):
-            following = range(int(rows[0]), int(rows[0]) + len(rows))
-            if np.array_equal(rows, following):
-                space = space.part(following)
+            consecutive = range(int(rows[0]), int(rows[0]) + len(rows))
+            if np.array_equal(rows, consecutive):
+                space = space.part(consecutive)
             else:
                 received = "rows that do not follow one another"
         if received or not space.full:
@@ -449,20 +449,24 @@ class Pairs(Images):
         numbers = np.asarray(numbers, np.int64)
         f = len(space.sizes)
         bits = draws.bits(self.seed, numbers, 2 + 2 * f)
-        first = self._rows((bits[:, 0] % np.uint64(len(self.rows))).astype(np.int64))
+        first = self._rows_at((bits[:, 0] % np.uint64(len(self.rows))).astype(np.int64))
         count = np.full(len(numbers), self.changed or 0)
         if self.changed is None:
             count = 1 + (bits[:, 1] % np.uint64(max(1, len(self._varying) - 1))).astype(np.int64)
-        place = bits[:, 2 : 2 + len(self._varying)].argsort(axis=1, kind="stable").argsort(axis=1)
-        anew = np.zeros((len(numbers), f), bool)
-        anew[:, self._varying] = place < count[:, None]
+        rank = bits[:, 2 : 2 + len(self._varying)].argsort(axis=1, kind="stable").argsort(axis=1)
+        redrawn = np.zeros((len(numbers), f), bool)
+        redrawn[:, self._varying] = rank < count[:, None]
         old, sizes = space.labels(first), np.array(space.sizes)
         choices = np.maximum(sizes - self.distinct, 1)
-        step = (bits[:, 2 + f :] % choices.astype(np.uint64)).astype(np.int64)
-        drawn = (old + 1 + step) % sizes if self.distinct else step
-        second = space.index(np.where(anew, drawn, old))
-        return first, second, anew
+        shift = (bits[:, 2 + f :] % choices.astype(np.uint64)).astype(np.int64)
+        new = (old + 1 + shift) % sizes if self.distinct else shift
+        second = space.index(np.where(redrawn, new, old))
+        return first, second, redrawn
 
-    def _batch(self, numbers: Indices) -> Any:
-        first, second, anew = self.draw(numbers)
-        return self._given(first), self._given(second), self._array(anew[:, self._columns])
+    def _read_batch(self, numbers: Indices) -> Any:
+        first, second, redrawn = self.draw(numbers)
+        return (
+            self._read_fields(first),
+            self._read_fields(second),
+            self._convert_array(redrawn[:, self._factor_columns]),
+        )

@@ -143,7 +143,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
                 f"{self.name}{config}: shuffle_files=True is not for files whose records stand in a fixed order. Take "
                 f"benchmark_data.tfds.as_dataset({self.dataset.id!r}, shuffle_seed=0), which shuffles all rows."
             )
-        with _array_record_reader():
+        with _use_array_record_adapter():
             return super()._as_dataset(split, decoders, read_config, shuffle_files)
 
     def download_and_prepare(self, **kwargs: Any) -> None:
@@ -154,8 +154,8 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         else:
             with locked(path):
                 # TFDS writes to such a folder and renames it; whoever holds the lock is the only one who builds.
-                for remains in path.parent.glob(f"incomplete.*_{path.name}"):
-                    shutil.rmtree(remains, ignore_errors=True)
+                for leftover in path.parent.glob(f"incomplete.*_{path.name}"):
+                    shutil.rmtree(leftover, ignore_errors=True)
                 try:
                     super().download_and_prepare(**kwargs)
                 except OSError as error:
@@ -173,27 +173,30 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         templates = {}
         for split, rows in dataset.splits.items():
             rows = rows[: config.max_examples_per_split]
-            parts = encoding.shards(dataset, rows, config.num_shards)
+            shards = encoding.shards(dataset, rows, config.num_shards)
             templates[split] = self._get_filename_template(split)
-            for i, part in enumerate(parts):
-                path = templates[split].sharded_filepath(shard_index=i, num_shards=len(parts))
-                tasks.append((split, (handle, part, os.path.abspath(path), self.info.file_format.value)))
-        sizes = parallel.in_parallel(write_shard, [task for _, task in tasks], None)
-        lengths = collections.defaultdict(list)
-        total: collections.Counter[str] = collections.Counter()
-        counts = [len(part) for _, (_, part, *_) in tasks]
+            for i, shard_rows in enumerate(shards):
+                path = templates[split].sharded_filepath(shard_index=i, num_shards=len(shards))
+                tasks.append((split, (handle, shard_rows, os.path.abspath(path), self.info.file_format.value)))
+        shard_sizes = parallel.in_parallel(write_shard, [task for _, task in tasks], None)
+        shard_lengths = collections.defaultdict(list)
+        total_bytes: collections.Counter[str] = collections.Counter()
+        counts = [len(shard_rows) for _, (_, shard_rows, *_) in tasks]
         with console.progress() as bars:
             bar = bars.add_task(f"{dataset.id}: rows written", total=sum(counts))
-            for (split, _), count, size in zip(tasks, counts, sizes, strict=True):
-                lengths[split].append(count)
-                total[split] += size
+            for (split, _), count, num_bytes in zip(tasks, counts, shard_sizes, strict=True):
+                shard_lengths[split].append(count)
+                total_bytes[split] += num_bytes
                 bars.advance(bar, count)
         for stale in Path(self.data_path).glob("*.part"):
             stale.unlink(missing_ok=True)  # of a node that died, and may be cleaning up
         self.info.set_splits(
             tfds.core.SplitDict(
                 tfds.core.SplitInfo(
-                    name=split, shard_lengths=lengths[split], num_bytes=total[split], filename_template=template
+                    name=split,
+                    shard_lengths=shard_lengths[split],
+                    num_bytes=total_bytes[split],
+                    filename_template=template,
                 )
                 for split, template in templates.items()
             )
@@ -222,16 +225,20 @@ def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = No
     if isinstance(dataset, str):
         dataset = benchmark_data.load(dataset)
     try:
-        made = tfds.builder_cls(f"offaxis_{dataset.name}")
-        known = made.declared.configs.get(dataset.config) if isinstance(made.declared, Family) else made.declared
+        builder_type = tfds.builder_cls(f"offaxis_{dataset.name}")
+        registered = (
+            builder_type.declared.configs.get(dataset.config)
+            if isinstance(builder_type.declared, Family)
+            else builder_type.declared
+        )
     except ValueError:  # of which TFDS's own error is a kind
-        known = None
-    if known is not dataset:
+        registered = None
+    if registered is not dataset:
         raise InvalidInput(
             f"files of {dataset.id} for TFDS: expected a dataset that it finds by its name, received another one. Read "
             "it by benchmark_data.tfds.as_dataset or benchmark_data.hf.as_dataset."
         )
-    return made(data_dir=data_dir and user_path(data_dir), config=dataset.config or None)
+    return builder_type(data_dir=data_dir and user_path(data_dir), config=dataset.config or None)
 
 
 def as_dataset(
@@ -285,48 +292,52 @@ def as_dataset(
     if not isinstance(dataset, Dataset):
         dataset = benchmark_data.load(dataset.removeprefix("offaxis_"))
     dataset.prepare()
-    spec = features(dataset)
+    schema = features(dataset)
     if as_supervised and columns is not None:
         raise InvalidInput(f"columns of {dataset.id}: give columns or as_supervised, not both.")
-    given = (
+    column_names = (
         ["image", "factors"] if as_supervised else reading.checked_columns(dataset, columns, encoding.columns(dataset))
     )
     rows = reading.rows_of(dataset, split)
     size = UNBATCHED if batch_size is None else batch_size
     check_count("batch_size", size, 1)
-    whole = drop_remainder and batch_size is not None
-    static = size if whole else None  # what TensorFlow knows of a batch's size before there is one
+    full_batches = drop_remainder and batch_size is not None
+    static_size = size if full_batches else None  # what TensorFlow knows of a batch's size before there is one
     reading.check_order(shuffle_seed, first_epoch)
-    per_epoch = len(reading.order(rows, shard=shard, even=whole))
-    starts = range(0, per_epoch // size * size if whole else per_epoch, size)
+    rows_per_epoch = len(reading.order(rows, shard=shard, even=full_batches))
+    starts = range(0, rows_per_epoch // size * size if full_batches else rows_per_epoch, size)
     epochs = itertools.count(first_epoch)
 
-    def ordered() -> Indices:
-        return reading.order(rows, seed=shuffle_seed, epoch=next(epochs), shard=shard, even=whole)
+    def next_order() -> Indices:
+        return reading.order(rows, seed=shuffle_seed, epoch=next(epochs), shard=shard, even=full_batches)
 
-    def read(indices: Indices) -> list[NDArray[Any]]:
+    def read_columns(indices: Indices) -> list[NDArray[Any]]:
         labels = dataset.space.labels(indices)
-        return [encoding.column(dataset, column, indices, labels) for column in given]
+        return [encoding.column(dataset, column, indices, labels) for column in column_names]
 
-    def records(indices: Any) -> Any:
-        found = tf.numpy_function(read, [indices], [spec[column].tf_dtype for column in given])
-        for column, array in zip(given, found, strict=True):
-            array.set_shape((static, *spec[column].shape))
-        return tuple(found) if as_supervised else dict(zip(given, found, strict=True))
+    def load_records(indices: Any) -> Any:
+        arrays = tf.numpy_function(read_columns, [indices], [schema[column].tf_dtype for column in column_names])
+        for column, array in zip(column_names, arrays, strict=True):
+            array.set_shape((static_size, *schema[column].shape))
+        return tuple(arrays) if as_supervised else dict(zip(column_names, arrays, strict=True))
 
-    def batches(order: Any) -> Any:
-        made = tf.data.Dataset.range(starts.start, starts.stop, starts.step)
-        return made.map(lambda start: order[start : start + size])
+    def row_batches(order: Any) -> Any:
+        batch_starts = tf.data.Dataset.range(starts.start, starts.stop, starts.step)
+        return batch_starts.map(lambda start: order[start : start + size])
 
-    passes = tf.data.Dataset.from_tensors(0).map(
-        lambda _: tf.ensure_shape(tf.numpy_function(ordered, [], tf.int64), [None])
+    epoch_orders = tf.data.Dataset.from_tensors(0).map(
+        lambda _: tf.ensure_shape(tf.numpy_function(next_order, [], tf.int64), [None])
     )
-    made = passes.flat_map(batches).map(records, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+    pipeline = epoch_orders.flat_map(row_batches).map(
+        load_records, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True
+    )
     if batch_size is None:
         # As tf.data's own unbatch, which crashes where images have no factors: on a tensor of shape (n, 0).
-        made = made.flat_map(lambda *batch: tf.data.Dataset.from_tensor_slices(batch if as_supervised else batch[0]))
-    length = per_epoch if batch_size is None else len(starts)
-    return made.apply(tf.data.experimental.assert_cardinality(length)).prefetch(tf.data.AUTOTUNE)
+        pipeline = pipeline.flat_map(
+            lambda *batch: tf.data.Dataset.from_tensor_slices(batch if as_supervised else batch[0])
+        )
+    length = rows_per_epoch if batch_size is None else len(starts)
+    return pipeline.apply(tf.data.experimental.assert_cardinality(length)).prefetch(tf.data.AUTOTUNE)
 
 
 def build(
@@ -352,27 +363,27 @@ def build(
     """
     if file_format not in (None, "array_record", "tfrecord", "parquet"):
         raise UnknownName("file format", file_format, ["array_record", "tfrecord", "parquet"])
-    made = builder(dataset, data_dir)
-    if file_format and made.info.splits and made.info.file_format.value != file_format:
+    tfds_builder = builder(dataset, data_dir)
+    if file_format and tfds_builder.info.splits and tfds_builder.info.file_format.value != file_format:
         raise InvalidInput(
-            f"{made.data_path}: expected a free place, or files in {file_format}, received files in "
-            f"{made.info.file_format.value}. Remove them or choose another folder."
+            f"{tfds_builder.data_path}: expected a free place, or files in {file_format}, received files in "
+            f"{tfds_builder.info.file_format.value}. Remove them or choose another folder."
         )
-    made.download_and_prepare(file_format=file_format)
-    return Path(made.data_dir)
+    tfds_builder.download_and_prepare(file_format=file_format)
+    return Path(tfds_builder.data_dir)
 
 
 def write_shard(handle: parallel.Handle, rows: range, path: str, file_format: str) -> int:
     """Write one shard: the work of one worker process."""
     dataset = parallel.opened(handle)
     examples = encoding.Examples(dataset)
-    size = 0
+    num_bytes = 0
 
     def records() -> Iterator[tuple[int, bytes]]:
-        nonlocal size
+        nonlocal num_bytes
         for batch in encoding.batches(dataset, rows):
             for record in zip(batch.rows.tolist(), examples(batch), strict=True):
-                size += len(record[1])
+                num_bytes += len(record[1])
                 yield record
 
     adapter = file_adapters.ADAPTER_FOR_FORMAT[file_adapters.FileFormat.from_value(file_format)]
@@ -385,10 +396,10 @@ def write_shard(handle: parallel.Handle, rows: range, path: str, file_format: st
         if path in str(error):  # the C++ writers know no OSError, but name the file that they could not write
             raise OSError(str(error)) from error
         raise
-    return size
+    return num_bytes
 
 
-class _ArrayRecord(file_adapters.ArrayRecordFileAdapter):  # type: ignore[misc]
+class _ArrayRecordAdapter(file_adapters.ArrayRecordFileAdapter):  # type: ignore[misc]
     """TFDS's adapter for array_record files, with the ``tf.data`` reader that it lacks."""
 
     SUPPORTS_TF_DATA = True
@@ -398,29 +409,29 @@ class _ArrayRecord(file_adapters.ArrayRecordFileAdapter):  # type: ignore[misc]
         """Read the records of one file in order."""
         import tensorflow as tf
 
-        def blocks(path: bytes) -> Iterator[Any]:
+        def read_blocks(path: bytes) -> Iterator[Any]:
             with contextlib.closing(array_record_module.ArrayRecordReader(path.decode())) as reader:
                 for start in range(0, reader.num_records(), 256):
                     yield reader.read(start, min(start + 256, reader.num_records()))
 
         signature = tf.TensorSpec((None,), tf.string)
-        return tf.data.Dataset.from_generator(blocks, args=(filename,), output_signature=signature).unbatch()
+        return tf.data.Dataset.from_generator(read_blocks, args=(filename,), output_signature=signature).unbatch()
 
 
-_swapped = threading.Lock()
+_adapter_lock = threading.Lock()
 
 
 @contextlib.contextmanager
-def _array_record_reader() -> Iterator[None]:
-    """Let TFDS find `_ArrayRecord` while a pipeline is made, and only then: other datasets keep TFDS's own adapter."""
-    table, key = file_adapters.ADAPTER_FOR_FORMAT, file_adapters.FileFormat.ARRAY_RECORD
-    with _swapped:
-        own = table[key]
-        table[key] = _ArrayRecord
+def _use_array_record_adapter() -> Iterator[None]:
+    """Let TFDS find `_ArrayRecordAdapter` while a pipeline is made, and only then: others keep TFDS's own adapter."""
+    adapters, key = file_adapters.ADAPTER_FOR_FORMAT, file_adapters.FileFormat.ARRAY_RECORD
+    with _adapter_lock:
+        original = adapters[key]
+        adapters[key] = _ArrayRecordAdapter
         try:
             yield
         finally:
-            table[key] = own
+            adapters[key] = original
 
 
 def builder_class(declared: Dataset | Family) -> type[Builder]:

@@ -34,7 +34,7 @@ except ImportError as error:
 __all__ = ["Batches", "Images", "Pairs", "collate", "loader"]
 
 
-class _Tensors(reading.Images):
+class _TensorFields(reading.Images):
     """Fields as tensors."""
 
     def __init__(
@@ -52,17 +52,17 @@ class _Tensors(reading.Images):
             raise UnknownName("layout of images", layout, ["CHW", "HWC"])
         super().__init__(dataset, **options)
 
-    def _image(self, images: NDArray[np.uint8]) -> Any:
+    def _convert_images(self, images: NDArray[np.uint8]) -> Any:
         tensor = torch.from_numpy(images)
         if self.layout == "CHW":
             tensor = tensor.permute(0, 3, 1, 2)
         return tensor.to(torch.float32).div_(255) if self.dtype == "float32" else tensor
 
-    def _array(self, array: NDArray[Any]) -> Any:
+    def _convert_array(self, array: NDArray[Any]) -> Any:
         return torch.from_numpy(array)
 
 
-class Images(_Tensors, torch.utils.data.Dataset):  # type: ignore[misc]
+class Images(_TensorFields, torch.utils.data.Dataset):  # type: ignore[misc]
     """Rows of a dataset by number, as tensors: a map-style dataset for ``torch.utils.data.DataLoader``.
 
     Args:
@@ -95,7 +95,7 @@ class Images(_Tensors, torch.utils.data.Dataset):  # type: ignore[misc]
     """
 
 
-class Pairs(_Tensors, reading.Pairs, torch.utils.data.Dataset):  # type: ignore[misc]
+class Pairs(_TensorFields, reading.Pairs, torch.utils.data.Dataset):  # type: ignore[misc]
     """Pairs of images that share most of their factors, as tensors: see `benchmark_data.reading.Pairs`.
 
     An item is (first, second, changed): each image with the fields that were chosen, and which of the factors were
@@ -128,8 +128,8 @@ def collate(items: Any) -> Any:
     Returns:
         The batch; of other datasets' items, what PyTorch's own ``default_collate`` makes.
     """
-    whole = isinstance(items, reading.Batch | reading.Bare)
-    return items.whole if whole else torch.utils.data.default_collate(items)
+    is_batch = isinstance(items, reading.Batch | reading.Bare)
+    return items.whole if is_batch else torch.utils.data.default_collate(items)
 
 
 class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
@@ -167,14 +167,14 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         self._items = range(data if is_whole(data) else len(data))
         reading.check_order(shuffle_seed)
         self._seed = shuffle_seed
-        self._size, self._shard, self._drop_last = batch_size, shard, drop_last
+        self._batch_size, self._shard, self._drop_last = batch_size, shard, drop_last
         self.epoch = self.done = 0
         self.given: tuple[int, int] | None = None
-        mine = len(reading.share(len(self._items), shard, even=drop_last))
-        self._count = mine // batch_size if drop_last else -(-mine // batch_size)
+        own_items = len(reading.share(len(self._items), shard, even=drop_last))
+        self._batch_count = own_items // batch_size if drop_last else -(-own_items // batch_size)
 
     def __len__(self) -> int:
-        return self._count
+        return self._batch_count
 
     def set_epoch(self, epoch: int, done: int = 0) -> None:
         """Let the next pass be that of an epoch, without the first ``done`` of its batches."""
@@ -187,10 +187,10 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
     def __iter__(self) -> Iterator[Indices]:
         # A pass begins with its first batch: PyTorch asks for iterators that it never uses.
         order = reading.order(self._items, seed=self._seed, epoch=self.epoch, shard=self._shard, even=self._drop_last)
-        starts = range(0, self._count * self._size, self._size)[self.done :]
+        starts = range(0, self._batch_count * self._batch_size, self._batch_size)[self.done :]
         self.epoch, self.done = self.epoch + 1, 0
         for start in starts:
-            yield order[start : start + self._size]
+            yield order[start : start + self._batch_size]
 
 
 class _Loader(torch.utils.data.DataLoader):  # type: ignore[misc]
@@ -204,10 +204,10 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[misc]
         batches = self.batch_sampler
         epoch, done = batches.epoch, batches.done
         if self.num_workers or self.pin_memory or not hasattr(self.dataset, "__getitems__"):
-            found = super().__iter__()
+            loaded = super().__iter__()
         else:
-            found = (self.collate_fn(self.dataset.__getitems__(numbers)) for numbers in batches)
-        for number, batch in enumerate(found, done + 1):
+            loaded = (self.collate_fn(self.dataset.__getitems__(numbers)) for numbers in batches)
+        for number, batch in enumerate(loaded, done + 1):
             batches.given = (epoch, number) if number < len(batches) else (epoch + 1, 0)
             yield batch
 
