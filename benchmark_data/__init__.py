@@ -124,27 +124,31 @@ def load(name: str, **parameters: object) -> Dataset:
 
     if not isinstance(name, str):
         raise InvalidInput(f"name of a dataset: expected a text, such as 'dsprites', received {name!r}.")
-    base, rule = splitting.named(name)
+    base_name, rule = splitting.named(name)
     if rule and not parameters:
-        return _divided(load(base).id, rule)
-    full, (name, _, config) = name, name.partition("/")
-    if not name or (os.path.isdir(full) and name not in names()):
-        raise UnknownName("dataset", full, names(), f"A folder is read by benchmark_data.from_folder({full!r}).")
+        return _load_divided(load(base_name).id, rule)
+    full_name, (name, _, config) = name, name.partition("/")
+    if not name or (os.path.isdir(full_name) and name not in names()):
+        raise UnknownName(
+            "dataset", full_name, names(), f"A folder is read by benchmark_data.from_folder({full_name!r})."
+        )
     declared: Dataset | Family = discovery.find("benchmark_data.datasets", name, kind="dataset").DATASET
-    known = declared.configs if isinstance(declared, Family) else {}
-    if config and config not in known and not rule:
-        start, _, split = config.replace("/", ".", 1).partition(".")
-        if start in known and split and splitting.named(f"{name}/{split}")[1] == split:  # a slash in place of the dot
+    known_configs = declared.configs if isinstance(declared, Family) else {}
+    if config and config not in known_configs and not rule:
+        base_config, _, split_name = config.replace("/", ".", 1).partition(".")
+        # A slash in place of the dot.
+        if base_config in known_configs and split_name and splitting.named(f"{name}/{split_name}")[1] == split_name:
             raise InvalidInput(
-                f"name of a dataset: expected {splitting.joined(f'{name}/{start}', split)}, received {full}."
+                f"name of a dataset: expected {splitting.joined(f'{name}/{base_config}', split_name)}, received "
+                f"{full_name}."
             )
-        if start in known and split:
-            raise UnknownName(f"split of {name}/{start}", split, splitting.split_rules())
-        raise UnknownName(f"config of {name}", config, known or splitting.split_rules())
+        if base_config in known_configs and split_name:
+            raise UnknownName(f"split of {name}/{base_config}", split_name, splitting.split_rules())
+        raise UnknownName(f"config of {name}", config, known_configs or splitting.split_rules())
     if parameters and (config or isinstance(declared, Dataset)):
-        said = "a split" if rule else "a config"
+        selector = "a split" if rule else "a config"
         raise InvalidInput(
-            f"parameters of {name}: expected {f'{said} or parameters, not both' if config else 'no parameters'}, "
+            f"parameters of {name}: expected {f'{selector} or parameters, not both' if config else 'no parameters'}, "
             f"received {', '.join((f'{key}={value!r}' for key, value in parameters.items()))}."
         )
     if isinstance(declared, Dataset):
@@ -174,8 +178,8 @@ def named_or_folder(name: str) -> Dataset:
 
     from benchmark_data.archives import user_images
 
-    known = name.partition("/")[0] in names()
-    if not known:
+    is_dataset = name.partition("/")[0] in names()
+    if not is_dataset:
         if name and Path(name).is_dir():
             return user_images.from_folder(name)
         remedy = "It is a file: name the folder that it is in." if Path(name).is_file() else ""
@@ -184,9 +188,9 @@ def named_or_folder(name: str) -> Dataset:
 
 
 @functools.lru_cache(maxsize=32)
-def _divided(base: str, name: str) -> Dataset:
+def _load_divided(base_name: str, split_name: str) -> Dataset:
     """Return a divided dataset by the full name of its base and the name of its split: the same one each time."""
-    return split(base, name).dataset
+    return split(base_name, split_name).dataset
 
 
 def split_names(dataset: Dataset | str) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def table(rows: Iterable[Sequence[object]], *columns: str, title: str = "", whol
         shape       3
         scale       6
     """
-    shown = rich.table.Table(
+    rich_table = rich.table.Table(
         title=rich.text.Text(title) if title else None,
         title_justify="left",
         box=None,
@@ -90,19 +90,19 @@ def table(rows: Iterable[Sequence[object]], *columns: str, title: str = "", whol
         show_header=bool(columns),
     )
     cells = [[printable(str(cell)) for cell in row] for row in rows]
-    first = max((len(row[0]) for row in cells), default=0) <= 2 * out.width // 3
-    for place, heading in enumerate(columns):
-        shown.add_column(
+    first_fits = max((len(row[0]) for row in cells), default=0) <= 2 * out.width // 3
+    for index, heading in enumerate(columns):
+        rich_table.add_column(
             rich.text.Text(heading.removeprefix(">")),
             justify="right" if heading.startswith(">") else "left",
-            no_wrap=whole or (place == 0 and first),
+            no_wrap=whole or (index == 0 and first_fits),
             overflow="fold",
         )
     for row in cells:
-        shown.add_row(*map(rich.text.Text, row))
+        rich_table.add_row(*map(rich.text.Text, row))
     if whole:
-        shown.width = out.measure(shown, options=out.options.update_width(10_000)).maximum
-    out.print(shown, highlight=False, crop=not whole)
+        rich_table.width = out.measure(rich_table, options=out.options.update_width(10_000)).maximum
+    out.print(rich_table, highlight=False, crop=not whole)
 
 
 def interrupted(how: str) -> typer.Exit:
@@ -125,12 +125,12 @@ def run(app: typer.Typer, name: str | None = None) -> None:
         app: the application. It should be made with ``command_line``.
         name: what its help calls it, however it was started; what it was started by if None.
     """
-    shown = warnings.showwarning
+    original = warnings.showwarning
 
-    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-        warn(message) if issubclass(category, OffaxisWarning) else shown(message, category, *where, **more)
+    def show_warning(message: Warning | str, category: type[Warning], *location: Any, **options: Any) -> None:
+        warn(message) if issubclass(category, OffaxisWarning) else original(message, category, *location, **options)
 
-    warnings.showwarning = show
+    warnings.showwarning = show_warning
     try:
         app(prog_name=name)
     except OffaxisError as error:
@@ -139,14 +139,14 @@ def run(app: typer.Typer, name: str | None = None) -> None:
     except OSError as error:  # a full disk, a name that is too long, a folder without permission
         if error.filename is None and error.errno is None:
             raise
-        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-        tell(f"error: {where}{error.strerror}. Check the name, the permissions and the free space.", style="red")
+        location = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        tell(f"error: {location}{error.strerror}. Check the name, the permissions and the free space.", style="red")
         sys.exit(2)
     except KeyboardInterrupt:
         tell("interrupted", style="red")
         sys.exit(130)
     finally:
-        warnings.showwarning = shown
+        warnings.showwarning = original
 
 
 def command_line(summary: str, *, top: bool = False, **settings: Any) -> typer.Typer:
@@ -167,7 +167,7 @@ def command_line(summary: str, *, top: bool = False, **settings: Any) -> typer.T
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
-        callback=_options if top else None,
+        callback=_take_global_options if top else None,
         **settings,
     )
 
@@ -176,17 +176,17 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 """The option of commands that list and describe."""
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         import importlib.metadata  # it takes a sixth of the time of the program's help
 
         say(f"offaxis {importlib.metadata.version('offaxis')}")
         raise typer.Exit
 
 
-def _options(
+def _take_global_options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Take what stands before a command's name."""
@@ -204,11 +204,11 @@ def progress(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
     Returns:
         A display to use in a ``with`` block. It writes to standard error.
     """
-    return _display(
-        rich.progress.MofNCompleteColumn(table_column=_whole()),
-        *(columns or (_Rate(table_column=_whole()),)),
-        rich.progress.TimeElapsedColumn(table_column=_whole()),
-        rich.progress.TimeRemainingColumn(table_column=_whole()),
+    return _make_display(
+        rich.progress.MofNCompleteColumn(table_column=_uncut_column()),
+        *(columns or (_Rate(table_column=_uncut_column()),)),
+        rich.progress.TimeElapsedColumn(table_column=_uncut_column()),
+        rich.progress.TimeRemainingColumn(table_column=_uncut_column()),
     )
 
 
@@ -234,24 +234,24 @@ def transfers() -> rich.progress.Progress:
     Returns:
         A display to use in a ``with`` block. It writes to standard error.
     """
-    return _display(
-        rich.progress.DownloadColumn(table_column=_whole()),
-        rich.progress.TransferSpeedColumn(table_column=_whole()),
-        rich.progress.TimeRemainingColumn(table_column=_whole()),
+    return _make_display(
+        rich.progress.DownloadColumn(table_column=_uncut_column()),
+        rich.progress.TransferSpeedColumn(table_column=_uncut_column()),
+        rich.progress.TimeRemainingColumn(table_column=_uncut_column()),
     )
 
 
-def _display(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
+def _make_display(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
     return _Display(
         _Description("{task.description}", table_column=rich.table.Column()),
-        rich.progress.BarColumn(max(4, min(40, err.width // 8)), table_column=_whole()),
+        rich.progress.BarColumn(max(4, min(40, err.width // 8)), table_column=_uncut_column()),
         *columns,
         console=err,
         speed_estimate_period=PERIOD,
     )
 
 
-def _whole() -> rich.table.Column:
+def _uncut_column() -> rich.table.Column:
     """Return a column that is never cut while another one can be."""
     return rich.table.Column(no_wrap=True)
 
@@ -259,29 +259,29 @@ def _whole() -> rich.table.Column:
 class _Display(rich.progress.Progress):
     """A display that says now and then where things stand, where nobody would see it move."""
 
-    _teller: threading.Thread | None = None
+    _reporter: threading.Thread | None = None
 
     def start(self) -> None:
         super().start()
-        if self._teller is None and not (self.console.is_terminal or self.console.is_jupyter):
-            self._over = threading.Event()
-            self._teller = threading.Thread(target=self._tell, name="progress", daemon=True)
-            self._teller.start()
+        if self._reporter is None and not (self.console.is_terminal or self.console.is_jupyter):
+            self._stop_event = threading.Event()
+            self._reporter = threading.Thread(target=self._report_progress, name="progress", daemon=True)
+            self._reporter.start()
 
     def stop(self) -> None:
-        if self._teller is not None:
-            self._over.set()
-            self._teller.join()
-            self._teller = None
+        if self._reporter is not None:
+            self._stop_event.set()
+            self._reporter.join()
+            self._reporter = None
         super().stop()
 
-    def _tell(self) -> None:
-        while not self._over.wait(EVERY):
-            going_on = [self._words(task) for task in self.tasks if task.visible and not task.finished]
-            if going_on:
-                self.console.print(" | ".join(going_on), soft_wrap=True, markup=False, highlight=False)
+    def _report_progress(self) -> None:
+        while not self._stop_event.wait(EVERY):
+            statuses = [self._describe_task(task) for task in self.tasks if task.visible and not task.finished]
+            if statuses:
+                self.console.print(" | ".join(statuses), soft_wrap=True, markup=False, highlight=False)
 
-    def _words(self, task: rich.progress.Task) -> str:
+    def _describe_task(self, task: rich.progress.Task) -> str:
         """Return a task's columns as words, without the bar."""
         words = []
         for column in self.columns:

@@ -57,23 +57,23 @@ def find(package: str, name: str, *, kind: str) -> ModuleType:
         ...
         benchmark_data.errors.UnknownName: dataset: expected one of ..., received 'xysquare'. Did you mean 'xysquares'?
     """
-    known = sys.modules.get(f"{package}.{name}")
-    if known is not None and not name.startswith("_"):  # a thousand configs need not list the folder a thousand times
-        return known
+    module = sys.modules.get(f"{package}.{name}")
+    if module is not None and not name.startswith("_"):  # a thousand configs need not list the folder a thousand times
+        return module
     if name not in names(package):
         raise UnknownName(kind, name, names(package))
     return called(f"{kind} {name}", importlib.import_module, f"{package}.{name}")
 
 
 def called(
-    what: str, code: Callable[..., T], *given: Any, returns: str = "", sound: Callable[[T], bool] | None = None
+    what: str, code: Callable[..., T], *arguments: Any, returns: str = "", sound: Callable[[T], bool] | None = None
 ) -> T:
     """Run code of a plug-in, and name the plug-in in what goes wrong.
 
     Args:
         what: the plug-in, such as ``"metric mig"``.
         code: a function of it.
-        *given: what the function is called with.
+        *arguments: what the function is called with.
         returns: what it should return, in words.
         sound: takes what the function returned; False makes it an error.
 
@@ -84,17 +84,17 @@ def called(
         InvalidInput: it raised an error other than the project's own or MemoryError, or did not return what it should.
     """
     try:
-        found = code(*given)
+        result = code(*arguments)
     except (OffaxisError, MemoryError):  # the latter is no fault of the code
         raise
     except Exception as error:
-        line = traceback.extract_tb(error.__traceback__)[-1]
-        raised = f"{type(error).__name__}: {error} (line {line.lineno} of {line.filename})"
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        raised = f"{type(error).__name__}: {error} (line {frame.lineno} of {frame.filename})"
         raise InvalidInput(f"{what}: its code raised {raised}. Correct the code.") from error
-    if sound and not sound(found):
-        received = reprlib.repr(found)
+    if sound and not sound(result):
+        received = reprlib.repr(result)
         raise InvalidInput(f"{what}: expected its code to return {returns}, received {received}. Correct the code.")
-    return found
+    return result
 
 
 def on_demand(
@@ -114,16 +114,16 @@ def on_demand(
         >>> load("Factor").__module__, "Factor" in names()
         ('benchmark_data.factors', True)
     """
-    files = {name: file for file, names in given.items() for name in names}
+    files = {name: file for file, exported in given.items() for name in exported}
 
-    def load(name: str) -> Any:
+    def get_attribute(name: str) -> Any:
         if name not in files:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = getattr(importlib.import_module(files[name]), name)
-        setattr(sys.modules[package], name, found)  # asked for once
-        return found
+        value = getattr(importlib.import_module(files[name]), name)
+        setattr(sys.modules[package], name, value)  # asked for once
+        return value
 
-    def names() -> list[str]:
+    def list_attributes() -> list[str]:
         return sorted({*vars(sys.modules[package]), *files})
 
-    return load, names
+    return get_attribute, list_attributes

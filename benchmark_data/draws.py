@@ -55,8 +55,8 @@ def bits(seed: int, indices: Integer[ArrayLike, " n"], count: int) -> UInt64[NDA
         True
     """
     check_seed(seed)
-    rows = _mix(_mix(np.array([seed], np.uint64)) + np.asarray(indices, np.uint64))
-    return _mix(np.add.outer(rows, np.arange(count, dtype=np.uint64)))
+    states = _mix(_mix(np.array([seed], np.uint64)) + np.asarray(indices, np.uint64))
+    return _mix(np.add.outer(states, np.arange(count, dtype=np.uint64)))
 
 
 def check_seed(seed: int) -> None:
@@ -148,5 +148,5 @@ def sample(seed: int, n: int, count: int) -> Int64[NDArray[np.int64], " k"]:
         True
     """
     keys = bits(seed, np.arange(n), 1)[:, 0]  # a number's own, so that no two are equal
-    first = np.argpartition(keys, count)[:count] if count < n else np.arange(n)
-    return first[np.argsort(keys[first])].astype(np.int64, copy=False)
+    chosen = np.argpartition(keys, count)[:count] if count < n else np.arange(n)
+    return chosen[np.argsort(keys[chosen])].astype(np.int64, copy=False)

@@ -31,10 +31,10 @@ class OffaxisError(Exception):
         return str(self.args[0])
 
     def __reduce__(self) -> tuple[Callable[..., OffaxisError], tuple[object, ...]]:
-        return _restored, (type(self), str(self))  # the arguments of a subclass are not its message
+        return _restore_error, (type(self), str(self))  # the arguments of a subclass are not its message
 
 
-def _restored(kind: type[OffaxisError], message: str) -> OffaxisError:
+def _restore_error(kind: type[OffaxisError], message: str) -> OffaxisError:
     """Make an error again in another process."""
     error = kind.__new__(kind, message)
     OffaxisError.__init__(error, message)
@@ -73,11 +73,15 @@ class UnknownName(OffaxisError, LookupError):
 
     def __init__(self, kind: str, name: object, names: Iterable[str], remedy: str = "") -> None:
         names = sorted(names)
-        parts = (found for found in names if str(name).startswith(f"{found}."))  # dci of dci.disentanglement
-        near = [*parts, *(found for found in nearest(str(name), names, count=2, cutoff=0.5) if found != name)]
+        # Such as dci of dci.disentanglement.
+        prefixes = (candidate for candidate in names if str(name).startswith(f"{candidate}."))
+        similar = [
+            *prefixes,
+            *(candidate for candidate in nearest(str(name), names, count=2, cutoff=0.5) if candidate != name),
+        ]
         listed = names if len(names) <= self.LISTED else nearest(str(name), names, count=8, cutoff=0)
         more = f" and {len(names) - len(listed)} more" if len(listed) < len(names) else ""
-        hint = remedy or (f"Did you mean {near[0]!r}?" if near else "")
+        hint = remedy or (f"Did you mean {similar[0]!r}?" if similar else "")
         super().__init__(f"{kind}: expected one of {', '.join(listed) or '(none)'}{more}, received {name!r}. {hint}")
 
 
@@ -99,12 +103,12 @@ def nearest(name: str, names: Iterable[str], *, count: int, cutoff: float) -> li
     """
     compare = difflib.SequenceMatcher()
     compare.set_seq2(name.casefold())
-    found = []
-    for position, each in enumerate(names):
-        compare.set_seq1(each.casefold())
+    scored = []
+    for position, candidate in enumerate(names):
+        compare.set_seq1(candidate.casefold())
         if compare.ratio() >= cutoff:
-            found.append((-compare.ratio(), each != name, position, each))
-    return [each for *_, each in sorted(found)[:count]]
+            scored.append((-compare.ratio(), candidate != name, position, candidate))
+    return [candidate for *_, candidate in sorted(scored)[:count]]
 
 
 class OffaxisWarning(UserWarning):
@@ -188,8 +192,8 @@ def check_choice(what: str, choice: object, known: tuple[str, str]) -> None:
         benchmark_data.errors.InvalidInput: pooling: expected 'average' or 'greatest', received 'least'.
     """
     if choice not in known:
-        one, other = known
-        raise InvalidInput(f"{what}: expected {one!r} or {other!r}, received {choice!r}.")
+        first, second = known
+        raise InvalidInput(f"{what}: expected {first!r} or {second!r}, received {choice!r}.")
 
 
 def needs(feature: str, extra: str, *modules: str) -> None:

@@ -95,8 +95,8 @@ def foreground(images: Pixels) -> NDArray[np.bool_]:
         >>> np.argwhere(foreground(image)[0]).tolist()
         [[1, 2]]
     """
-    top, bottom, left, right = images[:, 0], images[:, -1], images[:, :, 0], images[:, :, -1]
-    border = np.median(np.concatenate([top, bottom, left, right], axis=1), axis=1)
+    top_row, bottom_row, left_column, right_column = images[:, 0], images[:, -1], images[:, :, 0], images[:, :, -1]
+    border = np.median(np.concatenate([top_row, bottom_row, left_column, right_column], axis=1), axis=1)
     distance = np.abs(images - border[:, None, None]).max(axis=-1)
     return distance > distance.max(axis=(1, 2), keepdims=True) / 2
 
@@ -240,15 +240,17 @@ def direction(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
         Turns in [-0.5, 0.5], anticlockwise from the right, float64, shape (n,).
     """
     mask = of(images)
-    row, column = (axis - _mean(mask, axis)[:, None, None] for axis in np.mgrid[: mask.shape[1], : mask.shape[2]])
-    far = mask * (row**2 + column**2)
-    return np.arctan2(-(far * row).sum((1, 2)), (far * column).sum((1, 2))) / (2 * math.pi)
+    row, column = (
+        axis - _mean_position(mask, axis)[:, None, None] for axis in np.mgrid[: mask.shape[1], : mask.shape[2]]
+    )
+    weight = mask * (row**2 + column**2)
+    return np.arctan2(-(weight * row).sum((1, 2)), (weight * column).sum((1, 2))) / (2 * math.pi)
 
 
 def _centre(images: Pixels, *, of: Mask, axis: int) -> NDArray[np.float64]:
     mask = of(images)
-    return _mean(mask, np.mgrid[: mask.shape[1], : mask.shape[2]][axis])
+    return _mean_position(mask, np.mgrid[: mask.shape[1], : mask.shape[2]][axis])
 
 
-def _mean(mask: NDArray[np.bool_], places: NDArray[np.int64]) -> NDArray[np.float64]:
-    return (mask * places).sum(axis=(1, 2)) / np.maximum(1, mask.sum(axis=(1, 2)))
+def _mean_position(mask: NDArray[np.bool_], coordinates: NDArray[np.int64]) -> NDArray[np.float64]:
+    return (mask * coordinates).sum(axis=(1, 2)) / np.maximum(1, mask.sum(axis=(1, 2)))

@@ -50,7 +50,7 @@ class Factor:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(float(v) for v in self.values))
-        object.__setattr__(self, "labels", tuple(self.labels) or _names(self.values))
+        object.__setattr__(self, "labels", tuple(self.labels) or _format_values(self.values))
         if not self.values:
             raise InvalidInput(f"factor {self.name!r}: expected at least one value, received none.")
         if len(self.labels) != len(self.values) or len(set(self.labels)) != len(self.labels):
@@ -92,16 +92,16 @@ class Factor:
         }
 
 
-def _names(values: Sequence[float]) -> tuple[str, ...]:
+def _format_values(values: Sequence[float]) -> tuple[str, ...]:
     """Write numbers: six digits of those that are not whole, or all of them where six do not tell them apart."""
     for digits in (6, 17):
-        names = tuple(str(int(v)) if v.is_integer() and abs(v) < 1e15 else f"{v:.{digits}g}" for v in values)
-        if len(set(names)) == len(names):
+        texts = tuple(str(int(v)) if v.is_integer() and abs(v) < 1e15 else f"{v:.{digits}g}" for v in values)
+        if len(set(texts)) == len(texts):
             break
-    return names
+    return texts
 
 
-class _Factors:
+class _BaseFactors:
     """What a grid and a table have in common: named, ordered factors."""
 
     factors: tuple[Factor, ...]
@@ -141,13 +141,15 @@ class _Factors:
         Raises:
             InvalidInput: not integers, or there is no such row.
         """
-        rows, there = integers("rows", indices), self._numbers()
-        if rows.size and (rows.min() < there.start or rows.max() >= there.stop):
-            wrong = int(rows[(rows < there.start) | (rows >= there.stop)][0])
-            raise InvalidInput(f"rows: expected rows from {there.start} to {there.stop - 1}, received {wrong}.")
+        rows, existing = integers("rows", indices), self._row_numbers()
+        if rows.size and (rows.min() < existing.start or rows.max() >= existing.stop):
+            missing_row = int(rows[(rows < existing.start) | (rows >= existing.stop)][0])
+            raise InvalidInput(
+                f"rows: expected rows from {existing.start} to {existing.stop - 1}, received {missing_row}."
+            )
         return self._labels(rows.astype(np.int64, copy=False))
 
-    def _numbers(self) -> range:
+    def _row_numbers(self) -> range:
         """Return the numbers of the rows that are there."""
         return range(len(self))
 
@@ -236,13 +238,13 @@ class _Factors:
         """
         if not len(rows) or rows.step != 1:
             raise InvalidInput(f"rows of a part: expected one or more that follow one another, received {rows!r}.")
-        table = self.labels(np.arange(rows.start, rows.stop))
-        found = [np.unique(column, return_inverse=True) for column in table.T]
-        factors = [with_values(factor, ids.tolist()) for factor, (ids, _) in zip(self.factors, found, strict=True)]
-        columns = [ids for _, ids in found]
-        return _Part(*factors, rows=len(rows), read=functools.partial(np.stack, columns, axis=1), start=rows.start)
+        labels = self.labels(np.arange(rows.start, rows.stop))
+        uniques = [np.unique(column, return_inverse=True) for column in labels.T]
+        factors = [with_values(factor, ids.tolist()) for factor, (ids, _) in zip(self.factors, uniques, strict=True)]
+        columns = [codes for _, codes in uniques]
+        return _TablePart(*factors, rows=len(rows), read=functools.partial(np.stack, columns, axis=1), start=rows.start)
 
-    def _flat(self, labels: Indices) -> Indices:
+    def _flat_index(self, labels: Indices) -> Indices:
         return np.ravel_multi_index(tuple(labels.T), self.sizes).astype(np.int64, copy=False)
 
 
@@ -262,11 +264,11 @@ def with_values(factor: Factor, ids: Sequence[int]) -> Factor:
         ('cyclic', 'ordinal')
     """
     values, labels = [factor.values[i] for i in ids], [factor.labels[i] for i in ids]
-    kind: Kind = "ordinal" if factor.kind == "cyclic" and not _round(factor, ids) else factor.kind
+    kind: Kind = "ordinal" if factor.kind == "cyclic" and not _is_full_circle(factor, ids) else factor.kind
     return dataclasses.replace(factor, values=values, labels=labels, kind=kind)
 
 
-def _round(factor: Factor, ids: Sequence[int]) -> bool:
+def _is_full_circle(factor: Factor, ids: Sequence[int]) -> bool:
     """Whether values of a cyclic factor go all the way round, evenly spaced, so that the last is beside the first."""
     circles = {factor.size, factor.circle}
     return any(len(set(np.diff(ids, append=ids[0] + circle).tolist())) == 1 for circle in circles)
@@ -276,7 +278,7 @@ _TURNS = {"rad": 2 * math.pi, "deg": 360.0, "turn": 1.0}
 """Once round, by unit. Of a factor that has both ends of it, as dSprites' orientation, the last value is the first."""
 
 
-class FactorSpace(_Factors):
+class FactorSpace(_BaseFactors):
     """A full grid: every combination of the factors' values, the last factor varying fastest.
 
     Row ``i`` of the grid is ``numpy.unravel_index(i, sizes)``.
@@ -326,10 +328,10 @@ class FactorSpace(_Factors):
         Raises:
             InvalidInput: the shape is wrong or an id is out of range.
         """
-        return self._flat(self.checked(labels))
+        return self._flat_index(self.checked(labels))
 
 
-class FactorTable(_Factors):
+class FactorTable(_BaseFactors):
     """A plain table of labels, for data that is no full grid: attributes of photographs, say.
 
     Args:
@@ -346,18 +348,18 @@ class FactorTable(_Factors):
 
     def __init__(self, *factors: Factor, rows: int, read: Callable[[], NDArray[np.integer]]) -> None:
         self.factors = factors
-        self._rows = rows
+        self._row_count = rows
         self._read = read
 
     def __repr__(self) -> str:
         return f"FactorTable({', '.join(self.names)}, rows={len(self)})"
 
     def __len__(self) -> int:
-        return self._rows
+        return self._row_count
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the table out: whoever unpickles this reads it where they are."""
-        return {name: value for name, value in vars(self).items() if name not in ("_table", "_places", "full")}
+        return {name: value for name, value in vars(self).items() if name not in ("_table", "_grid_rows", "full")}
 
     @functools.cached_property
     def _table(self) -> Indices:
@@ -370,12 +372,12 @@ class FactorTable(_Factors):
         return self._table[rows]
 
     def _every_label(self) -> Indices:
-        return self._labels(np.asarray(self._numbers(), np.int64))
+        return self._labels(np.asarray(self._row_numbers(), np.int64))
 
     @functools.cached_property
     def full(self) -> bool:
         """Whether every combination of values has exactly one row: a full grid, whose rows have another order."""
-        return math.prod(self.sizes) == len(self) and len(np.unique(self._flat(self._table))) == len(self)
+        return math.prod(self.sizes) == len(self) and len(np.unique(self._flat_index(self._table))) == len(self)
 
     def index(self, labels: Integer[ArrayLike, "n F"]) -> Int64[Indices, " n"]:
         """Return the rows that hold the given class ids, of a table that is full; see `FactorSpace.index`.
@@ -387,22 +389,22 @@ class FactorTable(_Factors):
         """
         if not self.full:
             raise InvalidInput(f"label table: expected each combination of values once, received {self!r}.")
-        return self._places[self._flat(self.checked(labels))]
+        return self._grid_rows[self._flat_index(self.checked(labels))]
 
     @functools.cached_property
-    def _places(self) -> Indices:
+    def _grid_rows(self) -> Indices:
         """The row of each combination, in the order of a grid."""
-        return np.argsort(self._flat(self._table)).astype(np.int64, copy=False)
+        return np.argsort(self._flat_index(self._table)).astype(np.int64, copy=False)
 
 
-class _Part(FactorTable):
+class _TablePart(FactorTable):
     """Rows of other factors, under the numbers that they have there."""
 
     def __init__(self, *factors: Factor, rows: int, read: Callable[[], NDArray[np.integer]], start: int) -> None:
         super().__init__(*factors, rows=rows, read=read)
         self._start = start
 
-    def _numbers(self) -> range:
+    def _row_numbers(self) -> range:
         return range(self._start, self._start + len(self))
 
     def _labels(self, rows: Indices) -> Indices:

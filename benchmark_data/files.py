@@ -72,23 +72,23 @@ def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -
         '1 2 3'
     """
     path = Path(path)
-    end = f"{os.getpid()}-{_HOST}{secrets.token_hex(2)}.part"
+    suffix = f"{os.getpid()}-{_HOST_HASH}{secrets.token_hex(2)}.part"
     # At most the 255 bytes that file systems allow.
-    temporary = path.with_name(f".{path.name.encode()[: 253 - len(end)].decode(errors='ignore')}.{end}")
-    former = temporary.with_name(f"{temporary.name.removesuffix(end)}{os.getpid()}-{_HOST}_old.part")
+    temporary = path.with_name(f".{path.name.encode()[: 253 - len(suffix)].decode(errors='ignore')}.{suffix}")
+    backup = temporary.with_name(f"{temporary.name.removesuffix(suffix)}{os.getpid()}-{_HOST_HASH}_old.part")
     try:
         if os.path.isdir(path) and not replace:
             raise InvalidInput(
                 f"{path}: expected a path that is free, received an existing folder. Remove it or choose another path."
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        for remains in path.parent.glob(f"{glob.escape(temporary.name.removesuffix(end))}*.part"):
-            if _is_dead(remains):
-                _remove(remains)
+        for leftover in path.parent.glob(f"{glob.escape(temporary.name.removesuffix(suffix))}*.part"):
+            if _is_abandoned(leftover):
+                _remove(leftover)
         yield temporary
         _sync(temporary)
         if replace and path.is_dir():
-            os.replace(path, former)
+            os.replace(path, backup)
         os.replace(temporary, path)
         _sync_entry(path.parent)
     except OSError as error:
@@ -97,9 +97,9 @@ def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -
         raise unwritable(path, error) from error
     finally:
         _remove(temporary)
-        if os.path.lexists(former) and not os.path.lexists(path):
-            os.replace(former, path)  # the new folder did not take its place
-        _remove(former)
+        if os.path.lexists(backup) and not os.path.lexists(path):
+            os.replace(backup, path)  # the new folder did not take its place
+        _remove(backup)
 
 
 def _remove(path: Path) -> None:
@@ -128,16 +128,16 @@ def _host() -> str:
         return platform.node()
 
 
-_HOST = hashlib.sha256(_host().encode()).hexdigest()[:8]
+_HOST_HASH = hashlib.sha256(_host().encode()).hexdigest()[:8]
 """Stands for this machine in temporary names: others may write into the same folder."""
 
 
-def _is_dead(path: Path) -> bool:
+def _is_abandoned(path: Path) -> bool:
     """Return whether a temporary file was left behind by a process of this machine that has ended."""
-    found = re.fullmatch(rf"\..+\.(\d+)-{_HOST}[0-9a-z_]{{4}}\.part", path.name)
-    if found and os.name == "posix":
+    match = re.fullmatch(rf"\..+\.(\d+)-{_HOST_HASH}[0-9a-z_]{{4}}\.part", path.name)
+    if match and os.name == "posix":
         try:
-            os.kill(int(found[1]), 0)
+            os.kill(int(match[1]), 0)
         except (ProcessLookupError, OverflowError):
             return True
         except OSError:  # of another user
@@ -206,22 +206,22 @@ def exclusive(
     """
     import filelock
 
-    held = filelock.FileLock(lock)
+    file_lock = filelock.FileLock(lock)
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         try:
-            held.acquire(timeout=0)
+            file_lock.acquire(timeout=0)
         except filelock.Timeout as error:
             if refusal is not None:
                 raise refusal from error
             waiting()
-            held.acquire()
+            file_lock.acquire()
     except OSError as error:
         raise unwritable(what, error) from error
     try:
         yield
     finally:
-        held.release()
+        file_lock.release()
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -268,9 +268,10 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         DamagedFile: the file is missing, too large, not UTF-8, not JSON, nested too deeply, or has a key twice.
     """
     try:
-        if (size := os.stat(path).st_size) > (most := limit("OFFAXIS_MAX_JSON", MOST_JSON)):
+        if (size := os.stat(path).st_size) > (max_bytes := limit("OFFAXIS_MAX_JSON", MOST_JSON)):
             raise DamagedFile(
-                f"{path} has {size:,} bytes, more than {most:,}. Set OFFAXIS_MAX_JSON to a larger number to read it."
+                f"{path} has {size:,} bytes, more than {max_bytes:,}. Set OFFAXIS_MAX_JSON to a larger number to read "
+                "it."
             )
         return parse_json(Path(path).read_bytes())
     except OSError as error:
@@ -353,15 +354,15 @@ def parse_json(text: str | bytes) -> Any:
         ...
         benchmark_data.files.RepeatedKey: the key 'seed' twice in one object
     """
-    return json.loads(text if isinstance(text, str) else text.decode("utf-8"), object_pairs_hook=_once)
+    return json.loads(text if isinstance(text, str) else text.decode("utf-8"), object_pairs_hook=_reject_repeated_keys)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        most = collections.Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise RepeatedKey(f"the key {most[:80]!r} twice in one object")
-    return found
+def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    decoded = dict(pairs)
+    if len(decoded) != len(pairs):
+        repeated_key = collections.Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise RepeatedKey(f"the key {repeated_key[:80]!r} twice in one object")
+    return decoded
 
 
 def _sync(path: Path) -> None:
@@ -401,7 +402,7 @@ def comma_separated(header: Sequence[str], rows: Iterable[Sequence[object]]) -> 
         'method,score\n"a, b",0.500000\nc,\n'
     """
 
-    def written(cell: object) -> object:
+    def format_cell(cell: object) -> object:
         if cell is None or cell != cell:
             return ""
         return f"{cell:.6f}" if isinstance(cell, float) else cell
@@ -409,7 +410,7 @@ def comma_separated(header: Sequence[str], rows: Iterable[Sequence[object]]) -> 
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows([written(cell) for cell in row] for row in rows)
+    writer.writerows([format_cell(cell) for cell in row] for row in rows)
     return stream.getvalue()
 
 
@@ -426,12 +427,12 @@ def in_run(folder: Path, name: str) -> Path:
     path = folder / name
     if path.is_file() or path.is_symlink():
         return path
-    inside = sorted(each.parent.relative_to(folder).as_posix() for each in folder.glob(f"*/{name}"))
-    shown = f"{', '.join(inside[:3])}{', ...' if len(inside) > 3 else ''}"
+    runs = sorted(file.parent.relative_to(folder).as_posix() for file in folder.glob(f"*/{name}"))
+    listed = f"{', '.join(runs[:3])}{', ...' if len(runs) > 3 else ''}"
     raise DamagedFile(
         f"{folder}: expected a run folder, which has {name}, received "
         f"{'a folder without it' if folder.is_dir() else 'a file' if folder.exists() else 'no such folder'}. "
-        f"{f'There are runs in it: {shown}. Name those.' if inside else ''}"
+        f"{f'There are runs in it: {listed}. Name those.' if runs else ''}"
     )
 
 

@@ -53,7 +53,7 @@ def has_name(dataset: Dataset) -> bool:
     return isinstance(handle(dataset), str)
 
 
-_ray: contextvars.ContextVar[float | None] = contextvars.ContextVar("ray", default=None)
+_ray_gpus: contextvars.ContextVar[float | None] = contextvars.ContextVar("ray", default=None)
 """What each task asks of Ray: a share of a GPU, from 0; None where tasks do not go to Ray."""
 
 
@@ -87,9 +87,9 @@ def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
     needs("--ray", "cluster", "ray", "joblib")
     import ray
 
-    connected = ray.is_initialized()
-    if not connected:
-        own = {"num_cpus": joblib.cpu_count(), "include_dashboard": False} if address == "local" else {}
+    was_connected = ray.is_initialized()
+    if not was_connected:
+        local_options = {"num_cpus": joblib.cpu_count(), "include_dashboard": False} if address == "local" else {}
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report to its makers
         host, colon, port = address.rpartition(":")
         try:
@@ -100,22 +100,22 @@ def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
                 runtime_env={"env_vars": _environment()},
                 log_to_driver=False,
                 logging_level="ERROR",
-                **own,
+                **local_options,
             )
         except (OSError, ValueError) as error:
             raise InvalidInput(
                 f"--ray: expected local, or the address of a cluster that runs, received {address}. Start one with: "
                 "ray start --head"
             ) from error
-    token = _ray.set(gpus)
+    token = _ray_gpus.set(gpus)
     try:
-        most = max((node["Resources"].get("GPU", 0.0) for node in ray.nodes() if node["Alive"]), default=0.0)
-        if gpus > most:  # Ray would wait for such a node for ever
-            raise InvalidInput(f"--gpus: expected at most {most:g}, which a node has, received {gpus:g}.")
+        max_gpus = max((node["Resources"].get("GPU", 0.0) for node in ray.nodes() if node["Alive"]), default=0.0)
+        if gpus > max_gpus:  # Ray would wait for such a node for ever
+            raise InvalidInput(f"--gpus: expected at most {max_gpus:g}, which a node has, received {gpus:g}.")
         yield
     finally:
-        _ray.reset(token)
-        if not connected:
+        _ray_gpus.reset(token)
+        if not was_connected:
             ray.shutdown()
 
 
@@ -147,9 +147,9 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
         OffaxisError: a worker process was killed.
     """
     tasks = list(tasks)
-    gpus = _ray.get()
+    gpus = _ray_gpus.get()
     if gpus is not None:
-        yield from _in_ray(function, tasks, gpus)
+        yield from _run_on_ray(function, tasks, gpus)
         return
     jobs = min(jobs or joblib.cpu_count(), len(tasks)) if joblib else 1
     if jobs <= 1:
@@ -166,17 +166,17 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
         ) from error
 
 
-def _in_ray(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], gpus: float) -> Iterator[Any]:
+def _run_on_ray(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], gpus: float) -> Iterator[Any]:
     import ray
 
     # Spread over nodes, since each has its own cores, disk and network. Retried as often as nodes die.
-    remote = ray.remote(num_gpus=gpus, max_retries=-1, scheduling_strategy="SPREAD")(function)
-    waiting = collections.deque(remote.remote(*task) for task in tasks)
+    remote_function = ray.remote(num_gpus=gpus, max_retries=-1, scheduling_strategy="SPREAD")(function)
+    pending = collections.deque(remote_function.remote(*task) for task in tasks)
     # What is left after an error ends with the connection. To cancel it first would be a race that Ray 2.60 loses: its
     # core aborts this process when the answer to a cancelled task comes in during the shutdown.
-    while waiting:
+    while pending:
         try:
-            result = ray.get(waiting.popleft())
+            result = ray.get(pending.popleft())
         except ray.exceptions.RayTaskError as error:
             raise error.cause from error
         yield result

@@ -115,10 +115,10 @@ class Selected(OfBase):
     def space(self) -> FactorTable:
         """The selection's factors."""
         space = self.base.space
-        kept = (space.factors[space.column(name)] for name in self.factors)
-        return FactorTable(*kept, rows=len(self.rows), read=self._read)
+        kept_factors = (space.factors[space.column(name)] for name in self.factors)
+        return FactorTable(*kept_factors, rows=len(self.rows), read=self._read_labels)
 
-    def _read(self) -> Indices:
+    def _read_labels(self) -> Indices:
         columns = [self.base.space.column(name) for name in self.factors]  # which may be none
         return self.base.space.labels(self.rows)[:, columns]
 
@@ -142,8 +142,8 @@ def chain(dataset: Dataset | Source) -> list[Source]:
         ['Derived', 'Rendered']
     """
     source = dataset.source if isinstance(dataset, Dataset) else dataset
-    parts = [part for part in vars(source).values() if isinstance(part, Dataset | Source)]
-    return [source, *(below for part in parts for below in chain(part))]
+    bases = [base for base in vars(source).values() if isinstance(base, Dataset | Source)]
+    return [source, *(deeper for base in bases for deeper in chain(base))]
 
 
 def resized(images: Pixels, indices: Indices, labels: Indices, *, size: int, method: str) -> Pixels:
@@ -166,8 +166,8 @@ def resized(images: Pixels, indices: Indices, labels: Indices, *, size: int, met
     """
     import PIL.Image
 
-    chosen = PIL.Image.Resampling[method.upper()]
+    resampling = PIL.Image.Resampling[method.upper()]
     out = np.empty((len(images), size, size, images.shape[3]), np.uint8)
     for i, image in enumerate(images if images.shape[3] == 3 else images[..., 0]):
-        out[i] = np.asarray(PIL.Image.fromarray(image).resize((size, size), chosen)).reshape(size, size, -1)
+        out[i] = np.asarray(PIL.Image.fromarray(image).resize((size, size), resampling)).reshape(size, size, -1)
     return out
