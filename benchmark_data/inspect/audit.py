@@ -249,7 +249,7 @@ def audit(
 def _giveaway(
     correlations: Sequence[tuple[float, NDArray[np.float64], float, NDArray[np.float64]]],
 ) -> Estimate:
-    """Weigh correlations by importance; negative ones count as 0. A part is both, each with bootstrap replicates."""
+    """Weigh correlations by importance; negative ones count as 0. Each entry holds both, with bootstrap replicates."""
     if not correlations:
         return Estimate(math.nan, math.nan, math.nan)
     total = sum(weight for weight, *_ in correlations)
