@@ -127,23 +127,20 @@ def load(name: str, **parameters: object) -> Dataset:
     base_name, rule = splitting.named(name)
     if rule and not parameters:
         return _load_divided(load(base_name).id, rule)
-    full_name, (name, _, config) = name, name.partition("/")
-    if not name or (os.path.isdir(full_name) and name not in names()):
-        raise UnknownName(
-            "dataset", full_name, names(), f"A folder is read by benchmark_data.from_folder({full_name!r})."
-        )
+    request, (name, _, config) = name, name.partition("/")
+    if not name or (os.path.isdir(request) and name not in names()):
+        raise UnknownName("dataset", request, names(), f"A folder is read by benchmark_data.from_folder({request!r}).")
     declared: Dataset | Family = discovery.find("benchmark_data.datasets", name, kind="dataset").DATASET
     known_configs = declared.configs if isinstance(declared, Family) else {}
     if config and config not in known_configs and not rule:
-        base_config, _, split_name = config.replace("/", ".", 1).partition(".")
+        prefix, _, suffix = config.replace("/", ".", 1).partition(".")
         # A slash in place of the dot.
-        if base_config in known_configs and split_name and splitting.named(f"{name}/{split_name}")[1] == split_name:
+        if prefix in known_configs and suffix and splitting.named(f"{name}/{suffix}")[1] == suffix:
             raise InvalidInput(
-                f"name of a dataset: expected {splitting.joined(f'{name}/{base_config}', split_name)}, received "
-                f"{full_name}."
+                f"name of a dataset: expected {splitting.joined(f'{name}/{prefix}', suffix)}, received {request}."
             )
-        if base_config in known_configs and split_name:
-            raise UnknownName(f"split of {name}/{base_config}", split_name, splitting.split_rules())
+        if prefix in known_configs and suffix:
+            raise UnknownName(f"split of {name}/{prefix}", suffix, splitting.split_rules())
         raise UnknownName(f"config of {name}", config, known_configs or splitting.split_rules())
     if parameters and (config or isinstance(declared, Dataset)):
         selector = "a split" if rule else "a config"

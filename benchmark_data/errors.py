@@ -74,11 +74,8 @@ class UnknownName(OffaxisError, LookupError):
     def __init__(self, kind: str, name: object, names: Iterable[str], remedy: str = "") -> None:
         names = sorted(names)
         # Such as dci of dci.disentanglement.
-        prefixes = (candidate for candidate in names if str(name).startswith(f"{candidate}."))
-        similar = [
-            *prefixes,
-            *(candidate for candidate in nearest(str(name), names, count=2, cutoff=0.5) if candidate != name),
-        ]
+        prefixes = (match for match in names if str(name).startswith(f"{match}."))
+        similar = [*prefixes, *(match for match in nearest(str(name), names, count=2, cutoff=0.5) if match != name)]
         listed = names if len(names) <= self.LISTED else nearest(str(name), names, count=8, cutoff=0)
         more = f" and {len(names) - len(listed)} more" if len(listed) < len(names) else ""
         hint = remedy or (f"Did you mean {similar[0]!r}?" if similar else "")

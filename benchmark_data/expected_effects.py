@@ -240,17 +240,15 @@ def direction(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
         Turns in [-0.5, 0.5], anticlockwise from the right, float64, shape (n,).
     """
     mask = of(images)
-    row, column = (
-        axis - _mean_position(mask, axis)[:, None, None] for axis in np.mgrid[: mask.shape[1], : mask.shape[2]]
-    )
+    row, column = (axis - _centroid(mask, axis)[:, None, None] for axis in np.mgrid[: mask.shape[1], : mask.shape[2]])
     weight = mask * (row**2 + column**2)
     return np.arctan2(-(weight * row).sum((1, 2)), (weight * column).sum((1, 2))) / (2 * math.pi)
 
 
 def _centre(images: Pixels, *, of: Mask, axis: int) -> NDArray[np.float64]:
     mask = of(images)
-    return _mean_position(mask, np.mgrid[: mask.shape[1], : mask.shape[2]][axis])
+    return _centroid(mask, np.mgrid[: mask.shape[1], : mask.shape[2]][axis])
 
 
-def _mean_position(mask: NDArray[np.bool_], coordinates: NDArray[np.int64]) -> NDArray[np.float64]:
+def _centroid(mask: NDArray[np.bool_], coordinates: NDArray[np.int64]) -> NDArray[np.float64]:
     return (mask * coordinates).sum(axis=(1, 2)) / np.maximum(1, mask.sum(axis=(1, 2)))

@@ -141,12 +141,10 @@ class _BaseFactors:
         Raises:
             InvalidInput: not integers, or there is no such row.
         """
-        rows, existing = integers("rows", indices), self._row_numbers()
-        if rows.size and (rows.min() < existing.start or rows.max() >= existing.stop):
-            missing_row = int(rows[(rows < existing.start) | (rows >= existing.stop)][0])
-            raise InvalidInput(
-                f"rows: expected rows from {existing.start} to {existing.stop - 1}, received {missing_row}."
-            )
+        rows, valid = integers("rows", indices), self._row_numbers()
+        if rows.size and (rows.min() < valid.start or rows.max() >= valid.stop):
+            missing_row = int(rows[(rows < valid.start) | (rows >= valid.stop)][0])
+            raise InvalidInput(f"rows: expected rows from {valid.start} to {valid.stop - 1}, received {missing_row}.")
         return self._labels(rows.astype(np.int64, copy=False))
 
     def _row_numbers(self) -> range:

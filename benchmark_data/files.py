@@ -268,10 +268,9 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         DamagedFile: the file is missing, too large, not UTF-8, not JSON, nested too deeply, or has a key twice.
     """
     try:
-        if (size := os.stat(path).st_size) > (max_bytes := limit("OFFAXIS_MAX_JSON", MOST_JSON)):
+        if (size := os.stat(path).st_size) > (maximum := limit("OFFAXIS_MAX_JSON", MOST_JSON)):
             raise DamagedFile(
-                f"{path} has {size:,} bytes, more than {max_bytes:,}. Set OFFAXIS_MAX_JSON to a larger number to read "
-                "it."
+                f"{path} has {size:,} bytes, more than {maximum:,}. Set OFFAXIS_MAX_JSON to a larger number to read it."
             )
         return parse_json(Path(path).read_bytes())
     except OSError as error:

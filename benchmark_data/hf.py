@@ -174,16 +174,14 @@ def as_dataset(
     schema = features(dataset)
     schema["image"] = DrawnImage(transform.key)
     labels, source = dataset.space.labels(rows), dataset.source  # asked themselves, since a process may have no rows
-    extras = {
-        name: source.extra(name, rows).astype(encoding.extra_dtype(extra)) for name, extra in dataset.extras.items()
-    }
+    extras = {key: source.extra(key, rows).astype(encoding.extra_dtype(extra)) for key, extra in dataset.extras.items()}
     arrays = dict(zip(schema, [pa.array(rows), *_arrow_columns(dataset, rows, labels, extras)], strict=True))
     schema = datasets.Features({column: schema[column] for column in columns})
     arrow_table = pa.Table.from_arrays([arrays[column] for column in columns], schema=schema.arrow_schema)
     return datasets.Dataset(arrow_table).with_transform(transform)
 
 
-_open_datasets: dict[str, Dataset] = {}
+_opened: dict[str, Dataset] = {}
 """Datasets whose images this process draws, by what `DrawnImage` calls them."""
 
 
@@ -205,12 +203,8 @@ class DrawnImage:
         return self.pa_type
 
     def __reduce__(self) -> tuple[Any, ...]:
-        transform = (
-            _Decoder(parallel.handle(_open_datasets[self.dataset]), self.dataset)
-            if self.dataset in _open_datasets
-            else None
-        )
-        return _restore_feature, (self.dataset, transform)
+        decoder = _Decoder(parallel.handle(_opened[self.dataset]), self.dataset) if self.dataset in _opened else None
+        return _restore_feature, (self.dataset, decoder)
 
     def encode_example(self, value: Any) -> int:
         """Take a row; another image is no row, and changes the feature of the column."""
@@ -244,7 +238,7 @@ class _LazyImage:
 def _draw_images(lazy_images: Sequence[_LazyImage]) -> NDArray[np.uint8]:
     """Draw images of one dataset at once."""
     name = lazy_images[0].dataset
-    dataset = _open_datasets[name] if name in _open_datasets else benchmark_data.load(name)
+    dataset = _opened[name] if name in _opened else benchmark_data.load(name)
     return dataset.images([image.row for image in lazy_images])
 
 
@@ -254,7 +248,7 @@ class _Decoder:
     def __init__(self, handle: parallel.Handle, key: str = "") -> None:
         self.handle = handle
         self.key = handle if isinstance(handle, str) else key or f"{handle.id} {id(handle):x}"
-        _open_datasets[self.key] = parallel.opened(handle)
+        _opened[self.key] = parallel.opened(handle)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Decoder, (self.handle, self.key)
@@ -274,7 +268,7 @@ class _Decoder:
     def _decode_column(self, column: str, values: list[Any]) -> Any:
         if values and isinstance(values[0], _LazyImage):
             return _draw_images(values)
-        dtypes = encoding.columns(_open_datasets[self.key])
+        dtypes = encoding.columns(_opened[self.key])
         if column not in dtypes or column == "image":
             return values
         dtype = np.dtype(dtypes[column])
@@ -319,10 +313,8 @@ def publish(
     check_publishable(dataset, folder)
     dataset.prepare()
     refusal = InvalidInput(f"Another process is writing {folder}. Wait for it, or use another folder.")
-    lock_name = (
-        f"offaxis-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}.lock"  # it stays, so not beside the copy
-    )
-    lock = Path(tempfile.gettempdir(), lock_name)
+    name = f"offaxis-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}.lock"  # it stays, so not beside the copy
+    lock = Path(tempfile.gettempdir(), name)
     with exclusive(lock, what=lock, refusal=refusal):
         _publish_locked(dataset, folder, progress)
 

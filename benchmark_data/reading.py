@@ -464,9 +464,5 @@ class Pairs(Images):
         return first, second, redrawn
 
     def _read_batch(self, numbers: Indices) -> Any:
-        first, second, redrawn = self.draw(numbers)
-        return (
-            self._read_fields(first),
-            self._read_fields(second),
-            self._convert_array(redrawn[:, self._factor_columns]),
-        )
+        first, second, mask = self.draw(numbers)
+        return self._read_fields(first), self._read_fields(second), self._convert_array(mask[:, self._factor_columns])

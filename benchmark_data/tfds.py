@@ -179,13 +179,13 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
                 path = templates[split].sharded_filepath(shard_index=i, num_shards=len(shards))
                 tasks.append((split, (handle, shard_rows, os.path.abspath(path), self.info.file_format.value)))
         shard_sizes = parallel.in_parallel(write_shard, [task for _, task in tasks], None)
-        shard_lengths = collections.defaultdict(list)
+        lengths = collections.defaultdict(list)
         total_bytes: collections.Counter[str] = collections.Counter()
         counts = [len(shard_rows) for _, (_, shard_rows, *_) in tasks]
         with console.progress() as bars:
             bar = bars.add_task(f"{dataset.id}: rows written", total=sum(counts))
             for (split, _), count, num_bytes in zip(tasks, counts, shard_sizes, strict=True):
-                shard_lengths[split].append(count)
+                lengths[split].append(count)
                 total_bytes[split] += num_bytes
                 bars.advance(bar, count)
         for stale in Path(self.data_path).glob("*.part"):
@@ -193,10 +193,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         self.info.set_splits(
             tfds.core.SplitDict(
                 tfds.core.SplitInfo(
-                    name=split,
-                    shard_lengths=shard_lengths[split],
-                    num_bytes=total_bytes[split],
-                    filename_template=template,
+                    name=split, shard_lengths=lengths[split], num_bytes=total_bytes[split], filename_template=template
                 )
                 for split, template in templates.items()
             )
@@ -225,20 +222,16 @@ def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = No
     if isinstance(dataset, str):
         dataset = benchmark_data.load(dataset)
     try:
-        builder_type = tfds.builder_cls(f"offaxis_{dataset.name}")
-        registered = (
-            builder_type.declared.configs.get(dataset.config)
-            if isinstance(builder_type.declared, Family)
-            else builder_type.declared
-        )
+        maker = tfds.builder_cls(f"offaxis_{dataset.name}")
+        declared = maker.declared.configs.get(dataset.config) if isinstance(maker.declared, Family) else maker.declared
     except ValueError:  # of which TFDS's own error is a kind
-        registered = None
-    if registered is not dataset:
+        declared = None
+    if declared is not dataset:
         raise InvalidInput(
             f"files of {dataset.id} for TFDS: expected a dataset that it finds by its name, received another one. Read "
             "it by benchmark_data.tfds.as_dataset or benchmark_data.hf.as_dataset."
         )
-    return builder_type(data_dir=data_dir and user_path(data_dir), config=dataset.config or None)
+    return maker(data_dir=data_dir and user_path(data_dir), config=dataset.config or None)
 
 
 def as_dataset(
@@ -325,19 +318,15 @@ def as_dataset(
         batch_starts = tf.data.Dataset.range(starts.start, starts.stop, starts.step)
         return batch_starts.map(lambda start: order[start : start + size])
 
-    epoch_orders = tf.data.Dataset.from_tensors(0).map(
+    orders = tf.data.Dataset.from_tensors(0).map(
         lambda _: tf.ensure_shape(tf.numpy_function(next_order, [], tf.int64), [None])
     )
-    pipeline = epoch_orders.flat_map(row_batches).map(
-        load_records, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True
-    )
+    data = orders.flat_map(row_batches).map(load_records, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
     if batch_size is None:
         # As tf.data's own unbatch, which crashes where images have no factors: on a tensor of shape (n, 0).
-        pipeline = pipeline.flat_map(
-            lambda *batch: tf.data.Dataset.from_tensor_slices(batch if as_supervised else batch[0])
-        )
+        data = data.flat_map(lambda *batch: tf.data.Dataset.from_tensor_slices(batch if as_supervised else batch[0]))
     length = rows_per_epoch if batch_size is None else len(starts)
-    return pipeline.apply(tf.data.experimental.assert_cardinality(length)).prefetch(tf.data.AUTOTUNE)
+    return data.apply(tf.data.experimental.assert_cardinality(length)).prefetch(tf.data.AUTOTUNE)
 
 
 def build(

@@ -48,9 +48,7 @@ def list_datasets() -> None:
     """List every dataset and its configs."""
     from benchmark_data.commands.descriptions import source_kind
 
-    datasets = [
-        benchmark_data.load(full_name) for name in benchmark_data.names() for full_name in benchmark_data.configs(name)
-    ]
+    loaded = [benchmark_data.load(config) for name in benchmark_data.names() for config in benchmark_data.configs(name)]
     rows = [
         (
             dataset.id,
@@ -60,7 +58,7 @@ def list_datasets() -> None:
             source_kind(dataset),
             dataset.license if len(dataset.license) <= LICENSE_WIDTH else "see info",
         )
-        for dataset in datasets
+        for dataset in loaded
     ]
     console.table(rows, "dataset", ">images", "shape", ">factors", "source", "licence", whole=True)
     say("\nFor more: offaxis data info NAME, offaxis data show NAME --to FILE.png")

@@ -55,10 +55,8 @@ def on_gpus() -> dict[str, str]:
     for backend, program in ON_GPU.items():
         if any(map(version, BACKENDS[backend])):
             process = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
-            last_line = process.stdout.strip().rpartition("\n")[2]
-            reports[backend] = (
-                last_line if last_line.startswith("on ") else "no tensor could be put on it; docs/gpu.md helps"
-            )
+            line = process.stdout.strip().rpartition("\n")[2]
+            reports[backend] = line if line.startswith("on ") else "no tensor could be put on it; docs/gpu.md helps"
     return reports
 
 
@@ -71,10 +69,8 @@ def _describe_extra(extra: str, missing: list[str], gpus: dict[str, str]) -> str
 
 
 def _describe_backend(name: str) -> str:
-    installed = next(
-        (f"{package} {version(package)}" for package in BACKENDS[name] if version(package)), "not installed"
-    )
-    return installed + ("; KERAS_BACKEND chooses it" if os.environ.get("KERAS_BACKEND") == name else "")
+    status = next((f"{package} {version(package)}" for package in BACKENDS[name] if version(package)), "not installed")
+    return status + ("; KERAS_BACKEND chooses it" if os.environ.get("KERAS_BACKEND") == name else "")
 
 
 def missing_of_extras() -> dict[str, list[str]]:

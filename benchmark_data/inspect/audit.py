@@ -119,22 +119,20 @@ class Audit:
             Groups of names of factors, the group that is expected first in front.
         """
         ranked = sorted(
-            (factor_audit for factor_audit in self.factors if factor_audit.traversals),
-            key=lambda factor_audit: factor_audit.importance.value,
+            (entry for entry in self.factors if entry.traversals),
+            key=lambda entry: entry.importance.value,
             reverse=True,
         )
         groups: list[list[FactorAudit]] = []
-        for factor_audit in ranked:
+        for entry in ranked:
             if groups:
                 first = groups[-1][0].importance
-                margin = math.hypot(
-                    *((estimate.high - estimate.low) / 2 for estimate in (first, factor_audit.importance))
-                )
-                if first.value - factor_audit.importance.value <= margin + 1e-12:  # rounding, where there is no error
-                    groups[-1].append(factor_audit)
+                margin = math.hypot(*((estimate.high - estimate.low) / 2 for estimate in (first, entry.importance)))
+                if first.value - entry.importance.value <= margin + 1e-12:  # rounding, where there is no error
+                    groups[-1].append(entry)
                     continue
-            groups.append([factor_audit])
-        return [[factor_audit.factor.name for factor_audit in group] for group in groups]
+            groups.append([entry])
+        return [[entry.factor.name for entry in group] for group in groups]
 
     def as_json(self) -> dict[str, object]:
         """Return all numbers but the matrices for JSON, which has no NaN: None where nothing is defined."""
@@ -156,18 +154,18 @@ class Audit:
             "random_pairs": estimate_as_json(self.random),
             "collisions": {"images": self.collisions, "of": self.sample, "whole_dataset": self.sample == self.images},
             "factors": {
-                factor_audit.factor.name: {
-                    "kind": factor_audit.factor.kind,
-                    "values": factor_audit.factor.size,
-                    "traversals": factor_audit.traversals,
-                    "importance": estimate_as_json(factor_audit.importance),
-                    "importance_of_random_pairs": finite_or_none(relative(factor_audit, self)),
-                    "above_random": estimate_as_json(factor_audit.above_random),
-                    "correlation": estimate_as_json(factor_audit.correlation),
-                    "overlap": estimate_as_json(factor_audit.overlap),
-                    "equal": estimate_as_json(factor_audit.equal),
+                entry.factor.name: {
+                    "kind": entry.factor.kind,
+                    "values": entry.factor.size,
+                    "traversals": entry.traversals,
+                    "importance": estimate_as_json(entry.importance),
+                    "importance_of_random_pairs": finite_or_none(relative(entry, self)),
+                    "above_random": estimate_as_json(entry.above_random),
+                    "correlation": estimate_as_json(entry.correlation),
+                    "overlap": estimate_as_json(entry.overlap),
+                    "equal": estimate_as_json(entry.equal),
                 }
-                for factor_audit in self.factors
+                for entry in self.factors
             },
         }
 
@@ -262,12 +260,7 @@ def _giveaway(
 
 
 def _audit_factor(
-    dataset: Dataset,
-    labels: Indices,
-    column: int,
-    max_traversals: int,
-    seed: int,
-    sorted_random_distances: NDArray[np.float64],
+    dataset: Dataset, labels: Indices, column: int, limit: int, seed: int, sorted_random_distances: NDArray[np.float64]
 ) -> tuple[FactorAudit, Mapping[str, NDArray[np.float64]]]:
     """Measure one factor.
 
@@ -277,7 +270,7 @@ def _audit_factor(
     factor = dataset.space.factors[column]
     # Each factor has draws of its own, so that their errors are independent.
     factor_seed = int(draws.bits(seed, [column], 1)[0, 0])
-    traversals = _choose_traversals(labels, dataset.space.sizes, column, max_traversals, factor_seed)
+    traversals = _choose_traversals(labels, dataset.space.sizes, column, limit, factor_seed)
     width = math.ceil(factor.size / MOST_VALUES)
     size = math.ceil(factor.size / width)
     total, count = np.zeros((size, size)), np.zeros((size, size))
@@ -292,26 +285,21 @@ def _audit_factor(
             measures[position] = _measure_traversal(factor, values, distances, sorted_random_distances)
     mean_distances = np.divide(total, count, out=np.full_like(total, math.nan), where=count > 0)
     weights = _bootstrap_weights(len(traversals), factor_seed)
-    importance, above_random, equal, correlation, neighbour_distance, other_distance = (
-        measures[:, [i]] for i in range(6)
-    )
+    importance, above_random, equal, correlation, neighbours, others = (measures[:, [i]] for i in range(6))
     ordered_count = int(np.isfinite(correlation).sum())
     factor_audit = FactorAudit(
         factor=factor,
         traversals=len(traversals),
-        few=ordered_count if ordered_count < min(FEW, max_traversals) else 0,
+        few=ordered_count if ordered_count < min(FEW, limit) else 0,
         importance=_estimate_mean(importance, weights),
         above_random=_estimate_mean(above_random, weights),
         correlation=_estimate_mean(correlation, weights),
-        overlap=_estimate_overlap(neighbour_distance, other_distance, weights),
+        overlap=_overlap(neighbours, others, weights),
         equal=_estimate_mean(equal, weights),
         matrix=mean_distances,
         width=width,
     )
-    bootstrap = {
-        "importance": _bootstrap_means(importance, weights),
-        "correlation": _bootstrap_means(correlation, weights),
-    }
+    bootstrap = {"importance": _replicates(importance, weights), "correlation": _replicates(correlation, weights)}
     return factor_audit, bootstrap
 
 
@@ -378,20 +366,13 @@ def _measure_traversal(
     steps = np.unique(id_distances[id_distances > 0])
     if factor.kind not in ("ordinal", "cyclic") or len(steps) < 2:
         return *measures, math.nan, math.nan, math.nan
-    neighbour_distance, other_distance = (
-        float(perceived[mask].mean()) for mask in (id_distances == steps[0], id_distances > steps[0])
-    )
+    neighbours, others = (float(perceived[mask].mean()) for mask in (id_distances == steps[0], id_distances > steps[0]))
     if np.ptp(perceived) == 0:
-        return *measures, 0.0, neighbour_distance, other_distance
+        return *measures, 0.0, neighbours, others
     needs("rank correlations", "metrics", "scipy")
     import scipy.stats
 
-    return (
-        *measures,
-        float(scipy.stats.spearmanr(id_distances, perceived).statistic),
-        neighbour_distance,
-        other_distance,
-    )
+    return *measures, float(scipy.stats.spearmanr(id_distances, perceived).statistic), neighbours, others
 
 
 def _random_distances(dataset: Dataset, pairs: int, seed: int) -> NDArray[np.float64]:
@@ -422,7 +403,7 @@ def _bootstrap_weights(count: int, seed: int) -> NDArray[np.float64]:
     return counts.reshape(REPLICATES, count).astype(np.float64)
 
 
-def _bootstrap_means(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _replicates(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return weighted means of the values that are not NaN, shape (REPLICATES,); NaN where there is none."""
     is_finite = np.isfinite(values[:, 0])
     total_weights = weights[:, is_finite].sum(axis=1)
@@ -435,23 +416,16 @@ def _estimate_mean(values: NDArray[np.float64], weights: NDArray[np.float64]) ->
     finite = values[np.isfinite(values)]
     if not len(finite):
         return Estimate(math.nan, math.nan, math.nan)
-    return Estimate(float(finite.mean()), *_interval_ends(_bootstrap_means(values, weights)))
+    return Estimate(float(finite.mean()), *_interval_ends(_replicates(values, weights)))
 
 
-def _estimate_overlap(
-    neighbour_distance: NDArray[np.float64], other_distance: NDArray[np.float64], weights: NDArray[np.float64]
-) -> Estimate:
+def _overlap(neighbours: NDArray[np.float64], others: NDArray[np.float64], weights: NDArray[np.float64]) -> Estimate:
     """Estimate how much nearer neighbours are than others."""
-    if not np.nansum(other_distance):
+    if not np.nansum(others):
         return Estimate(math.nan, math.nan, math.nan)
-    other_means = _bootstrap_means(other_distance, weights)
-    ratios = np.divide(
-        _bootstrap_means(neighbour_distance, weights),
-        other_means,
-        out=np.full(len(other_means), math.nan),
-        where=other_means > 0,
-    )
-    return Estimate(1 - float(np.nanmean(neighbour_distance) / np.nanmean(other_distance)), *_interval_ends(1 - ratios))
+    means = _replicates(others, weights)
+    ratios = np.divide(_replicates(neighbours, weights), means, out=np.full(len(means), math.nan), where=means > 0)
+    return Estimate(1 - float(np.nanmean(neighbours) / np.nanmean(others)), *_interval_ends(1 - ratios))
 
 
 def _interval_ends(replicates: NDArray[np.float64]) -> tuple[float, float]:

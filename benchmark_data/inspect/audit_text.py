@@ -19,22 +19,20 @@ def table(audit: Audit) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         The headings, and a row for each factor in the order in which a VAE is expected to learn them.
     """
     ranks = {name: str(rank) for rank, group in enumerate(audit.order(), 1) for name in group}
-    ranked = sorted(
-        audit.factors, key=lambda factor_audit: -factor_audit.importance.value if factor_audit.traversals else math.inf
-    )
+    ranked = sorted(audit.factors, key=lambda entry: -entry.importance.value if entry.traversals else math.inf)
     return HEADINGS, [
         (
-            ranks.get(factor_audit.factor.name, "-"),
-            factor_audit.factor.name,
-            str(factor_audit.factor.size),
-            _format_number(factor_audit.importance.value, 4),
-            _format_number(relative(factor_audit, audit), 2),
-            _format_number(factor_audit.above_random.value, 2),
-            _format_interval(factor_audit.correlation),
-            _format_number(factor_audit.overlap.value, 2),
-            _format_number(factor_audit.equal.value, 3),
+            ranks.get(entry.factor.name, "-"),
+            entry.factor.name,
+            str(entry.factor.size),
+            _rounded(entry.importance.value, 4),
+            _rounded(relative(entry, audit), 2),
+            _rounded(entry.above_random.value, 2),
+            _format_interval(entry.correlation),
+            _rounded(entry.overlap.value, 2),
+            _rounded(entry.equal.value, 3),
         )
-        for factor_audit in ranked
+        for entry in ranked
     ]
 
 
@@ -56,24 +54,24 @@ def summary(audit: Audit) -> list[str]:
         f"collisions: {audit.collisions:,} of {audit.sample:,} images equal one with other labels"
         + (" (the whole dataset)" if is_whole_dataset else f" (a sample of {audit.images:,})"),
     ]
-    unseen = [factor_audit.factor.name for factor_audit in audit.factors if not factor_audit.traversals]
+    unseen = [entry.factor.name for entry in audit.factors if not entry.traversals]
     if unseen:
         names = ", ".join(unseen)
         lines.append(f"not measured, since no two images differ in it alone: {names}; leave out columns such as ids")
     unordered = [
-        factor_audit.factor.name
-        for factor_audit in audit.factors
-        if factor_audit.traversals and factor_audit.factor.kind not in ("ordinal", "cyclic")
+        entry.factor.name
+        for entry in audit.factors
+        if entry.traversals and entry.factor.kind not in ("ordinal", "cyclic")
     ]
     if unordered:
         lines.append(f"no correlation and no overlap, since their values have no order: {', '.join(unordered)}")
-    if few := [f"{factor_audit.factor.name} {factor_audit.few}" for factor_audit in audit.factors if factor_audit.few]:
+    if few := [f"{entry.factor.name} {entry.few}" for entry in audit.factors if entry.few]:
         lines.append(
             "few images in a row, so that the giveaway and its interval say little of others of their kind: traversals "
             f"with an order: {', '.join(few)}; more images, or a grid of values"
         )
     if math.isnan(audit.giveaway.value):
-        measured = [factor_audit.factor for factor_audit in audit.factors if factor_audit.traversals]
+        measured = [entry.factor for entry in audit.factors if entry.traversals]
         ordered = [factor.name for factor in measured if factor.size > 2 and factor.kind in ("ordinal", "cyclic")]
         lines.append(
             "no giveaway, since the order of values takes images at two distances along one factor, such as three in a "
@@ -84,7 +82,7 @@ def summary(audit: Audit) -> list[str]:
     return lines
 
 
-def _format_number(value: float, digits: int) -> str:
+def _rounded(value: float, digits: int) -> str:
     """Write a number; "-" where there is none."""
     return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
 
@@ -93,7 +91,4 @@ def _format_interval(estimate: Estimate, digits: int = 2) -> str:
     """Write an estimate with its interval."""
     if math.isnan(estimate.value):
         return "-"
-    return (
-        f"{_format_number(estimate.value, digits)} "
-        f"[{_format_number(estimate.low, digits)}, {_format_number(estimate.high, digits)}]"
-    )
+    return f"{_rounded(estimate.value, digits)} [{_rounded(estimate.low, digits)}, {_rounded(estimate.high, digits)}]"

@@ -83,23 +83,19 @@ def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -
     order = draws.sample(0, len(dataset), 1 if isinstance(dataset.space, FactorSpace) else len(dataset))
     base_row = int(order[0] if row is None else dataset.rows([row])[0])
     labels = dataset.labels(order)
-    table_rows = []
+    strips = []
     for factor in dataset.space.factors:
         chosen_ids = np.unique(np.linspace(0, factor.size - 1, columns).round().astype(np.int64))
         shown_ids, rows = _find_example_rows(dataset, factor.name, chosen_ids, base_row, order, labels)
         size_text = f"{factor.size} values{factor.unit and ', '}{factor.unit}"
-        table_rows.append((factor, size_text, shown_ids, _make_tiles(dataset.images(rows))))
-    width, height = table_rows[0][3][0].size
-    name_width = max(
-        max(font.getlength(factor.name), small.getlength(size_text)) for factor, size_text, _, _ in table_rows
-    )
+        strips.append((factor, size_text, shown_ids, _make_tiles(dataset.images(rows))))
+    width, height = strips[0][3][0].size
+    name_width = max(max(font.getlength(factor.name), small.getlength(size_text)) for factor, size_text, _, _ in strips)
     margin = math.ceil(name_width) + 3 * GAP
-    max_tiles = max(len(tiles) for *_, tiles in table_rows)
-    picture = Image.new(
-        "RGB", (margin + max_tiles * (width + GAP), len(table_rows) * (height + LINE + GAP) + GAP), PAPER
-    )
+    max_tiles = max(len(tiles) for *_, tiles in strips)
+    picture = Image.new("RGB", (margin + max_tiles * (width + GAP), len(strips) * (height + LINE + GAP) + GAP), PAPER)
     draw = ImageDraw.Draw(picture)
-    for i, (factor, size_text, shown_ids, tiles) in enumerate(table_rows):
+    for i, (factor, size_text, shown_ids, tiles) in enumerate(strips):
         top = GAP + i * (height + LINE + GAP)
         draw.text((GAP, top + height // 2 - TEXT), factor.name, INK, font)
         draw.text((GAP, top + height // 2 + 2), size_text, INK, small)

@@ -197,13 +197,12 @@ class Examples:
     def __init__(self, dataset: Dataset) -> None:
         factors = dataset.space.factors
         self._extras = sorted(dataset.extras)
-        self._encoded_ids = [[_varint(c) for c in range(f.size)] for f in factors]
-        sorted_columns = sorted(range(len(factors)), key=lambda i: factors[i].name)
-        self._entry_columns = sorted_columns * 2
+        self._packed = [[_varint(c) for c in range(f.size)] for f in factors]
+        order = sorted(range(len(factors)), key=lambda i: factors[i].name)
+        self._entry_columns = order * 2
         self._entries = [
-            [_entry(f"label_{factors[i].name}", _int64_feature(_varint(c))) for c in range(factors[i].size)]
-            for i in sorted_columns
-        ] + [[_entry(f"value_{factors[i].name}", _float_feature(v)) for v in factors[i].values] for i in sorted_columns]
+            [_entry(f"label_{factors[i].name}", _int64_list(_varint(c))) for c in range(factors[i].size)] for i in order
+        ] + [[_entry(f"value_{factors[i].name}", _float_list(v)) for v in factors[i].values] for i in order]
 
     def __call__(self, batch: Encoded) -> list[bytes]:
         """Serialise some rows.
@@ -219,13 +218,10 @@ class Examples:
             zip(batch.rows.tolist(), batch.pngs, batch.labels.tolist(), strict=True)
         ):
             entries = [
-                *(_entry(f"extra_{name}", _number_feature(batch.extras[name][i])) for name in self._extras),
-                _entry(
-                    "factors",
-                    _int64_feature(b"".join([ids[c] for ids, c in zip(self._encoded_ids, labels, strict=True)])),
-                ),
+                *(_entry(f"extra_{name}", _number_list(batch.extras[name][i])) for name in self._extras),
+                _entry("factors", _int64_list(b"".join([ids[c] for ids, c in zip(self._packed, labels, strict=True)]))),
                 _entry("image", _field(1, _field(1, png))),
-                _entry("index", _int64_feature(_varint(row))),
+                _entry("index", _int64_list(_varint(row))),
                 *[entry[labels[f]] for entry, f in zip(self._entries, self._entry_columns, strict=True)],
             ]
             records.append(_field(1, b"".join(entries)))
@@ -248,20 +244,16 @@ def _entry(name: str, feature: bytes) -> bytes:
     return _field(1, _field(1, name.encode()) + _field(2, feature))
 
 
-def _int64_feature(packed: bytes) -> bytes:
+def _int64_list(packed: bytes) -> bytes:
     return _field(3, _field(1, packed))
 
 
-def _float_feature(values: ArrayLike) -> bytes:
+def _float_list(values: ArrayLike) -> bytes:
     return _field(2, _field(1, np.asarray(values, "<f4").tobytes()))
 
 
-def _number_feature(values: NDArray[Any]) -> bytes:
-    return (
-        _float_feature(values)
-        if values.dtype.kind == "f"
-        else _int64_feature(b"".join(map(_varint, values.ravel().tolist())))
-    )
+def _number_list(data: NDArray[Any]) -> bytes:
+    return _float_list(data) if data.dtype.kind == "f" else _int64_list(b"".join(map(_varint, data.ravel().tolist())))
 
 
 def shards(dataset: Dataset, rows: range, count: int | None = None) -> list[range]:

@@ -166,16 +166,14 @@ def _describe_difference(handle: parallel.Handle, copy: Copy, rows: Rows) -> str
                         f"{copy.folder}: expected files that can be read, received {type(error).__name__}: {error}. "
                         f"Remove {reader.path} and make the copy again."
                     ) from error
-                if problem := _compare_records(dataset, split_rows, *read):
+                if problem := _compare(dataset, split_rows, *read):
                     return problem
     except OffaxisError as error:
         return str(error)
     return ""
 
 
-def _compare_records(
-    dataset: Dataset, rows: Indices, images: list[NDArray[Any]], columns: dict[str, NDArray[Any]]
-) -> str:
+def _compare(dataset: Dataset, rows: Indices, images: list[NDArray[Any]], columns: dict[str, NDArray[Any]]) -> str:
     """Compare records with the rows that they should hold."""
     if (mismatched := columns["index"] != rows).any():
         position = int(np.argmax(mismatched))
@@ -276,19 +274,15 @@ class _HFReader:
         """Read records by position, from the row groups that hold them."""
         import pyarrow as pa
 
-        groups = [(file, row_group) for file in self._files[split] for row_group in range(file.num_row_groups)]
-        ends = np.cumsum([file.metadata.row_group(row_group).num_rows for file, row_group in groups])
+        groups = [(file, index) for file in self._files[split] for index in range(file.num_row_groups)]
+        ends = np.cumsum([file.metadata.row_group(index).num_rows for file, index in groups])
         if ends[-1] != self._lengths[split]:
             raise DamagedFile(f"{split}: expected {self._lengths[split]:,} rows, received {ends[-1]:,}.")
         group_numbers = np.searchsorted(ends, positions, side="right")
         needed = np.unique(group_numbers)
-        for file, row_group in (groups[number] for number in needed):
-            containers.sized(
-                self._folder, f"a row group of {split}", file.metadata.row_group(row_group).total_byte_size
-            )
-        tables = [
-            groups[number][0].read_row_group(groups[number][1], columns=["image", *self._columns]) for number in needed
-        ]
+        for file, index in (groups[i] for i in needed):
+            containers.sized(self._folder, f"a row group of {split}", file.metadata.row_group(index).total_byte_size)
+        tables = [groups[i][0].read_row_group(groups[i][1], columns=["image", *self._columns]) for i in needed]
         starts = np.cumsum([0, *(len(t) for t in tables)])[:-1]
         offsets = positions - np.append(0, ends)[group_numbers] + starts[np.searchsorted(needed, group_numbers)]
         table = pa.concat_tables(tables).take(offsets)
@@ -308,8 +302,6 @@ _READERS: dict[Library, Callable[[Dataset, Copy], _TFDSReader | _HFReader]] = {"
 
 
 def _missing_copy_error(dataset: Dataset, path: Path, command: str, destination: Path) -> InvalidInput:
-    command_line = f"offaxis data {command} {dataset.id} --to {shlex.quote(str(destination))}"
-    instruction = "Remove it and make" if command == "build" and path.exists() else "Make"  # TFDS keeps what is there
-    return InvalidInput(
-        f"{path}: expected a whole copy of {dataset.id}, received none. {instruction} one with: {command_line}"
-    )
+    remedy = f"offaxis data {command} {dataset.id} --to {shlex.quote(str(destination))}"
+    advice = "Remove it and make" if command == "build" and path.exists() else "Make"  # TFDS keeps what is there
+    return InvalidInput(f"{path}: expected a whole copy of {dataset.id}, received none. {advice} one with: {remedy}")

@@ -166,10 +166,8 @@ def _conditions(space: FactorSpace) -> Mapping[str, Condition]:
     _schott2022.held(space, "recombination")
     range_factor = next((factor for factor in factors if _rule.ordered(factor) and factor is not element_factor), None)
     if element_factor is None or range_factor is None:
-        ordered_factor = next(factor for factor in factors if _rule.ordered(factor))
-        return {
-            "extrapolation": Condition({ordered_factor.name: range(-(-ordered_factor.size // 2), ordered_factor.size)})
-        }
+        ordered = next(factor for factor in factors if _rule.ordered(factor))
+        return {"extrapolation": Condition({ordered.name: range(-(-ordered.size // 2), ordered.size)})}
     upper = range(-(-range_factor.size // 2), range_factor.size)
     corner = {
         factor.name: range(factor.size - max(1, factor.size // 3), factor.size)
