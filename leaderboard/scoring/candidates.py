@@ -103,10 +103,10 @@ def load(folder: str | os.PathLike[str]) -> Candidate:
     Warns:
         SameCodes: the codes are the same in all rows.
     """
-    found = _looked_at(Path(folder), record.read(Path(folder)))
-    if isinstance(found, Candidate):
-        return found
-    raise found[0]
+    checked = _check_run(Path(folder), record.read(Path(folder)))
+    if isinstance(checked, Candidate):
+        return checked
+    raise checked[0]
 
 
 def check(folder: str | os.PathLike[str]) -> Candidate | list[OffaxisError]:
@@ -120,39 +120,39 @@ def check(folder: str | os.PathLike[str]) -> Candidate | list[OffaxisError]:
     """
     file = Path(folder) / record.FILE
     try:
-        known = schema.parse(RunFile, schema.content(in_run(Path(folder), record.FILE)), str(file))
+        parsed = schema.parse(RunFile, schema.content(in_run(Path(folder), record.FILE)), str(file))
     except OffaxisError as error:
         return [error]
-    return known if isinstance(known, list) else _looked_at(Path(folder), known)
+    return parsed if isinstance(parsed, list) else _check_run(Path(folder), parsed)
 
 
-def _looked_at(folder: Path, known: RunFile) -> Candidate | list[OffaxisError]:
+def _check_run(folder: Path, run_file: RunFile) -> Candidate | list[OffaxisError]:
     """Look at a run folder whose record is read."""
     file = str(folder / record.FILE)
     try:
         if (folder / "images.json").exists():
             raise InvalidInput(
                 f"{folder}: expected a run on a dataset that the board has a task on, received one on your own "
-                f"pictures, {known.dataset!r}. Without a task it has scores that you choose: offaxis board score "
+                f"pictures, {run_file.dataset!r}. Without a task it has scores that you choose: offaxis board score "
                 f"{shlex.quote(str(folder))} --metric mig. In Python, evaluate takes "
                 "lambda images: Run.open(FOLDER).encode(images).mean"
             )
-        task = protocol.task(known.dataset)
+        task = protocol.task(run_file.dataset)
     except OffaxisError as error:
         return [error]
-    found = [*wrong_record(known, file), *unknown_claims(known.claimed, protocol.TIERS, f"{file}: claimed")]
+    errors = [*wrong_record(run_file, file), *unknown_claims(run_file.claimed, protocol.TIERS, f"{file}: claimed")]
     try:
-        codes = representations.inside(folder, "codes.npz", "encode")
-        made = candidate(codes, task, known, known.about, folder / "encoder.onnx")
+        codes_file = representations.inside(folder, "codes.npz", "encode")
+        run = candidate(codes_file, task, run_file, run_file.about, folder / "encoder.onnx")
     except OffaxisError as error:
-        found.append(error)
-    return found or made
+        errors.append(error)
+    return errors or run
 
 
 def candidate(codes: Path, task: protocol.Task, known: RunRecord, about: About, encoder: Path) -> Candidate:
     """Read the codes of a run, whose record is known, and find its encoder. Raise and warn as ``read_codes``."""
-    scored, given = _read(codes, task)
-    return Candidate(str(codes.parent), known, about, scored, given, encoder if os.path.lexists(encoder) else None)
+    scored, submitted = _read_with_submitted(codes, task)
+    return Candidate(str(codes.parent), known, about, scored, submitted, encoder if os.path.lexists(encoder) else None)
 
 
 def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> NDArray[np.float32]:
@@ -172,34 +172,34 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> NDArray[np.
     Warns:
         SameCodes: they are the same in all rows.
     """
-    return _read(file, task)[0]
+    return _read_with_submitted(file, task)[0]
 
 
-def _read(file: str | os.PathLike[str], task: protocol.Task) -> tuple[NDArray[np.float32], NDArray[Any]]:
+def _read_with_submitted(file: str | os.PathLike[str], task: protocol.Task) -> tuple[NDArray[np.float32], NDArray[Any]]:
     """Read codes as ``read_codes`` does, and what the file holds."""
     n = len(task.indices)
-    wanted = {"indices": npz.Array("iu", (n,)), "codes": npz.Array("f", (n, None), other=(n, None, None))}
-    arrays = npz.read(file, wanted)
-    indices, given = arrays["indices"], arrays["codes"]
-    wrong = np.flatnonzero(indices != task.indices)
-    if len(wrong):
-        same = np.array_equal(np.sort(indices), np.sort(task.indices))
-        other = protocol.of_rows(indices)
-        found = f"the rows of {other}: {indices[wrong[0]]}" if other else str(indices[wrong[0]])
+    layout = {"indices": npz.Array("iu", (n,)), "codes": npz.Array("f", (n, None), other=(n, None, None))}
+    arrays = npz.read(file, layout)
+    indices, submitted = arrays["indices"], arrays["codes"]
+    misplaced = np.flatnonzero(indices != task.indices)
+    if len(misplaced):
+        is_permuted = np.array_equal(np.sort(indices), np.sort(task.indices))
+        other_task = protocol.of_rows(indices)
+        received = f"the rows of {other_task}: {indices[misplaced[0]]}" if other_task else str(indices[misplaced[0]])
         remedy = (
             "They are the right rows in another order: reorder the codes with them."
-            if same
+            if is_permuted
             else "Encode the rows that `leaderboard.protocol.task(...).indices` gives, in that order."
         )
         raise InvalidInput(
-            f"{file}: indices: expected the rows of {task.id}: {task.indices[wrong[0]]} at position {wrong[0]}, "
-            f"received {found}. {remedy}"
+            f"{file}: indices: expected the rows of {task.id}: {task.indices[misplaced[0]]} at position "
+            f"{misplaced[0]}, received {received}. {remedy}"
         )
-    if not 1 <= given.shape[1] <= LATENTS:
-        raise InvalidInput(f"{file}: codes: expected 1 to {LATENTS} latents, received {given.shape[1]}.")
-    codes = narrowed(units.reduced(given, f"{file}: codes", train=len(task.train)), f"{file}: codes")
+    if not 1 <= submitted.shape[1] <= LATENTS:
+        raise InvalidInput(f"{file}: codes: expected 1 to {LATENTS} latents, received {submitted.shape[1]}.")
+    codes = narrowed(units.reduced(submitted, f"{file}: codes", train=len(task.train)), f"{file}: codes")
     warn_if_same(codes, str(file))
-    return codes, given
+    return codes, submitted
 
 
 def codes_digest(codes: NDArray[np.float32]) -> str:
@@ -214,8 +214,8 @@ def wrong_record(known: RunRecord, what: str) -> Iterator[OffaxisError]:
     except OffaxisError as error:
         yield error
     for name in record.REFERENCES:
-        alike = known.method.replace("_", "") == name.replace("_", "")
-        if alike and (known.method != name or known.supervision != "reference"):
+        collides = known.method.replace("_", "") == name.replace("_", "")
+        if collides and (known.method != name or known.supervision != "reference"):
             yield InvalidInput(
                 f"{what}: method: expected another name than that of a reference, received "
                 f"{known.method!r}{f', which is {name!r} but for underscores' * (known.method != name)}. Rename the "
@@ -241,11 +241,11 @@ def implausible(budget: record.Budget, what: str) -> Iterator[InvalidInput]:
 
 def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str) -> None:
     """Refuse codes that were made from another version of a dataset, other pixels or other factors than are here."""
-    here_version, here = dataset_digest(task)
+    local_version, local_digest = dataset_digest(task)
     for field, received, expected in (
-        ("dataset_version", version, here_version),
-        ("dataset_digest.pixels", digest.pixels, here.pixels),
-        ("dataset_digest.factors", digest.factors, here.factors),
+        ("dataset_version", version, local_version),
+        ("dataset_digest.pixels", digest.pixels, local_digest.pixels),
+        ("dataset_digest.factors", digest.factors, local_digest.factors),
     ):
         if received != expected:
             raise InvalidInput(
@@ -286,10 +286,10 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
         )
     part = hyperparameters.get("split", "" if "train_share" in hyperparameters else "train")
     if part != "train":
-        found = repr(part) if part else "none with a train_share, so that it is the share of all rows"
+        received = repr(part) if part else "none with a train_share, so that it is the share of all rows"
         raise InvalidInput(
             f"{what}: hyperparameters.split: expected 'train' in the tier held_out: that only this part of "
-            f"{task.dataset} was trained on, received {found}. Rows that were trained on are not held out. Train on "
+            f"{task.dataset} was trained on, received {received}. Rows that were trained on are not held out. Train on "
             "the part train, or score in another tier."
         )
 
@@ -302,9 +302,9 @@ def unknown_claims(claimed: Mapping[str, float], tiers: Iterable[str], what: str
         >>> [len(list(unknown_claims(claimed, tiers, "claimed"))) for tiers in (["smoke"], ["smoke", "held_out"])]
         [1, 0]
     """
-    known = {key: None for tier in tiers for key in measure.keys(tier)} if claimed else {}
-    for key in sorted(claimed.keys() - known.keys()):
-        yield UnknownName(what, key, known)
+    known_keys = {key: None for tier in tiers for key in measure.keys(tier)} if claimed else {}
+    for key in sorted(claimed.keys() - known_keys.keys()):
+        yield UnknownName(what, key, known_keys)
 
 
 class Group(NamedTuple):
@@ -336,40 +336,42 @@ def grouped(candidates: Iterable[Candidate], tier: str, *, status: Status = "rec
         UnknownName: there is no such tier.
     """
     protocol.tier(tier)
-    found: dict[tuple[str, str], dict[int, Candidate]] = {}
-    for one in candidates:
-        seeds = found.setdefault((one.task.id, one.record.method), {})
-        if one.record.seed in seeds:
+    by_method: dict[tuple[str, str], dict[int, Candidate]] = {}
+    for candidate in candidates:
+        by_seed = by_method.setdefault((candidate.task.id, candidate.record.method), {})
+        if candidate.record.seed in by_seed:
             raise InvalidInput(
-                f"{one.where}: seed: expected another seed of {one.record.method} on {one.record.dataset} than "
-                f"{one.record.seed}, received the same as in {seeds[one.record.seed].where}. Give one folder for each "
-                "seed."
+                f"{candidate.where}: seed: expected another seed of {candidate.record.method} on "
+                f"{candidate.record.dataset} than {candidate.record.seed}, received the same as in "
+                f"{by_seed[candidate.record.seed].where}. Give one folder for each seed."
             )
-        check_part(one.task, tier, one.record.hyperparameters, str(Path(one.where) / record.FILE))
-        seeds[one.record.seed] = one
-    if not found:
+        check_part(candidate.task, tier, candidate.record.hyperparameters, str(Path(candidate.where) / record.FILE))
+        by_seed[candidate.record.seed] = candidate
+    if not by_method:
         raise InvalidInput("runs: expected at least one, received none.")
     groups = []
-    for (task, method), seeds in sorted(found.items()):
-        group = tuple(seeds[seed] for seed in sorted(seeds))
+    for (task, method), by_seed in sorted(by_method.items()):
+        group = tuple(by_seed[seed] for seed in sorted(by_seed))
         for problem in trained_twice(group):
             raise problem
-        runs = [_unscored(one, tier, status) for one in group]
+        runs = [_unscored_run(candidate, tier, status) for candidate in group]
         groups.append(Group(results.result(task, method, runs, about=group[-1].about), group))
     return groups
 
 
 def trained_twice(group: Sequence[Candidate]) -> Iterator[InvalidInput]:
     """Find codes that are those of another seed of the group (not stored ones), up to order, sign, scale of latents."""
-    for number, one in enumerate(group):
-        for other in group[:number]:
-            same = one.digest == other.digest
+    for number, candidate in enumerate(group):
+        for earlier in group[:number]:
+            is_identical = candidate.digest == earlier.digest
             # A reference that nothing is trained for, such as PCA, may give the same latents in another order.
-            if same or (one.record.supervision != "reference" and copies.same(one.ranked, other.ranked)):
+            if is_identical or (
+                candidate.record.supervision != "reference" and copies.same(candidate.ranked, earlier.ranked)
+            ):
                 yield InvalidInput(
-                    f"{one.where}: expected codes of a training of its own for each seed, received "
-                    f"{'' if same else 'up to order, sign and scale of latents '}the same codes as in {other.where}. "
-                    "Train with another seed, or leave this one out."
+                    f"{candidate.where}: expected codes of a training of its own for each seed, received "
+                    f"{'' if is_identical else 'up to order, sign and scale of latents '}the same codes as in "
+                    f"{earlier.where}. Train with another seed, or leave this one out."
                 )
                 break
 
@@ -389,19 +391,19 @@ def score(candidate: Candidate, tier: str, *, status: Status = "recomputed") -> 
         InvalidInput: a metric cannot work on these codes, or a score is out of its range.
         UnknownName: there is no such tier.
     """
-    known, task = candidate.record, candidate.task
+    run_record, task = candidate.record, candidate.task
     measurements = protocol.tier(tier).measurements
-    found = measure.score_codes(candidate.codes, task.labels(), measurements, train=len(task.train))
-    values = {
-        "scores": found.scores,
-        "parts": found.parts,
+    measured = measure.score_codes(candidate.codes, task.labels(), measurements, train=len(task.train))
+    scored_fields = {
+        "scores": measured.scores,
+        "parts": measured.parts,
         "samples": {m.metric: sample(m, task) for m in measurements},
-        "claimed": {key: claim for key, claim in known.claimed.items() if key in found.scores},
+        "claimed": {key: claim for key, claim in run_record.claimed.items() if key in measured.scores},
     }
     try:
-        return Scored(**(vars(_unscored(candidate, tier, status)) | values))
+        return Scored(**(vars(_unscored_run(candidate, tier, status)) | scored_fields))
     except pydantic.ValidationError as error:
-        where = f"scores of {known.method} on {known.dataset}, seed {known.seed}"
+        where = f"scores of {run_record.method} on {run_record.dataset}, seed {run_record.seed}"
         raise problems(error, where, Scored)[0] from error
 
 
@@ -415,12 +417,12 @@ def verified(candidate: Candidate, run: Scored, seed: str) -> tuple[Scored, str]
         return run, ""
     tier = protocol.tier(run.tier)
     try:
-        found = verification.verify(candidate.encoder, candidate.given, candidate.task, tier, seed=seed)
+        outcome = verification.verify(candidate.encoder, candidate.given, candidate.task, tier, seed=seed)
     except verification.Disagreement as error:
         return run.model_copy(update={"marks": (*run.marks, results.DISAGREES)}), f"not verified: {error}"
     except OffaxisError as error:
         return run, f"not verified: {error}"
-    return run.model_copy(update={"verification": found, "marks": ()}), ""
+    return run.model_copy(update={"verification": outcome, "marks": ()}), ""
 
 
 def results_of(
@@ -462,10 +464,10 @@ def score_group(group: Group, fresh: str = "") -> tuple[Result, list[str]]:
     Returns the result, and why runs that have an encoder were not verified.
     """
     runs, notes = [], []
-    for one, planned in zip(group.candidates, group.planned.runs, strict=True):
-        run = score(one, planned.tier, status=planned.status)
+    for candidate, planned in zip(group.candidates, group.planned.runs, strict=True):
+        run = score(candidate, planned.tier, status=planned.status)
         if fresh:
-            run, note = verified(one, run, fresh)
+            run, note = verified(candidate, run, fresh)
             notes += [note] if note else []
         runs.append(run)
     return group.planned.of_runs(runs), notes
@@ -480,11 +482,11 @@ def sample(measurement: protocol.Measurement, task: protocol.Task) -> results.Sa
     )
 
 
-def _unscored(candidate: Candidate, tier: str, status: Status) -> Scored:
+def _unscored_run(candidate: Candidate, tier: str, status: Status) -> Scored:
     """Describe a run before it is scored."""
-    known = {name: getattr(candidate.record, name) for name in RunRecord.model_fields}
+    record_fields = {name: getattr(candidate.record, name) for name in RunRecord.model_fields}
     return Scored.model_construct(
-        **known,
+        **record_fields,
         tier=tier,
         status=status,
         scores={},

@@ -40,9 +40,9 @@ def ranked(codes: NDArray[np.floating]) -> Ranked:
     """
     from scipy.stats import rankdata
 
-    chosen = np.asarray(codes, np.float64)[:: max(1, len(codes) // ROWS)].T
-    varies = np.ptp(chosen, axis=1) > CONSTANT * np.abs(chosen).max(axis=1, initial=0)
-    centred = rankdata(chosen[varies], axis=1) - (chosen.shape[1] + 1) / 2
+    sampled = np.asarray(codes, np.float64)[:: max(1, len(codes) // ROWS)].T
+    varies = np.ptp(sampled, axis=1) > CONSTANT * np.abs(sampled).max(axis=1, initial=0)
+    centred = rankdata(sampled[varies], axis=1) - (sampled.shape[1] + 1) / 2
     return (centred / np.linalg.norm(centred, axis=1, keepdims=True)).astype(np.float32)
 
 
@@ -65,5 +65,5 @@ def same(first: Ranked, second: Ranked) -> bool:
     """
     if not len(first) or not len(second) or np.abs(second @ first[0]).max() < ALIKE:
         return False  # one latent tells most pairs apart
-    alike = np.abs(first @ second.T) >= ALIKE
-    return bool(alike.any(axis=0).all() and alike.any(axis=1).all())
+    matches = np.abs(first @ second.T) >= ALIKE
+    return bool(matches.any(axis=0).all() and matches.any(axis=1).all())

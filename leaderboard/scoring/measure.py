@@ -35,9 +35,9 @@ def named(names: str | Sequence[str] | None) -> dict[str, Any]:
     Raises:
         UnknownName: there is no such metric.
     """
-    given = [names] if isinstance(names, str) else list(names or ["mig", "dci"])
-    chosen = discovery.names("leaderboard.metrics") if given == ["all"] else given
-    return {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in chosen}
+    requested = [names] if isinstance(names, str) else list(names or ["mig", "dci"])
+    metric_names = discovery.names("leaderboard.metrics") if requested == ["all"] else requested
+    return {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in metric_names}
 
 
 def is_every(names: str | Sequence[str] | None) -> bool:
@@ -52,8 +52,8 @@ class LeftOut(OffaxisWarning):
 def warn_if_left_out(labels: NDArray[np.int64], names: Sequence[str], what: str) -> None:
     """Warn of factors that have one value in the rows that metrics learn from, and so are not scored."""
     if constant := [name for name, varies in zip(names, varying(labels), strict=True) if not varies]:
-        said = f"{what}: {', '.join(constant)}: one value in the rows that metrics learn from. Left out."
-        warnings.warn(said, LeftOut, stacklevel=3)
+        message = f"{what}: {', '.join(constant)}: one value in the rows that metrics learn from. Left out."
+        warnings.warn(message, LeftOut, stacklevel=3)
 
 
 @contextlib.contextmanager
@@ -77,9 +77,9 @@ def called(name: str, compute: Callable[..., Any], *sample: Any, **arguments: An
     return discovery.called(f"metric {name}", compute, *sample, returns=returns, sound=_are_numbers)
 
 
-def _are_numbers(found: Any) -> bool:
+def _are_numbers(returned: Any) -> bool:
     """Return whether a metric returned what it should. A total correlation may be infinite."""
-    arrays = [np.asarray(value) for value in found.values()] if isinstance(found, Mapping) else [np.array(None)]
+    arrays = [np.asarray(value) for value in returned.values()] if isinstance(returned, Mapping) else [np.array(None)]
     return all(array.dtype.kind in "fiub" and not np.isnan(array).any() for array in arrays)
 
 
@@ -110,8 +110,8 @@ def arguments(metric: Any, held_out: tuple[Any, ...] = ()) -> dict[str, Any]:
     Returns:
         Where the metric has such arguments, the held-out rows, and ``constant_factors="drop"``.
     """
-    found: dict[str, Any] = {"constant_factors": "drop"} if takes(metric, "constant_factors") else {}
-    return found | dict(zip(TEST_NAMES, held_out, strict=True)) if takes(metric, TEST_NAMES[0]) else found
+    options: dict[str, Any] = {"constant_factors": "drop"} if takes(metric, "constant_factors") else {}
+    return options | dict(zip(TEST_NAMES, held_out, strict=True)) if takes(metric, TEST_NAMES[0]) else options
 
 
 def divided(
@@ -166,30 +166,30 @@ def score_codes(
 
     Example:
         >>> factors = np.stack(np.unravel_index(np.arange(60) % 12, (4, 3)), axis=1)
-        >>> found = score_codes(factors.astype(np.float32), factors, [protocol.Measurement("mig")], train=40)
-        >>> round(found.scores["mig"], 2)
+        >>> measured = score_codes(factors.astype(np.float32), factors, [protocol.Measurement("mig")], train=40)
+        >>> round(measured.scores["mig"], 2)
         1.0
     """
     scores: dict[str, float] = {}
     parts: dict[str, dict[str, Any]] = {}
     for measurement in measurements:
         metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
-        stored = hasattr(metric, "combine")
-        compute = metric.parts if stored else metric.score
-        learnt, held_out = slice(0, min(measurement.train, train)), slice(train, train + measurement.test)
-        tested = measurement.test > 0
+        has_parts = hasattr(metric, "combine")
+        compute = metric.parts if has_parts else metric.score
+        train_rows, test_rows = slice(0, min(measurement.train, train)), slice(train, train + measurement.test)
+        has_test_rows = measurement.test > 0
         if not measurement.train:  # of the held-out rows alone
-            tested = takes(metric, TEST_NAMES[0])
+            has_test_rows = takes(metric, TEST_NAMES[0])
             end = min(train + measurement.test, len(codes))
-            middle = train + to_learn_from(end - train) if tested else end
-            learnt, held_out = slice(train, middle), slice(middle, end)
-        extra = dict(zip(TEST_NAMES, (codes[held_out], factors[held_out]), strict=True)) if tested else {}
-        sample, name = (codes[learnt], factors[learnt]), measurement.metric
-        found = called(name, compute, *sample, **extra, **measurement.arguments)
-        if stored:
-            parts[name] = {part: _rounded(values) for part, values in found.items()}
-            found = metric.combine(found)
-        scores |= {protocol.key(name, score): value for score, value in found.items()}
+            middle = train + to_learn_from(end - train) if has_test_rows else end
+            train_rows, test_rows = slice(train, middle), slice(middle, end)
+        test_part = dict(zip(TEST_NAMES, (codes[test_rows], factors[test_rows]), strict=True)) if has_test_rows else {}
+        sample, name = (codes[train_rows], factors[train_rows]), measurement.metric
+        numbers = called(name, compute, *sample, **test_part, **measurement.arguments)
+        if has_parts:
+            parts[name] = {part: _rounded(values) for part, values in numbers.items()}
+            numbers = metric.combine(numbers)
+        scores |= {protocol.key(name, score): value for score, value in numbers.items()}
     return Measured(scores, parts)
 
 
@@ -223,8 +223,8 @@ def versions(packages: Sequence[str] = ("offaxis", "numpy", "scipy", "scikit-lea
     Returns:
         Name -> version, for those that are installed.
     """
-    found = {}
+    installed = {}
     for package in packages:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[package] = importlib.metadata.version(package)
-    return found
+            installed[package] = importlib.metadata.version(package)
+    return installed

@@ -23,31 +23,40 @@ def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), 
         One sentence for each task and method: what speaks against a rank or, where nothing does, that it takes a
         verification.
     """
-    grouped: dict[tuple[str, str], list[Candidate]] = {}
+    groups: dict[tuple[str, str], list[Candidate]] = {}
     for candidate in candidates:
-        grouped.setdefault((protocol.task(candidate.record.dataset).id, candidate.record.method), []).append(candidate)
-    there = {(result.task, result.method): result for result in published}
+        groups.setdefault((protocol.task(candidate.record.dataset).id, candidate.record.method), []).append(candidate)
+    on_board = {(result.task, result.method): result for result in published}
     sentences = []
-    for (task, method), group in sorted(grouped.items()):
-        beside = there.get((task, method))
-        seeds = {one.record.seed for one in group} | {run.seed for run in (beside.of(tier) if beside else ())}
-        bare = sorted(one.record.seed for one in group if one.encoder is None)
-        why = []
+    for (task, method), group in sorted(groups.items()):
+        board_result = on_board.get((task, method))
+        seeds = {member.record.seed for member in group} | {
+            run.seed for run in (board_result.of(tier) if board_result else ())
+        }
+        without_encoder = sorted(member.record.seed for member in group if member.encoder is None)
+        reasons = []
         if group[0].record.supervision == "reference":
-            why = ["a reference has no rank"]
+            reasons = ["a reference has no rank"]
         else:
             if len(seeds) < protocol.SEEDS:
-                why.append(f"it has {len(seeds)} of {protocol.SEEDS} seeds")
+                reasons.append(f"it has {len(seeds)} of {protocol.SEEDS} seeds")
             if not verification.may_be_verified(protocol.task(task)):
-                why.append("the task leaves too few rows to verify an encoder on")
-            elif bare:
-                numbers, here = ", ".join(map(str, bare)), "" if tier else ", unless it was trained here"
-                why.append(f"no encoder in ONNX to verify seed{'s' * (len(bare) > 1)} {numbers} by{here}")
-        untrained = not any(one.record.budget.steps for one in group)
+                reasons.append("the task leaves too few rows to verify an encoder on")
+            elif without_encoder:
+                numbers, exemption = (
+                    ", ".join(map(str, without_encoder)),
+                    "" if tier else ", unless it was trained here",
+                )
+                reasons.append(
+                    f"no encoder in ONNX to verify seed{'s' * (len(without_encoder) > 1)} {numbers} by{exemption}"
+                )
+        untrained = not any(member.record.budget.steps for member in group)
         if tier and untrained and group[0].record.supervision not in ("reference", "pretrained"):
             sentences.append(f"{task}: {method} took 0 steps by its budgets. Fill them in if it was trained.")
-        then = f"will not be ranked: {'; '.join(why)}" if why else "will be ranked once its encoders are verified"
-        sentences.append(f"{task}: {method} {then}.")
+        outlook = (
+            f"will not be ranked: {'; '.join(reasons)}" if reasons else "will be ranked once its encoders are verified"
+        )
+        sentences.append(f"{task}: {method} {outlook}.")
     return sentences
 
 
@@ -63,24 +72,25 @@ def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]
         encoder, each claim that is off by more than ``results.DRIFT``, and each mark.
     """
     sentences = []
-    there = {(result.task, result.method): result for result in published}
+    on_board = {(result.task, result.method): result for result in published}
     for result in scored:
         for tier, summaries in result.summary.items():
             for key in [key for key in protocol.COLUMNS if key in summaries]:
-                found = summaries[key]
+                summary = summaries[key]
                 for reference, sign, word in (("ground_truth", 1, "above"), ("random_encoder", -1, "below")):
-                    other = there.get((result.task, reference))
-                    level = other.summary.get(tier, {}).get(key) if other else None
-                    if level and sign * (found.mean - level.mean) > results.DRIFT:
+                    reference_result = on_board.get((result.task, reference))
+                    reference_summary = reference_result.summary.get(tier, {}).get(key) if reference_result else None
+                    if reference_summary and sign * (summary.mean - reference_summary.mean) > results.DRIFT:
                         sentences.append(
-                            f"{result.task}: {key} {found.mean:.3f} is {word} that of {reference}, {level.mean:.3f}."
+                            f"{result.task}: {key} {summary.mean:.3f} is {word} that of {reference}, "
+                            f"{reference_summary.mean:.3f}."
                         )
         for run in result.runs:
             sentences += [f"{result.task}: seed {run.seed} is marked {mark}." for mark in run.marks]
             for key, claim in run.claimed.items():
-                found_here = run.scores[key]
-                if abs(claim - found_here) > results.DRIFT:
+                recomputed = run.scores[key]
+                if abs(claim - recomputed) > results.DRIFT:
                     sentences.append(
-                        f"{result.task}: {key} of seed {run.seed} was claimed as {claim:.3f} and is {found_here:.3f}."
+                        f"{result.task}: {key} of seed {run.seed} was claimed as {claim:.3f} and is {recomputed:.3f}."
                     )
     return sentences

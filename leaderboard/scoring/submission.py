@@ -91,12 +91,12 @@ class Submission(OfMethod):
 
     def records(self) -> Iterator[RunRecord]:
         """Yield the record of each run."""
-        shared = {name: getattr(self, name) for name in OfMethod.model_fields}
+        method_fields = {name: getattr(self, name) for name in OfMethod.model_fields}
         for dataset, entry in self.tasks.items():
-            data = {name: getattr(entry, name) for name in OfData.model_fields}
+            data_fields = {name: getattr(entry, name) for name in OfData.model_fields}
             for seed in entry.seeds:
-                own = {name: getattr(seed, name) for name in OfSeed.model_fields}
-                yield RunRecord(dataset=dataset, **shared, **data, **own)
+                seed_fields = {name: getattr(seed, name) for name in OfSeed.model_fields}
+                yield RunRecord(dataset=dataset, **method_fields, **data_fields, **seed_fields)
 
 
 FORM = {"schema": 1, "protocol": protocol.VERSION, "selection": "none", "hyperparameters": {}, "versions": {}}
@@ -152,24 +152,24 @@ def init(
     """
     folder = Path(folder)
     protocol.tier(tier)
-    chosen = [protocol.task(name) for name in tasks]
+    selected_tasks = [protocol.task(name) for name in tasks]
     if not re.fullmatch(NAME, method):
         raise InvalidInput(
             f"method: expected a lower-case name of letters, digits and underscores, received {method!r}."
         )
-    for problem in _collisions(method, ()):
+    for problem in _find_collisions(method, ()):
         raise problem
-    if not chosen:
+    if not selected_tasks:
         raise InvalidInput("tasks of a submission: expected at least one, received none.")
     check_count("seeds of a submission", seeds, 1)
-    for task in chosen:
+    for task in selected_tasks:
         candidates.check_part(task, tier, {}, f"{folder / FILE}")
-    digests = {task.dataset: candidates.dataset_digest(task) for task in chosen}
+    digests = {task.dataset: candidates.dataset_digest(task) for task in selected_tasks}
     with written_atomically(folder) as temporary:
-        for task in chosen:
-            place = temporary / task.dataset
-            place.mkdir(parents=True, exist_ok=True)
-            np.save(place / "rows.npy", task.indices, allow_pickle=False)
+        for task in selected_tasks:
+            task_folder = temporary / task.dataset
+            task_folder.mkdir(parents=True, exist_ok=True)
+            np.save(task_folder / "rows.npy", task.indices, allow_pickle=False)
         form = FORM | {"tier": tier, "method": method, "about": About(title=method).model_dump(), "supervision": ""}
         form["tasks"] = {
             name: {
@@ -202,84 +202,86 @@ def check(
     folder = Path(folder)
     file = folder / FILE
     try:
-        entries = _entries(folder)
+        entries = _list_entries(folder)
         text = schema.content(file, LARGEST)
-        stated = schema.parse(Submission, text, str(file))
+        parsed = schema.parse(Submission, text, str(file))
     except OffaxisError as error:
         return Checked([error], [], None)
     except OSError as error:
         return Checked([DamagedFile(f"{error.filename}: {error.strerror}. Make it readable.")], [], None)
-    problems, found = (stated, _mended(text)) if isinstance(stated, list) else ([], stated)
-    if found is None:
+    problems, submission = (parsed, _parse_without_wrong_fields(text)) if isinstance(parsed, list) else ([], parsed)
+    if submission is None:
         return Checked(problems, [], None)
     problems += [
         InvalidInput(f"{file}: about.{field}: expected some text, received nothing.")
         for field in ("title", "authors", "license")
-        if not "".join(getattr(found.about, field).split()).strip(INVISIBLE)
-        and not any(f"about.{field}:" in str(one) for one in problems)
+        if not "".join(getattr(submission.about, field).split()).strip(INVISIBLE)
+        and not any(f"about.{field}:" in str(problem) for problem in problems)
     ]
-    problems += [*_collisions(found.method, published)] or _same_titles(file, found, published)
-    problems += _strays(folder, found.tasks, entries)
+    problems += [*_find_collisions(submission.method, published)] or _find_same_titles(file, submission, published)
+    problems += _find_strays(folder, submission.tasks, entries)
     runs: list[Candidate] = []
     if not any(path.is_symlink() for path in entries):
-        named, wrong = _named(file, found)
-        problems += wrong
-        too_much = [*_sizes(folder, entries)]
-        problems += too_much
-        held = 0
-        for run in [] if too_much else found.records():
-            candidate = _candidate(folder, run, found, encode) if run.dataset in named else []
+        known_tasks, task_problems = _check_tasks(file, submission)
+        problems += task_problems
+        size_problems = [*_find_oversize(folder, entries)]
+        problems += size_problems
+        code_bytes = 0
+        for run_record in [] if size_problems else submission.records():
+            candidate = (
+                _read_candidate(folder, run_record, submission, encode) if run_record.dataset in known_tasks else []
+            )
             if not isinstance(candidate, Candidate):
                 problems += candidate
                 continue
-            held += candidate.given.nbytes
-            if held > TOTAL:  # deflated, they were less
-                problems.append(_too_much(folder, TOTAL, "codes", held))
+            code_bytes += candidate.given.nbytes
+            if code_bytes > TOTAL:  # deflated, they were less
+                problems.append(_oversize_error(folder, TOTAL, "codes", code_bytes))
                 break
             runs.append(candidate)
-        for task in named:
-            problems += candidates.trained_twice([one for one in runs if one.record.dataset == task])
-    return Checked(problems, runs, None if isinstance(stated, list) else found)
+        for task in known_tasks:
+            problems += candidates.trained_twice([run for run in runs if run.record.dataset == task])
+    return Checked(problems, runs, None if isinstance(parsed, list) else submission)
 
 
-def _mended(text: bytes) -> Submission | None:
+def _parse_without_wrong_fields(text: bytes) -> Submission | None:
     """Return a file that breaks the schema with its wrong fields left out or as in `FILLED`; None if that fails."""
     try:
-        stated = parse_json(text)
+        content = parse_json(text)
         return Submission.model_validate_json(text)
     except pydantic.ValidationError as error:
-        wrong = [detail["loc"] for detail in error.errors(include_url=False)]
+        wrong_fields = [detail["loc"] for detail in error.errors(include_url=False)]
     except (ValueError, RecursionError):
         return None
     try:
-        for place in wrong:
-            known = [depth for depth, part in enumerate(place) if part in FILLED]
-            *outer, last = place[: known[0] + 1] if known else place
-            inner = functools.reduce(operator.getitem, outer, stated)
-            inner.pop(last, None)
-            if known:
-                inner[last] = FILLED[last]
-        return Submission.model_validate_json(json.dumps(stated))
+        for location in wrong_fields:
+            replaceable = [depth for depth, part in enumerate(location) if part in FILLED]
+            *outer_keys, key = location[: replaceable[0] + 1] if replaceable else location
+            parent = functools.reduce(operator.getitem, outer_keys, content)
+            parent.pop(key, None)
+            if replaceable:
+                parent[key] = FILLED[key]
+        return Submission.model_validate_json(json.dumps(content))
     except (ValueError, TypeError, LookupError, AttributeError):
         return None
 
 
-def _sizes(folder: Path, entries: Sequence[Path]) -> Iterator[OffaxisError]:
+def _find_oversize(folder: Path, entries: Sequence[Path]) -> Iterator[OffaxisError]:
     """Refuse more bytes than are read of a submission."""
-    for suffix, most, what in ((".npz", TOTAL, "codes"), (".onnx", ENCODERS, "encoders")):
+    for suffix, limit, what in ((".npz", TOTAL, "codes"), (".onnx", ENCODERS, "encoders")):
         size = sum(path.lstat().st_size for path in entries if path.suffix == suffix)
-        if size > most:
-            yield _too_much(folder, most, what, size)
+        if size > limit:
+            yield _oversize_error(folder, limit, what, size)
 
 
-def _too_much(folder: Path, most: int, what: str, size: int) -> InvalidInput:
-    return InvalidInput(f"{folder}: expected at most {most >> 20} MiB of {what}, received {size:,} bytes.")
+def _oversize_error(folder: Path, limit: int, what: str, size: int) -> InvalidInput:
+    return InvalidInput(f"{folder}: expected at most {limit >> 20} MiB of {what}, received {size:,} bytes.")
 
 
-def _named(file: Path, submission: Submission) -> tuple[set[str], list[OffaxisError]]:
+def _check_tasks(file: Path, submission: Submission) -> tuple[set[str], list[OffaxisError]]:
     """Return the tasks of a submission whose data are those here, and all that is wrong with its tasks and seeds."""
-    named: set[str] = set()
-    found: list[OffaxisError] = []
+    known_tasks: set[str] = set()
+    problems: list[OffaxisError] = []
     for name, entry in submission.tasks.items():
         where = f"{file}: tasks.{name}"
         try:
@@ -287,54 +289,56 @@ def _named(file: Path, submission: Submission) -> tuple[set[str], list[OffaxisEr
             candidates.check_dataset(task, entry.dataset_version, entry.dataset_digest, where)
             candidates.check_part(task, submission.tier, submission.hyperparameters, str(file))
         except OffaxisError as error:
-            found.append(error)
+            problems.append(error)
             continue
-        named.add(name)
+        known_tasks.add(name)
         if name != task.dataset:
-            found.append(InvalidInput(f"{where}: expected the full name of the dataset, {task.dataset}."))
-        numbers = [seed.seed for seed in entry.seeds]
-        for twice in sorted({number for number in numbers if numbers.count(number) > 1}):
-            received = f"seed {twice} more than once"
-            found.append(InvalidInput(f"{where}: seeds: expected each seed once, received {received}."))
+            problems.append(InvalidInput(f"{where}: expected the full name of the dataset, {task.dataset}."))
+        seed_numbers = [seed.seed for seed in entry.seeds]
+        for repeated in sorted({number for number in seed_numbers if seed_numbers.count(number) > 1}):
+            received = f"seed {repeated} more than once"
+            problems.append(InvalidInput(f"{where}: seeds: expected each seed once, received {received}."))
         for seed in entry.seeds:
-            claims = f"{where}: claimed of seed {seed.seed}"
-            found += candidates.unknown_claims(seed.claimed, [submission.tier], claims)
-            found += candidates.implausible(seed.budget, f"{where}: budget of seed {seed.seed}")
-    return named, found
+            claim_label = f"{where}: claimed of seed {seed.seed}"
+            problems += candidates.unknown_claims(seed.claimed, [submission.tier], claim_label)
+            problems += candidates.implausible(seed.budget, f"{where}: budget of seed {seed.seed}")
+    return known_tasks, problems
 
 
-def _candidate(
-    folder: Path, record: RunRecord, submission: Submission, encode: Progress | None
+def _read_candidate(
+    folder: Path, run_record: RunRecord, submission: Submission, encode: Progress | None
 ) -> Candidate | list[OffaxisError]:
     """Read a run of a submission, after its codes are written if they are wanted; or say what is wrong with it."""
-    codes = folder / record.dataset / f"seed_{record.seed}.npz"
-    encoder = codes.with_suffix(".onnx")
+    codes_file = folder / run_record.dataset / f"seed_{run_record.seed}.npz"
+    encoder_file = codes_file.with_suffix(".onnx")
     problems: list[OffaxisError] = []
     try:
-        if os.path.lexists(encoder):
-            encoders.check(encoder)
-            if encode and not os.path.lexists(codes):
-                _encode(encoder, protocol.task(record.dataset), codes, encode)
+        if os.path.lexists(encoder_file):
+            encoders.check(encoder_file)
+            if encode and not os.path.lexists(codes_file):
+                _encode_task(encoder_file, protocol.task(run_record.dataset), codes_file, encode)
     except OffaxisError as error:
         problems.append(error)
-        if not os.path.lexists(codes):
+        if not os.path.lexists(codes_file):
             return problems
     try:
-        if not os.path.lexists(codes):
-            raise _missing(folder, codes, record.seed)
-        found = candidates.candidate(codes, protocol.task(record.dataset), record, submission.about, encoder)
+        if not os.path.lexists(codes_file):
+            raise _missing_codes_error(folder, codes_file, run_record.seed)
+        candidate = candidates.candidate(
+            codes_file, protocol.task(run_record.dataset), run_record, submission.about, encoder_file
+        )
     except OffaxisError as error:
         problems.append(error)
-    return problems or dataclasses.replace(found, where=str(codes))
+    return problems or dataclasses.replace(candidate, where=str(codes_file))
 
 
-def _missing(folder: Path, codes: Path, seed: int) -> OffaxisError:
+def _missing_codes_error(folder: Path, codes_file: Path, seed: int) -> OffaxisError:
     """Say where codes that are not there come from."""
     expected, remedy = "an npz file", f"Encode rows.npy into it, or take seed {seed} out of {FILE}."
-    if os.path.lexists(codes.with_suffix(".onnx")):
-        expected = f"the codes that {codes.stem}.onnx gives"
+    if os.path.lexists(codes_file.with_suffix(".onnx")):
+        expected = f"the codes that {codes_file.stem}.onnx gives"
         remedy = f"Write them: offaxis board submit {shlex.quote(str(folder))}"
-    return DamagedFile(f"{codes}: expected {expected}, received no such file. {remedy}")
+    return DamagedFile(f"{codes_file}: expected {expected}, received no such file. {remedy}")
 
 
 def encode_run(folder: str | os.PathLike[str], *, progress: Progress = no_progress) -> Path | None:
@@ -353,26 +357,26 @@ def encode_run(folder: str | os.PathLike[str], *, progress: Progress = no_progre
         MissingExtra: onnx or onnxruntime is not installed.
         UnknownName: the run's dataset is unknown.
     """
-    codes, encoder = Path(folder) / "codes.npz", Path(folder) / "encoder.onnx"
-    if os.path.lexists(codes) or not os.path.lexists(encoder):
+    codes_file, encoder_file = Path(folder) / "codes.npz", Path(folder) / "encoder.onnx"
+    if os.path.lexists(codes_file) or not os.path.lexists(encoder_file):
         return None
-    _encode(encoder, protocol.task(record.read(Path(folder)).dataset), codes, progress)
-    return codes
+    _encode_task(encoder_file, protocol.task(record.read(Path(folder)).dataset), codes_file, progress)
+    return codes_file
 
 
-def _encode(encoder: Path, task: protocol.Task, codes: Path, progress: Progress) -> None:
+def _encode_task(encoder_file: Path, task: protocol.Task, codes_file: Path, progress: Progress) -> None:
     """Write the codes of a task's rows that an encoder gives."""
     done = 0
 
-    def told(count: int) -> None:
+    def count_encoded(count: int) -> None:
         nonlocal done
         done += count
-        progress(codes.name, done, len(task.indices))
+        progress(codes_file.name, done, len(task.indices))
 
-    with encoders.OnnxEncoder(encoder) as running:
-        found = running.encode(task.load(), task.indices, progress=told)
-    with written_atomically(codes) as temporary, temporary.open("wb") as stream:
-        np.savez(stream, indices=task.indices, codes=found)
+    with encoders.OnnxEncoder(encoder_file) as onnx_encoder:
+        codes = onnx_encoder.encode(task.load(), task.indices, progress=count_encoded)
+    with written_atomically(codes_file) as temporary, temporary.open("wb") as stream:
+        np.savez(stream, indices=task.indices, codes=codes)
 
 
 def score(folder: str | os.PathLike[str], *, published: Sequence[Result] = (), fresh: str = "") -> list[Result]:
@@ -389,77 +393,77 @@ def score(folder: str | os.PathLike[str], *, published: Sequence[Result] = (), f
     Raises:
         OffaxisError: the first problem of ``check``, or what ``candidates.grouped`` refuses.
     """
-    found = check(folder, published=published)
-    if found.problems or found.submission is None:
-        raise found.problems[0]
-    groups = candidates.grouped(found.candidates, found.submission.tier)
+    checked = check(folder, published=published)
+    if checked.problems or checked.submission is None:
+        raise checked.problems[0]
+    groups = candidates.grouped(checked.candidates, checked.submission.tier)
     return [candidates.score_group(group, fresh)[0] for group in groups]
 
 
-def _entries(folder: Path) -> list[Path]:
+def _list_entries(folder: Path) -> list[Path]:
     """List the folder, without following links; stop where there are too many entries."""
     if folder.is_symlink() or not folder.is_dir():
         raise DamagedFile(f"{folder}: expected a submission's folder, received no such folder.")
-    found: list[Path] = []
-    waiting = [folder]
-    while waiting:
-        with os.scandir(waiting.pop()) as entries:
+    paths: list[Path] = []
+    pending = [folder]
+    while pending:
+        with os.scandir(pending.pop()) as entries:
             for entry in entries:
-                found.append(Path(entry.path))
-                if len(found) > ENTRIES:
+                paths.append(Path(entry.path))
+                if len(paths) > ENTRIES:
                     raise DamagedFile(
                         f"{folder}: expected at most {ENTRIES:,} files and folders, received more than that."
                     )
                 if entry.is_dir(follow_symlinks=False):
-                    waiting.append(Path(entry.path))
-    return sorted(found)
+                    pending.append(Path(entry.path))
+    return sorted(paths)
 
 
-def _strays(folder: Path, tasks: dict[str, Entry], entries: Sequence[Path]) -> Iterator[OffaxisError]:
+def _find_strays(folder: Path, tasks: dict[str, Entry], entries: Sequence[Path]) -> Iterator[OffaxisError]:
     """Find what does not belong: links, devices, files that nothing names."""
     expected = {folder / FILE}
     folders: set[Path] = set()
     for name, entry in tasks.items():
-        place = folder / name
-        folders |= {place, place.parent}
-        expected |= {place / f"seed_{seed.seed}{kind}" for seed in entry.seeds for kind in (".npz", ".onnx")}
-        expected.add(place / "rows.npy")
+        task_folder = folder / name
+        folders |= {task_folder, task_folder.parent}
+        expected |= {task_folder / f"seed_{seed.seed}{suffix}" for seed in entry.seeds for suffix in (".npz", ".onnx")}
+        expected.add(task_folder / "rows.npy")
     for path in entries:
         mode = path.lstat().st_mode
         if (stat.S_ISDIR(mode) and path in folders) or (stat.S_ISREG(mode) and path in expected):
             continue
         kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "a file"
-        given = kind if kind == "a link" else f"{kind} that submission.json does not name"
+        received = kind if kind == "a link" else f"{kind} that submission.json does not name"
         yield InvalidInput(
             f"{str(path)!a}: expected submission.json, and rows.npy, seed_<k>.npz and seed_<k>.onnx in a folder "
-            f"for each task, received {given}. Remove it."
+            f"for each task, received {received}. Remove it."
         )
 
 
-def _collisions(name: str, published: Sequence[Result]) -> Iterator[OffaxisError]:
+def _find_collisions(name: str, published: Sequence[Result]) -> Iterator[OffaxisError]:
     """Find a published method that a reader would take for one of this name, or a reference that bears it."""
-    plain = name.replace("_", "")
+    bare_name = name.replace("_", "")
     references = {result.method for result in published if result.runs[0].supervision == "reference"}
     references |= set(record.REFERENCES)
     for other in sorted(references | {result.method for result in published}):
-        if other.replace("_", "") == plain and (other != name or other in record.REFERENCES):
+        if other.replace("_", "") == bare_name and (other != name or other in record.REFERENCES):
             expected = f"a name that differs from {other!r} by more than underscores"
             why = ", a reference of the board" if other in references else ""
             yield InvalidInput(f"method: expected {expected + why}, received {name!r}. Rename the method.")
 
 
-def _same_titles(file: Path, submission: Submission, published: Sequence[Result]) -> Iterator[OffaxisError]:
+def _find_same_titles(file: Path, submission: Submission, published: Sequence[Result]) -> Iterator[OffaxisError]:
     """Find another method on the board, or a reference, that a reader would take for one of this title."""
     others = {(result.method, result.title) for result in published} | {(name, name) for name in record.REFERENCES}
     title = submission.about.title
-    for method, other in sorted(others):
-        if method != submission.method and {_plain(title), _plain(title.translate(LOOKS))} & {
-            _plain(other),
-            _plain(method),
+    for method, other_title in sorted(others):
+        if method != submission.method and {_normalised_title(title), _normalised_title(title.translate(LOOKS))} & {
+            _normalised_title(other_title),
+            _normalised_title(method),
         }:
             yield InvalidInput(
-                f"{file}: about.title: expected another title than that of {method} on the board, {other!r}, received "
-                f"{title!r}. Give the method a title of its own."
+                f"{file}: about.title: expected another title than that of {method} on the board, {other_title!r}, "
+                f"received {title!r}. Give the method a title of its own."
             )
             return
 
@@ -479,7 +483,7 @@ INVISIBLE = "\u115f\u1160\u2800\u3164\uffa0"
 """Letters that print nothing."""
 
 
-def _plain(title: str) -> str:
+def _normalised_title(title: str) -> str:
     """Return a title without case, accents, spaces and marks, and with Greek letters by their names."""
     letters = unicodedata.normalize("NFKD", title).casefold()  # letters of mathematics have no case before
     names = (unicodedata.name(letter, "").removeprefix("GREEK SMALL LETTER ").lower() for letter in letters)

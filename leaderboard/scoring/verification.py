@@ -95,12 +95,12 @@ def verify(
         DamagedFile: as ``leaderboard.reading.encoders.OnnxEncoder``.
         MissingExtra: as ``leaderboard.reading.encoders.OnnxEncoder``.
     """
-    with encoders.OnnxEncoder(encoder) as running:
-        deviation = _compared(running, codes, task, seed)
-        digest = running.digest
+    with encoders.OnnxEncoder(encoder) as onnx_encoder:
+        deviation = _code_deviation(onnx_encoder, codes, task, seed)
+        digest = onnx_encoder.digest
 
         def encode(rows: Indices) -> NDArray[Any]:
-            return running.encode(task.load(), rows)
+            return onnx_encoder.encode(task.load(), rows)
 
         compared, rows = agree(encode, codes, task, tier, seed=seed, encoder=f"{encoder}")
     return results.Verification(
@@ -144,33 +144,41 @@ def agree(
     """
     train, test = fresh_rows(task, seed)
     dataset, rows = task.load(), np.concatenate([train.ravel(), test.ravel()])
-    found = encode(rows)
-    if found.shape[1:] != codes.shape[1:]:
+    fresh_codes = encode(rows)
+    if fresh_codes.shape[1:] != codes.shape[1:]:
         raise Disagreement(
             f"{encoder}: expected codes of shape {codes.shape[1:]}, as on the task's rows, received shape "
-            f"{found.shape[1:]}. Export an encoder whose output has one shape, whatever the images."
+            f"{fresh_codes.shape[1:]}. Export an encoder whose output has one shape, whatever the images."
         )
-    of_train = functools.partial(units.reduced, train=len(task.train))
-    theirs, ours = of_train(codes), of_train(found, fit=codes if units.rule(codes) else None)
-    labels = protocol.labels(dataset, rows, task.scored)
-    size, held = train.shape[1], test.shape[1]
-    drawn = _drawn(task, "train block", seed, len(task.train), train.size)
-    drawn_test = len(task.train) + _drawn(task, "test block", seed, len(task.test), test.size)
-    handed_in, fresh = [], []
+    reduce = functools.partial(units.reduced, train=len(task.train))
+    task_latents, fresh_latents = reduce(codes), reduce(fresh_codes, fit=codes if units.rule(codes) else None)
+    fresh_labels = protocol.labels(dataset, rows, task.scored)
+    train_size, test_size = train.shape[1], test.shape[1]
+    train_positions = _draw_positions(task, "train block", seed, len(task.train), train.size)
+    test_positions = len(task.train) + _draw_positions(task, "test block", seed, len(task.test), test.size)
+    task_scores, fresh_scores = [], []
     for block in range(BLOCKS):
-        # Places of its train rows, and of its test rows, which come after all train rows.
-        new = np.concatenate([np.arange(size) + block * size, train.size + np.arange(held) + block * held])
-        known = np.concatenate([drawn, drawn_test])[new]
-        handed_in.append(_scores(theirs[known], task.labels()[known], task, tier, size, held))
-        fresh.append(_scores(ours[new], labels[new], task, tier, size, held))
-    compared = compare(handed_in, fresh)
-    for key, one in compared.items():
-        if not abs(one.codes - one.fresh) <= one.margin:
+        # Positions of its train rows, and of its test rows, which come after all train rows.
+        fresh_positions = np.concatenate(
+            [np.arange(train_size) + block * train_size, train.size + np.arange(test_size) + block * test_size]
+        )
+        task_positions = np.concatenate([train_positions, test_positions])[fresh_positions]
+        task_scores.append(
+            _score_block(task_latents[task_positions], task.labels()[task_positions], task, tier, train_size, test_size)
+        )
+        fresh_scores.append(
+            _score_block(
+                fresh_latents[fresh_positions], fresh_labels[fresh_positions], task, tier, train_size, test_size
+            )
+        )
+    compared = compare(task_scores, fresh_scores)
+    for key, comparison in compared.items():
+        if not abs(comparison.codes - comparison.fresh) <= comparison.margin:
             raise Disagreement(
-                f"{encoder}: expected {key} of {one.codes:.4f} on fresh rows, as on the task's, within "
-                f"{one.margin:.4f}, received {one.fresh:.4f}. One honest run in {1 / ERROR:,.0f} fails by chance: "
-                "verify it again, by another text. If it fails again, it encodes the task's rows unlike others: train "
-                "one that does not know them."
+                f"{encoder}: expected {key} of {comparison.codes:.4f} on fresh rows, as on the task's, within "
+                f"{comparison.margin:.4f}, received {comparison.fresh:.4f}. One honest run in {1 / ERROR:,.0f} fails "
+                "by chance: verify it again, by another text. If it fails again, it encodes the task's rows unlike "
+                "others: train one that does not know them."
             )
     return compared, rows
 
@@ -195,25 +203,25 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
             f"seed of the fresh rows: expected a text of 1 to 200 printable characters, received {seed[:80]!r}."
         )
     dataset = task.load()
-    number = protocol.seed(f"{task.id}:fresh:{seed}")
-    wanted = [len(part) // SHARE for part in (task.train, task.test)]
-    most = BLOCKS * sum(wanted)
+    shuffle_seed = protocol.seed(f"{task.id}:fresh:{seed}")
+    wanted_sizes = [len(part) // SHARE for part in (task.train, task.test)]
+    most_rows = BLOCKS * sum(wanted_sizes)
     if isinstance(dataset.source, Divided):
         parts = [dataset.splits[name] for name in ("train", "test")]
-        left = [_unused(number, part.start + np.arange(len(part)), task, most) for part in parts]
-        sizes = [min(size, len(rows) // BLOCKS) for size, rows in zip(wanted, left, strict=True)]
+        unused = [_draw_unused(shuffle_seed, part.start + np.arange(len(part)), task, most_rows) for part in parts]
+        sizes = [min(size, len(rows) // BLOCKS) for size, rows in zip(wanted_sizes, unused, strict=True)]
     else:
-        rows = _unused(number, np.arange(len(dataset)), task, most)
-        block = min(sum(wanted), len(rows) // BLOCKS)
-        sizes = [block * wanted[0] // max(1, sum(wanted)), 0]
-        sizes[1] = block - sizes[0]
-        left = [rows, rows[BLOCKS * sizes[0] :]]
+        rows = _draw_unused(shuffle_seed, np.arange(len(dataset)), task, most_rows)
+        block_size = min(sum(wanted_sizes), len(rows) // BLOCKS)
+        sizes = [block_size * wanted_sizes[0] // max(1, sum(wanted_sizes)), 0]
+        sizes[1] = block_size - sizes[0]
+        unused = [rows, rows[BLOCKS * sizes[0] :]]
     if min(sum(sizes), *(3 * size for size in sizes)) < LEAST:
         raise InvalidInput(
             f"fresh rows of {task.id}: expected {BLOCKS * LEAST} rows that the task does not have, received "
             f"{sum(sizes) * BLOCKS}. Scores on this dataset cannot be verified."
         )
-    train, test = (rows[: BLOCKS * size].reshape(BLOCKS, size) for rows, size in zip(left, sizes, strict=True))
+    train, test = (rows[: BLOCKS * size].reshape(BLOCKS, size) for rows, size in zip(unused, sizes, strict=True))
     return train, test
 
 
@@ -263,76 +271,76 @@ def compare(
         Score -> the two means, and how far apart they may be: Student's t interval of the difference of two means with
         pooled variance, at ``error`` divided by the number of scores, plus 0.001.
     """
-    blocks, found = len(first), {}
+    blocks, compared = len(first), {}
     quantile = scipy.special.stdtrit(2 * blocks - 2, 1 - error / (2 * len(first[0])))  # over all scores (Bonferroni)
     for key in first[0]:
         a, b = (np.array([block[key] for block in side]) for side in (first, second))
-        spread = np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / blocks)
-        found[key] = results.Compared(
+        standard_error = np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / blocks)
+        compared[key] = results.Compared(
             codes=round(float(a.mean()), 6),
             fresh=round(float(b.mean()), 6),
-            margin=round(float(quantile * spread + results.DRIFT), 6),
+            margin=round(float(quantile * standard_error + results.DRIFT), 6),
         )
-    return found
+    return compared
 
 
-def _compared(running: encoders.OnnxEncoder, codes: NDArray[Any], task: protocol.Task, seed: str) -> float:
+def _code_deviation(onnx_encoder: encoders.OnnxEncoder, codes: NDArray[Any], task: protocol.Task, seed: str) -> float:
     """Compare an encoder's codes of some of the task's rows with those that were handed in."""
-    places = _drawn(task, "checked", seed, len(task.indices), CHECKED)
-    dataset, rows = task.load(), task.indices[places]
-    ours = running.encode(dataset, rows).astype(np.float64)
-    theirs = codes[places].astype(np.float64)
-    if ours.shape != theirs.shape:
-        raise _not_its_codes(
-            running.path, f"codes of shape {theirs.shape[1:]}, as handed in", f"shape {ours.shape[1:]}"
+    positions = _draw_positions(task, "checked", seed, len(task.indices), CHECKED)
+    dataset, rows = task.load(), task.indices[positions]
+    encoded = onnx_encoder.encode(dataset, rows).astype(np.float64)
+    submitted = codes[positions].astype(np.float64)
+    if encoded.shape != submitted.shape:
+        raise _other_codes_error(
+            onnx_encoder.path, f"codes of shape {submitted.shape[1:]}, as handed in", f"shape {encoded.shape[1:]}"
         )
     order = np.argsort(rows)
-    again = np.empty_like(ours)
-    again[order] = running.encode(dataset, rows[order])
-    spread = theirs.std(axis=0)
+    reencoded = np.empty_like(encoded)
+    reencoded[order] = onnx_encoder.encode(dataset, rows[order])
+    spread = submitted.std(axis=0)
     spread = np.maximum(spread, 0.01 * spread.max() + 1e-12)
-    alone = float((np.sqrt(((again - ours) ** 2).mean(axis=0)) / spread).max())
-    if alone > DEVIATION:
+    batch_deviation = float((np.sqrt(((reencoded - encoded) ** 2).mean(axis=0)) / spread).max())
+    if batch_deviation > DEVIATION:
         raise Disagreement(
-            f"{running.path}: expected the same codes of an image in any batch, received codes that differ by "
-            f"{alone:.1%}. Export it in inference mode: batch normalisation and dropout then take nothing from the "
-            "batch."
+            f"{onnx_encoder.path}: expected the same codes of an image in any batch, received codes that differ by "
+            f"{batch_deviation:.1%}. Export it in inference mode: batch normalisation and dropout then take nothing "
+            "from the batch."
         )
-    deviation = float((np.sqrt(((theirs - ours) ** 2).mean(axis=0)) / spread).max())
+    deviation = float((np.sqrt(((submitted - encoded) ** 2).mean(axis=0)) / spread).max())
     if deviation > DEVIATION:
-        raise _not_its_codes(
-            running.path,
+        raise _other_codes_error(
+            onnx_encoder.path,
             f"the submitted codes, within {DEVIATION:.0%} of their spread",
             f"codes that differ by {deviation:.1%}",
         )
     return deviation
 
 
-def _drawn(task: protocol.Task, what: str, seed: str, of: int, count: int) -> Indices:
-    """Draw so many of so many places by a text."""
-    return draws.sample(protocol.seed(f"{task.id}:{what}:{seed}"), of, count)
+def _draw_positions(task: protocol.Task, what: str, seed: str, total: int, count: int) -> Indices:
+    """Draw so many of so many positions by a text."""
+    return draws.sample(protocol.seed(f"{task.id}:{what}:{seed}"), total, count)
 
 
-def _unused(number: int, rows: Indices, task: protocol.Task, count: int) -> Indices:
+def _draw_unused(shuffle_seed: int, rows: Indices, task: protocol.Task, count: int) -> Indices:
     """Shuffle rows, leave out the task's, and return the first of them: all, or at least so many."""
-    shuffled = rows[draws.sample(number, len(rows), count + len(task.indices))]
+    shuffled = rows[draws.sample(shuffle_seed, len(rows), count + len(task.indices))]
     return shuffled[~np.isin(shuffled, task.indices)]
 
 
-def _scores(
-    codes: NDArray[Any], factors: Indices, task: protocol.Task, tier: protocol.Tier, size: int, held: int
+def _score_block(
+    codes: NDArray[Any], factors: Indices, task: protocol.Task, tier: protocol.Tier, train_size: int, test_size: int
 ) -> dict[str, float]:
     """Score a block: each metric gets as large a part of it as it gets of the task."""
-    smaller = [
+    measurements = [
         dataclasses.replace(
-            m, train=m.train * size // max(1, len(task.train)), test=m.test * held // max(1, len(task.test))
+            m, train=m.train * train_size // max(1, len(task.train)), test=m.test * test_size // max(1, len(task.test))
         )
         for m in tier.measurements
     ]
-    return measure.score_codes(codes.astype(np.float32), factors, smaller, train=size).scores
+    return measure.score_codes(codes.astype(np.float32), factors, measurements, train=train_size).scores
 
 
-def _not_its_codes(encoder: object, expected: str, received: str) -> Disagreement:
+def _other_codes_error(encoder: object, expected: str, received: str) -> Disagreement:
     return Disagreement(
         f"{encoder}: expected {expected}, received {received}. Hand in the codes that this encoder gives (in a "
         "submission, remove its .npz and call offaxis board submit), or the encoder that gave these."

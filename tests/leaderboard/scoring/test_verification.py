@@ -44,7 +44,7 @@ def test_a_block_is_scored_with_the_share_of_rows_that_a_metric_has_of_the_task(
 
     monkeypatch.setattr(measure, "score_codes", scored)
     tier = protocol.Tier("desk", "For tests.", (protocol.Measurement("dci", train=600, test=300),))
-    verification._scores(np.zeros((260, 2)), np.zeros((260, 4), np.int64), task, tier, 200, 60)
+    verification._score_block(np.zeros((260, 2)), np.zeros((260, 4), np.int64), task, tier, 200, 60)
     assert given == [([(100, 30)], 200)]
 
 
