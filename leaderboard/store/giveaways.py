@@ -70,8 +70,8 @@ def read(root: str | os.PathLike[str]) -> dict[str, Giveaway]:
     file = Path(root) / FILE
     if not file.exists():
         return {}
-    found = schema.validated(Giveaways, schema.content(file), str(file))
-    return {one.dataset: one for one in found.datasets}
+    stored = schema.validated(Giveaways, schema.content(file), str(file))
+    return {giveaway.dataset: giveaway for giveaway in stored.datasets}
 
 
 def write(root: str | os.PathLike[str], found: Iterable[Giveaway]) -> Path:
@@ -90,7 +90,7 @@ def write(root: str | os.PathLike[str], found: Iterable[Giveaway]) -> Path:
     """
     root = Path(root)
     with results_tree.locked(root):
-        known = read(root) | {one.dataset: one for one in found}
-        listed = Giveaways(datasets=tuple(known[name] for name in sorted(known)))
-        write_json(root / FILE, listed.model_dump(mode="json"))
+        merged = read(root) | {giveaway.dataset: giveaway for giveaway in found}
+        giveaways = Giveaways(datasets=tuple(merged[name] for name in sorted(merged)))
+        write_json(root / FILE, giveaways.model_dump(mode="json"))
     return root / FILE

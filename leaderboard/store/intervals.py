@@ -76,11 +76,11 @@ def score_rows(rows: Sequence[ArrayLike], least: int) -> Floats:
     Raises:
         InvalidInput: there is no score, one has fewer seeds or more than another, or a value is not finite.
     """
-    found = [finite_scores(row, least) for row in rows]
-    sizes = sorted({len(row) for row in found})
+    scores = [finite_scores(row, least) for row in rows]
+    sizes = sorted({len(row) for row in scores})
     if len(sizes) != 1:
         raise InvalidInput(f"scores: expected one or more, all of the same seeds, received {sizes} seeds.")
-    return np.array(found)
+    return np.array(scores)
 
 
 def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
@@ -102,8 +102,8 @@ def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
         >>> mean_interval([0.1, 0.2]) is None
         True
     """
-    found = mean_intervals([finite_scores(values, 1)])
-    return found[0] if found else None
+    ends = mean_intervals([finite_scores(values, 1)])
+    return ends[0] if ends else None
 
 
 def mean_intervals(values: Sequence[ArrayLike]) -> list[tuple[float, float]] | None:
@@ -154,16 +154,16 @@ def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | Non
         InvalidInput: no scores of a task, or one that is not finite.
 
     Example:
-        >>> one = [0.1, 0.2, 0.3, 0.4]
-        >>> interval_over_tasks([one]) == mean_interval(one)
+        >>> scores = [0.1, 0.2, 0.3, 0.4]
+        >>> interval_over_tasks([scores]) == mean_interval(scores)
         True
-        >>> [round(end, 3) for end in interval_over_tasks([one, one])]  # the same runs again tell nothing new
+        >>> [round(end, 3) for end in interval_over_tasks([scores, scores])]  # the same runs again tell nothing new
         [0.045, 0.455]
     """
     if not tasks or any(len(finite_scores(task, 1)) < SEEDS for task in tasks):
         return None
     moments = Moments([tasks])
-    mean, squared, spent = (float(found[0]) for found in (moments.means, moments.squared, moments.spent))
+    mean, squared, spent = (float(moment[0]) for moment in (moments.means, moments.squared, moments.spent))
     if not squared:
         return mean, mean
     half = student(squared**2 / spent) * math.sqrt(squared)
@@ -195,15 +195,15 @@ def squared_error(tasks: Sequence[Floats]) -> tuple[float, float]:
     errors of strata add up. Where a stratum has one seed, or none has any variance, tasks are assumed to be fully
     correlated, which is the largest error that their mean can have.
     """
-    ends = sorted({len(task) for task in tasks})
-    counts = np.diff([0, *ends])
-    if counts.min() > 1:
-        added = [
-            sum(task[end - count : end] / len(task) for task in tasks if len(task) >= end) / len(tasks)
-            for count, end in zip(counts, ends, strict=True)
+    boundaries = sorted({len(task) for task in tasks})
+    stratum_sizes = np.diff([0, *boundaries])
+    if stratum_sizes.min() > 1:
+        contributions = [
+            sum(task[boundary - size : boundary] / len(task) for task in tasks if len(task) >= boundary) / len(tasks)
+            for size, boundary in zip(stratum_sizes, boundaries, strict=True)
         ]
-        squared = counts * np.array([np.var(stratum, ddof=1) for stratum in added])
-        if total := squared.sum():
-            return float(total), float(total**2 / (squared**2 / (counts - 1)).sum())
+        squared_errors = stratum_sizes * np.array([np.var(stratum, ddof=1) for stratum in contributions])
+        if total := squared_errors.sum():
+            return float(total), float(total**2 / (squared_errors**2 / (stratum_sizes - 1)).sum())
     error = np.mean([task.std(ddof=1) / math.sqrt(len(task)) for task in tasks])
-    return float(error**2), float(ends[0] - 1)
+    return float(error**2), float(boundaries[0] - 1)

@@ -49,8 +49,8 @@ def places(
         InvalidInput: a group of fewer seeds or of other tasks, or a score that is not finite.
 
     Example:
-        >>> found = places({"a": [[0.8, 0.81, 0.82, 0.83]], "b": [[0.1, 0.2, 0.3, 0.4]], "c": [[0.1, 0.2, 0.25, 0.3]]})
-        >>> found["a"], found["c"]
+        >>> ranks = places({"a": [[0.8, 0.81, 0.82, 0.83]], "b": [[0.1, 0.2, 0.3, 0.4]], "c": [[0.1, 0.2, 0.25, 0.3]]})
+        >>> ranks["a"], ranks["c"]
         (Place(low=1, high=1, band=1), Place(low=2, high=3, band=2))
     """
     if not groups:
@@ -58,15 +58,15 @@ def places(
     moments = Moments(list(groups.values()))
     means = moments.means if printed is None else np.array([printed[name] for name in groups])
     above = (of_pairs(moments) <= ERROR) & (means[:, None] < means)
-    apart = above | above.T
+    differs = above | above.T
     low = 1 + above.sum(axis=1)
     high = len(groups) - above.sum(axis=0)
     order = np.argsort(-means, kind="stable")
-    sorted_apart = apart[np.ix_(order, order)]
+    sorted_differs = differs[np.ix_(order, order)]
     band = np.ones(len(groups), np.int64)
-    for place in range(1, len(groups)):
-        ends = bool(sorted_apart[:place, place:].all())
-        band[order[place]] = band[order[place - 1]] + ends
+    for position in range(1, len(groups)):
+        starts_band = bool(sorted_differs[:position, position:].all())
+        band[order[position]] = band[order[position - 1]] + starts_band
     return {name: Place(int(low[i]), int(high[i]), int(band[i])) for i, name in enumerate(groups)}
 
 
@@ -81,12 +81,12 @@ def of_pairs(moments: Moments) -> Floats:
     """
     first, second = np.triu_indices(len(moments.means), 1)
     squared = moments.squared[first] + moments.squared[second]
-    apart = np.abs(moments.means[first] - moments.means[second])
-    least = slack(moments.means)
-    spread = np.sqrt(squared) > least
-    p_values = (apart <= least).astype(np.float64)
-    freedom = squared[spread] ** 2 / (moments.spent[first] + moments.spent[second])[spread]
-    p_values[spread] = 2 * beyond(apart[spread] / np.sqrt(squared[spread]), freedom)
-    found = np.ones((len(moments.means),) * 2)
-    found[first, second] = found[second, first] = holm(p_values)
-    return found
+    difference = np.abs(moments.means[first] - moments.means[second])
+    tolerance = slack(moments.means)
+    has_spread = np.sqrt(squared) > tolerance
+    p_values = (difference <= tolerance).astype(np.float64)
+    freedom = squared[has_spread] ** 2 / (moments.spent[first] + moments.spent[second])[has_spread]
+    p_values[has_spread] = 2 * beyond(difference[has_spread] / np.sqrt(squared[has_spread]), freedom)
+    adjusted = np.ones((len(moments.means),) * 2)
+    adjusted[first, second] = adjusted[second, first] = holm(p_values)
+    return adjusted

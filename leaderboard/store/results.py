@@ -92,7 +92,7 @@ class Verification(Model):
     verified_with: Versions
 
     @pydantic.model_validator(mode="after")
-    def _agree(self) -> Verification:
+    def _check_margins(self) -> Verification:
         for key, compared in self.scores.items():
             if not abs(compared.codes - compared.fresh) <= compared.margin:
                 raise wrong_field(
@@ -137,13 +137,13 @@ class Scored(RunRecord):
     verification: Verification | None = None
 
     @pydantic.model_serializer(mode="wrap")
-    def _written(self, write: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _omit_empty_additions(self, write: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what was not there before and says nothing, so that files that were written keep their bytes."""
-        written: dict[str, Any] = write(self)
-        return {k: v for k, v in written.items() if v or k not in ("units", "verification")}
+        fields: dict[str, Any] = write(self)
+        return {k: v for k, v in fields.items() if v or k not in ("units", "verification")}
 
     @pydantic.model_validator(mode="after")
-    def _identities(self) -> Scored:
+    def _check_scores(self) -> Scored:
         for key, value in self.scores.items():
             column = protocol.COLUMNS.get(key)
             if column and not column.low <= value <= column.high:
@@ -156,16 +156,16 @@ class Scored(RunRecord):
         if metrics != set(self.samples):
             raise wrong_field("samples", f"an entry for each of {sorted(metrics)}", str(sorted(self.samples)))
         for metric, parts in self.parts.items():
-            _in_range(metric, parts)
-            for name, expected in _combined(metric, parts).items():
+            _check_part_ranges(metric, parts)
+            for name, expected in _combine_parts(metric, parts).items():
                 key = protocol.key(metric, name)
-                written = self.scores.get(key)
-                if written is None or not abs(written - expected) <= ROUNDING * max(1.0, abs(expected)):
-                    raise wrong_field(f"scores.{key}", f"{expected:.6f}, what its parts come to", str(written))
+                stored = self.scores.get(key)
+                if stored is None or not abs(stored - expected) <= ROUNDING * max(1.0, abs(expected)):
+                    raise wrong_field(f"scores.{key}", f"{expected:.6f}, what its parts come to", str(stored))
         return self
 
 
-def _in_range(metric: str, parts: dict[str, Any]) -> None:
+def _check_part_ranges(metric: str, parts: dict[str, Any]) -> None:
     """Refuse parts of a score that its metric says cannot be."""
     for name, (low, high) in properties.part_ranges(metric).items():
         numbers = np.ravel(parts.get(name, ()))
@@ -174,7 +174,7 @@ def _in_range(metric: str, parts: dict[str, Any]) -> None:
             raise wrong_field(f"parts.{metric}.{name}", f"numbers in [{low:g}, {high:g}]", f"{outside[0]:g}")
 
 
-def _combined(metric: str, parts: dict[str, Any]) -> dict[str, float]:
+def _combine_parts(metric: str, parts: dict[str, Any]) -> dict[str, float]:
     """Compute the scores of a metric from their parts."""
     try:
         return discovery.find("leaderboard.metrics", metric, kind="metric").combine(parts)
@@ -182,7 +182,7 @@ def _combined(metric: str, parts: dict[str, Any]) -> dict[str, float]:
         raise wrong_field(f"parts.{metric}", "what the metric of that name is made of", str(error)) from error
 
 
-_SHARED = (
+_SHARED_FIELDS = (
     "supervision",
     "selection",
     "hyperparameters",
@@ -216,7 +216,7 @@ class Result(Model):
     quarantine: Text = ""
 
     @pydantic.model_validator(mode="after")
-    def _consistent(self) -> Result:
+    def _check_runs(self) -> Result:
         keys = [(run.tier, run.seed) for run in self.runs]
         if keys != sorted(set(keys)):
             raise wrong_field("runs", "one run for each tier and seed, in order", str(keys))
@@ -231,22 +231,22 @@ class Result(Model):
                 )
         for tier in self.tiers:
             runs = self.of(tier)
-            seeds: dict[str, int] = {}
+            seed_by_digest: dict[str, int] = {}
             for run in runs:
-                if (other := seeds.setdefault(run.codes_digest, run.seed)) != run.seed:
+                if (other := seed_by_digest.setdefault(run.codes_digest, run.seed)) != run.seed:
                     raise wrong_field(
                         f"runs of tier {tier}: codes_digest of seed {run.seed}",
                         "codes of a training of its own for each seed",
                         f"those of seed {other}",
                     )
             for run in runs[1:]:
-                for field in _SHARED:
-                    first, given = getattr(runs[0], field), getattr(run, field)
-                    if first != given:
+                for field in _SHARED_FIELDS:
+                    first_value, other_value = getattr(runs[0], field), getattr(run, field)
+                    if first_value != other_value:
                         raise wrong_field(
                             f"runs of tier {tier}: {field} of seed {run.seed}",
-                            f"{first!r}, as of seed {runs[0].seed}",
-                            repr(given),
+                            f"{first_value!r}, as of seed {runs[0].seed}",
+                            repr(other_value),
                             "Seeds of one method differ in nothing else; give the other setting another method name, "
                             "as with `offaxis board score --method`.",
                         )
@@ -263,12 +263,12 @@ class Result(Model):
     @functools.cached_property
     def summary(self) -> dict[str, dict[str, statistics.Summary]]:
         """Tier -> score -> what the runs come to."""
-        found = {}
+        summaries = {}
         for tier in self.tiers:
             runs = self.of(tier)
             rows = [[run.scores[key] for run in runs] for key in runs[0].scores]
-            found[tier] = dict(zip(runs[0].scores, statistics.summaries(rows) if rows else (), strict=True))
-        return found
+            summaries[tier] = dict(zip(runs[0].scores, statistics.summaries(rows) if rows else (), strict=True))
+        return summaries
 
     @property
     def dataset(self) -> str:

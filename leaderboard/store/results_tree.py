@@ -38,10 +38,10 @@ def path(root: str | os.PathLike[str], task: str, method: str) -> Path:
         >>> path("results", "xysquares/spacing_4@v1", "pca").as_posix()
         'results/v1/xysquares/spacing_4/pca.json'
     """
-    return Path(root, *_parts(task, method))
+    return Path(root, *_path_parts(task, method))
 
 
-def _parts(task: str, method: str) -> tuple[str, ...]:
+def _path_parts(task: str, method: str) -> tuple[str, ...]:
     dataset, _, version = task.partition("@")
     return version, *dataset.split("/"), f"{method}.json"
 
@@ -60,15 +60,15 @@ def read(file: str | os.PathLike[str]) -> Result:
             folders do not agree with what it holds. The message names the first field that is wrong.
     """
     file = Path(file)
-    found = validated(Result, content(file), str(file))
-    expected = _parts(found.task, found.method)
-    there = file.parts if len(file.parts) >= len(expected) else file.absolute().parts
-    if there[-len(expected) :] != expected:
+    stored = validated(Result, content(file), str(file))
+    expected = _path_parts(stored.task, stored.method)
+    actual = file.parts if len(file.parts) >= len(expected) else file.absolute().parts
+    if actual[-len(expected) :] != expected:
         raise DamagedFile(
             f"{file}: expected the path to end in {'/'.join(expected)}, as its task and method say, received "
             f"{file.name}. Move the file, or mend the fields."
         )
-    return found
+    return stored
 
 
 def problems(file: Path, first: OffaxisError) -> list[OffaxisError]:
@@ -82,8 +82,8 @@ def problems(file: Path, first: OffaxisError) -> list[OffaxisError]:
         All that breaks the schema, field by field, or else what ``read`` raised.
     """
     with contextlib.suppress(OffaxisError):
-        found = parse(Result, content(file), str(file))
-        return found if isinstance(found, list) else [first]
+        parsed = parse(Result, content(file), str(file))
+        return parsed if isinstance(parsed, list) else [first]
     return [first]
 
 
@@ -126,10 +126,10 @@ def by_dataset(root: str | os.PathLike[str]) -> dict[str, list[Path]]:
     Raises:
         DamagedFile: there is no such folder.
     """
-    found: dict[str, list[Path]] = {}
-    for file in (one for one in files(root) if one.is_relative_to(Path(root, protocol.VERSION))):
-        found.setdefault("/".join(file.relative_to(root).parts[1:-1]), []).append(file)
-    return {name: found[name] for name in sorted(found)}
+    files_by_dataset: dict[str, list[Path]] = {}
+    for file in (json_file for json_file in files(root) if json_file.is_relative_to(Path(root, protocol.VERSION))):
+        files_by_dataset.setdefault("/".join(file.relative_to(root).parts[1:-1]), []).append(file)
+    return {name: files_by_dataset[name] for name in sorted(files_by_dataset)}
 
 
 def read_all(root: str | os.PathLike[str]) -> list[Result]:
@@ -172,7 +172,7 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
         with locked(root):
             file = path(root, new.task, new.method)
             old = read(file) if file.exists() else None
-            write_json(file, _merged(root, old, new, replace=replace).model_dump(mode="json", by_alias=True))
+            write_json(file, _merge_into_tree(root, old, new, replace=replace).model_dump(mode="json", by_alias=True))
             written.append(file)
     return written
 
@@ -180,8 +180,8 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
 def holds(root: str | os.PathLike[str], planned: Result) -> bool:
     """Return whether a tree has scores of every run of a result, of the same codes in the same tier."""
     file = path(root, planned.task, planned.method)
-    there = {(run.tier, run.seed, run.codes_digest) for run in (read(file).runs if file.exists() else ())}
-    return {(run.tier, run.seed, run.codes_digest) for run in planned.runs} <= there
+    stored_runs = {(run.tier, run.seed, run.codes_digest) for run in (read(file).runs if file.exists() else ())}
+    return {(run.tier, run.seed, run.codes_digest) for run in planned.runs} <= stored_runs
 
 
 def check_write(root: str | os.PathLike[str], new: Result, *, replace: bool = False) -> None:
@@ -203,15 +203,15 @@ def check_write(root: str | os.PathLike[str], new: Result, *, replace: bool = Fa
         if old:
             unscored: dict[str, Any] = {"scores": {}, "parts": {}, "samples": {}, "verification": None}
             old = old.model_copy(update={"runs": tuple(run.model_copy(update=unscored) for run in old.runs)})
-        _merged(root, old, new, replace=replace)
+        _merge_into_tree(root, old, new, replace=replace)
 
 
-def _merged(root: Path, old: Result | None, new: Result, *, replace: bool) -> Result:
+def _merge_into_tree(root: Path, old: Result | None, new: Result, *, replace: bool) -> Result:
     """Put a new result together with what a tree holds of the same method and task, if it holds any."""
     if old:
         return merge(old, new, replace=replace)
     if not replace:
-        _said_alike(new, _sound(other for other in files(root) if other.name == f"{new.method}.json"))
+        _check_same_about(new, _read_undamaged(other for other in files(root) if other.name == f"{new.method}.json"))
     return new
 
 
@@ -232,10 +232,10 @@ def quarantine(file: str | os.PathLike[str], reason: str) -> Result:
     file = Path(file)
     root = file.absolute().parents[len(path(".", read(file).task, "x").parts) - 1]
     with locked(root):
-        found = read(file)
-        found = result(found.task, found.method, found.runs, about=found.about, quarantine=reason)
-        write_json(file, found.model_dump(mode="json", by_alias=True))
-    return found
+        stored = read(file)
+        stored = result(stored.task, stored.method, stored.runs, about=stored.about, quarantine=reason)
+        write_json(file, stored.model_dump(mode="json", by_alias=True))
+    return stored
 
 
 def locked(root: Path) -> contextlib.AbstractContextManager[None]:
@@ -277,41 +277,44 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
     if (old.task, old.method) != (new.task, new.method):
         raise InvalidInput(f"{what}: expected the same task and method, received {old.method} on {old.task}.")
     if not replace:
-        _said_alike(new, [old])
-    kept = {(run.tier, run.seed): run for run in old.runs}
+        _check_same_about(new, [old])
+    merged = {(run.tier, run.seed): run for run in old.runs}
     for run in new.runs:
-        there = kept.get((run.tier, run.seed))
-        if there is None:
-            kept[run.tier, run.seed] = run
+        stored = merged.get((run.tier, run.seed))
+        if stored is None:
+            merged[run.tier, run.seed] = run
         elif replace:
-            same = there.codes_digest == run.codes_digest and not run.verification
-            held = None if DISAGREES in run.marks or any(drifted(there, run)) else there.verification
-            taken: dict[str, Any] = {"verification": held, "marks": tuple(dict.fromkeys(there.marks + run.marks))}
-            kept[run.tier, run.seed] = run.model_copy(update=taken if same else {})
-        elif there.codes_digest != run.codes_digest:
+            takes_over = stored.codes_digest == run.codes_digest and not run.verification
+            kept_verification = None if DISAGREES in run.marks or any(drifted(stored, run)) else stored.verification
+            updates: dict[str, Any] = {
+                "verification": kept_verification,
+                "marks": tuple(dict.fromkeys(stored.marks + run.marks)),
+            }
+            merged[run.tier, run.seed] = run.model_copy(update=updates if takes_over else {})
+        elif stored.codes_digest != run.codes_digest:
             raise InvalidInput(
                 f"{what}: seed {run.seed}: expected the codes that are on the board for it, received other codes. Give "
                 "it another seed or method name, or replace the old run (--replace)."
             )
         else:
-            if moved := next(drifted(there, run), None):
-                key, before, after = moved
+            if drift := next(drifted(stored, run), None):
+                key, before, after = drift
                 raise InvalidInput(
                     f"{what}: {key} of seed {run.seed}: expected {before:.4f} within {DRIFT:g}, as published for the "
                     f"same codes, received {after:.4f}. The evaluation has changed. That takes a new protocol version, "
                     "or --replace for a mistake."
                 )
-            if there.budget != run.budget or (run.status == "reproduced" and there.status != "reproduced"):
+            if stored.budget != run.budget or (run.status == "reproduced" and stored.status != "reproduced"):
                 raise InvalidInput(
                     f"{what}: seed {run.seed}: expected the budget and status that the board has for the same codes, "
                     "received others. Replace the old run: --replace."
                 )
-            if not there.verification and (run.verification or run.marks != there.marks):
-                marks = () if run.verification else tuple(dict.fromkeys((*there.marks, *run.marks)))
-                taken = {"verification": run.verification, "marks": marks}
-                kept[run.tier, run.seed] = there.model_copy(update=taken)
+            if not stored.verification and (run.verification or run.marks != stored.marks):
+                marks = () if run.verification else tuple(dict.fromkeys((*stored.marks, *run.marks)))
+                updates = {"verification": run.verification, "marks": marks}
+                merged[run.tier, run.seed] = stored.model_copy(update=updates)
     about = old.about.model_copy(update={k: v for k, v in new.about.model_dump().items() if v})
-    return result(old.task, old.method, kept.values(), about=about, quarantine=old.quarantine)
+    return result(old.task, old.method, merged.values(), about=about, quarantine=old.quarantine)
 
 
 def retold(before: About, after: About) -> dict[str, tuple[str, str]]:
@@ -332,23 +335,23 @@ def retold(before: About, after: About) -> dict[str, tuple[str, str]]:
     return {name: (then, now) for name, then, now in fields if then and now and now != then}
 
 
-def _sound(found: Iterable[Path]) -> Iterator[Result]:
+def _read_undamaged(paths: Iterable[Path]) -> Iterator[Result]:
     """Read result files one by one, and leave out those that are damaged, which `check` names."""
-    for file in found:
+    for file in paths:
         with contextlib.suppress(DamagedFile):
             yield read(file)
 
 
-def _said_alike(new: Result, there: Iterable[Result]) -> None:
+def _check_same_about(new: Result, stored: Iterable[Result]) -> None:
     """Refuse something else said of a method than what every result of a tree says of it already."""
-    first: tuple[Result, dict[str, tuple[str, str]]] | None = None
-    for old in there:
+    first_conflict: tuple[Result, dict[str, tuple[str, str]]] | None = None
+    for old in stored:
         changes = retold(old.about, new.about)
         if not changes:
             return
-        first = first or (old, changes)
-    if first:
-        old, changes = first
+        first_conflict = first_conflict or (old, changes)
+    if first_conflict:
+        old, changes = first_conflict
         field, (before, after) = next(iter(changes.items()))
         lines = itertools.zip_longest(before.split("\n"), after.split("\n"), fillvalue="no line more")
         number, (before, after) = next((i, pair) for i, pair in enumerate(lines, 1) if pair[0] != pair[1])

@@ -104,8 +104,8 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
         InvalidInput: other shapes, or a number that is not finite.
 
     Example:
-        >>> found = rank_correlation([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 6, 5])
-        >>> round(found.value, 3), round(found.low, 1), round(found.high, 1)
+        >>> estimate = rank_correlation([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 6, 5])
+        >>> round(estimate.value, 3), round(estimate.low, 1), round(estimate.high, 1)
         (0.943, 0.3, 1.0)
         >>> rank_correlation([1, 2, 3], [1, 2, 3]) is None
         True
@@ -117,25 +117,25 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
         return None
     from scipy.stats import spearmanr
 
-    seen = float(spearmanr(first, second).statistic)
-    simulated = _simulated(len(first))
-    above = (simulated >= seen - 1e-12).mean(axis=1) > ERROR / 2
-    below = (simulated <= seen + 1e-12).mean(axis=1) > ERROR / 2
+    observed = float(spearmanr(first, second).statistic)
+    simulated = _simulate_correlations(len(first))
+    above = (simulated >= observed - 1e-12).mean(axis=1) > ERROR / 2
+    below = (simulated <= observed + 1e-12).mean(axis=1) > ERROR / 2
     scale = 6 / np.pi * np.arcsin(GRID / 2)
-    return Estimate(seen, min(seen, float(scale[above][0])), max(seen, float(scale[below][-1])))
+    return Estimate(observed, min(observed, float(scale[above][0])), max(observed, float(scale[below][-1])))
 
 
 @functools.lru_cache(maxsize=64)
-def _simulated(count: int) -> Floats:
+def _simulate_correlations(count: int) -> Floats:
     """Return Spearman's correlations of 2,000 samples of normal pairs: float64 (correlations of `GRID`, samples)."""
     uniform = np.clip(draws.uniform(0, np.arange(2_000), 2 * count), 1e-12, None)
-    one, other = np.split(scipy.special.ndtri(uniform), 2, axis=1)
-    first = _ranks(one)
-    both = (_ranks(rho * one + np.sqrt(1 - rho**2) * other) for rho in GRID)
-    return np.array([(first * found).sum(axis=1) for found in both])
+    normal, noise = np.split(scipy.special.ndtri(uniform), 2, axis=1)
+    first_ranks = _unit_ranks(normal)
+    second_ranks = (_unit_ranks(rho * normal + np.sqrt(1 - rho**2) * noise) for rho in GRID)
+    return np.array([(first_ranks * ranks).sum(axis=1) for ranks in second_ranks])
 
 
-def _ranks(values: Floats) -> Floats:
+def _unit_ranks(values: Floats) -> Floats:
     """Return the ranks along the last axis, of mean 0 and length 1; ties are not looked for."""
     ranks = values.argsort(axis=-1).argsort(axis=-1) - (values.shape[-1] - 1) / 2
     return np.asarray(ranks / np.sqrt((ranks**2).sum(axis=-1, keepdims=True)))

@@ -164,8 +164,8 @@ def verdict(answer: str, datasets: Iterable[str]) -> str:
         >>> verdict("opposed", ["xysquares/spacing_8"]), verdict("opposed", ["room3d"])
         ('contradicted', 'not replicated on a stand-in')
     """
-    own, other = VERDICTS.get(answer, (answer, answer))
-    return own if own_data(datasets) else other
+    on_own_data, on_other_data = VERDICTS.get(answer, (answer, answer))
+    return on_own_data if own_data(datasets) else on_other_data
 
 
 def floor(score: str, of_pca: float | None) -> float:
@@ -182,8 +182,8 @@ def floor(score: str, of_pca: float | None) -> float:
         >>> floor("mig", 0.05), floor("dci.disentanglement", 0.05), floor("dci.disentanglement", None)
         (0.1, 0.05, -inf)
     """
-    least = FLOOR if score == "mig" else -math.inf
-    return least if of_pca is None else max(of_pca, least)
+    minimum = FLOOR if score == "mig" else -math.inf
+    return minimum if of_pca is None else max(of_pca, minimum)
 
 
 def compare(
@@ -209,8 +209,8 @@ def compare(
             not.
 
     Example:
-        >>> found = compare([[0.50, 0.52, 0.54, 0.56, 0.58]], [[0.10, 0.12, 0.14, 0.16, 0.18]])
-        >>> round(found.difference, 3), round(found.p, 4)  # 2 of 252 splits are as far apart
+        >>> comparison = compare([[0.50, 0.52, 0.54, 0.56, 0.58]], [[0.10, 0.12, 0.14, 0.16, 0.18]])
+        >>> round(comparison.difference, 3), round(comparison.p, 4)  # 2 of 252 splits are as far apart
         (0.4, 0.0079)
     """
     strata = _strata(higher, lower, paired)
@@ -219,12 +219,12 @@ def compare(
         raise InvalidInput(f"floors: expected one for each of {len(strata)} strata, received {len(bounds)}.")
     bounds = [bound - slack(x.mean()) for (x, _), bound in zip(strata, bounds, strict=True)]
     passing = [pair for pair, bound in zip(strata, bounds, strict=True) if pair[0].mean() >= bound]
-    found = _by_student(passing or strata, _fewest(strata), paired)
-    p = found.p if passing else None
+    comparison = _t_test(passing or strata, _fewest_seeds(strata), paired)
+    p = comparison.p if passing else None
     if p is not None and not paired:
-        exchanged = _exchanged(strata, bounds)
-        p = exchanged if len(passing) == 1 else max(exchanged, p)
-    return found._replace(p=p, reached=len(passing))
+        permutation_p = _permutation_p_value(strata, bounds)
+        p = permutation_p if len(passing) == 1 else max(permutation_p, p)
+    return comparison._replace(p=p, reached=len(passing))
 
 
 def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison:
@@ -242,12 +242,12 @@ def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison
         InvalidInput: as `compare`.
 
     Example:
-        >>> found = welch([[0.50, 0.52, 0.54, 0.56, 0.58]], [[0.10, 0.12, 0.14, 0.16, 0.18]])
-        >>> found.p < 1e-6
+        >>> comparison = welch([[0.50, 0.52, 0.54, 0.56, 0.58]], [[0.10, 0.12, 0.14, 0.16, 0.18]])
+        >>> comparison.p < 1e-6
         True
     """
     strata = _strata(higher, lower, paired=False)
-    return _by_student(strata, _fewest(strata), paired=False)
+    return _t_test(strata, _fewest_seeds(strata), paired=False)
 
 
 def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ...]:
@@ -265,9 +265,10 @@ def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ..
         >>> [(answer, round(p, 3)) for answer, p in judge([compare(far, near), compare(far, far)])]
         [('supported', 0.016), ('no significant difference', 1.0)]
     """
-    adjusted = holm([_p(one) for one in family])
+    adjusted = holm([_p_value(comparison) for comparison in family])
     return tuple(
-        (_answer(one, p), None if one.p is None else p) for one, p in zip(family, adjusted.tolist(), strict=True)
+        (_answer(comparison, p), None if comparison.p is None else p)
+        for comparison, p in zip(family, adjusted.tolist(), strict=True)
     )
 
 
@@ -294,8 +295,8 @@ def judge_all(parts: Sequence[Comparison]) -> tuple[Answer, float | None]:
         >>> judge_all([compare(high, low), compare(low, high)])[0]
         'opposed'
     """
-    one = decisive(parts)
-    return _answer(one, _p(one)), one.p
+    deciding = decisive(parts)
+    return _answer(deciding, _p_value(deciding)), deciding.p
 
 
 def decisive(parts: Sequence[Comparison]) -> Comparison:
@@ -320,30 +321,32 @@ def decisive(parts: Sequence[Comparison]) -> Comparison:
     """
     if not parts:
         raise InvalidInput("parts of a claim: expected at least one, received none.")
-    against = [(p, _p(one), one) for one, (answer, p) in zip(parts, judge(parts), strict=True) if answer == "opposed"]
-    if against:
-        p, _, one = min(against, key=lambda part: part[:2])
-        return one._replace(p=p)
-    undecided = [one for one in parts if one.p is None]
+    opposing = [
+        (p, _p_value(part), part) for part, (answer, p) in zip(parts, judge(parts), strict=True) if answer == "opposed"
+    ]
+    if opposing:
+        p, _, part = min(opposing, key=lambda entry: entry[:2])
+        return part._replace(p=p)
+    undecided = [part for part in parts if part.p is None]
     if undecided:
-        return min(undecided, key=lambda one: one.seeds)
+        return min(undecided, key=lambda part: part.seeds)
     if len(parts) > 1:
-        parts = [one if one.difference > 0 else one._replace(p=1.0) for one in parts]
-    return max(parts, key=_p)
+        parts = [part if part.difference > 0 else part._replace(p=1.0) for part in parts]
+    return max(parts, key=_p_value)
 
 
-def _p(one: Comparison) -> float:
-    return 1.0 if one.p is None else one.p
+def _p_value(comparison: Comparison) -> float:
+    return 1.0 if comparison.p is None else comparison.p
 
 
-def _answer(found: Comparison, p: float) -> Answer:
-    if found.seeds < SEEDS:
+def _answer(comparison: Comparison, p: float) -> Answer:
+    if comparison.seeds < SEEDS:
         return "too few seeds"
-    if not found.reached:
+    if not comparison.reached:
         return "not testable (below baseline)"
     if p > ERROR:
         return "no significant difference"
-    return "supported" if found.difference > 0 else "opposed"
+    return "supported" if comparison.difference > 0 else "opposed"
 
 
 def holm(p_values: ArrayLike) -> Floats:
@@ -378,7 +381,7 @@ def _strata(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike], paired: boo
     return strata
 
 
-def _error(sides: Iterable[Sequence[Floats]]) -> tuple[float, float]:
+def _standard_error(sides: Iterable[Sequence[Floats]]) -> tuple[float, float]:
     """Return the standard error of a difference of means and its degrees of freedom, after Welch and Satterthwaite."""
     squared, freedom = np.array([squared_error(tasks) for tasks in sides]).T
     total = squared.sum()
@@ -387,47 +390,50 @@ def _error(sides: Iterable[Sequence[Floats]]) -> tuple[float, float]:
     return math.sqrt(total), float(total**2 / (squared**2 / freedom).sum())
 
 
-def _by_student(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: bool) -> Comparison:
+def _t_test(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: bool) -> Comparison:
     """Compare by Student's t, or Welch's, a seed counted once: with few seeds there is nothing but the difference."""
     difference = float(np.mean([x.mean() - y.mean() for x, y in strata]))
     if seeds < SEEDS:
         return Comparison(difference, math.nan, math.nan, None, seeds, len(strata))
-    error, freedom = _error([[x - y for x, y in strata]] if paired else zip(*strata, strict=True))
-    least = slack([group.mean() for pair in strata for group in pair])
-    half, p = 0.0, float(abs(difference) <= least)  # where there is no spread
-    if error > least:
+    error, freedom = _standard_error([[x - y for x, y in strata]] if paired else zip(*strata, strict=True))
+    tolerance = slack([group.mean() for pair in strata for group in pair])
+    half, p = 0.0, float(abs(difference) <= tolerance)  # where there is no spread
+    if error > tolerance:
         half, p = student(freedom) * error, float(2 * beyond(abs(difference) / error, freedom))
     return Comparison(difference, difference - half, difference + half, p, seeds, len(strata))
 
 
-def _fewest(strata: Sequence[tuple[Floats, Floats]]) -> int:
+def _fewest_seeds(strata: Sequence[tuple[Floats, Floats]]) -> int:
     return min(len(group) for pair in strata for group in pair)
 
 
-def _exchanged(strata: Sequence[tuple[Floats, Floats]], bounds: Sequence[float]) -> float:
+def _permutation_p_value(strata: Sequence[tuple[Floats, Floats]], bounds: Sequence[float]) -> float:
     """Return the two-sided p-value of exchanging the labels within strata; those below their bound do not count."""
-    every = math.prod(math.comb(len(x) + len(y), len(x)) for x, y in strata) <= RESAMPLES
-    seen = np.zeros(1)
-    others = np.zeros(1)
-    for place, ((x, y), bound) in enumerate(zip(strata, bounds, strict=True)):
+    is_exact = math.prod(math.comb(len(x) + len(y), len(x)) for x, y in strata) <= RESAMPLES
+    observed = np.zeros(1)
+    permuted = np.zeros(1)
+    for stratum, ((x, y), bound) in enumerate(zip(strata, bounds, strict=True)):
         pooled, n = np.concatenate([x, y]), len(x)
-        if every:
-            chosen = np.array(list(itertools.combinations(range(len(pooled)), n))).T
+        if is_exact:
+            members = np.array(list(itertools.combinations(range(len(pooled)), n))).T
         else:
-            chosen = _orders(place, len(pooled))[:n]
-        first = pooled[chosen].mean(axis=0)
-        second = (pooled.sum() - n * first) / len(y)
-        apart = np.where(first >= bound, first - second, 0.0)
-        others = np.add.outer(others, apart).ravel() if every else others + apart
-        seen = seen + np.where(x.mean() >= bound, x.mean() - y.mean(), 0.0)
-    least = slack([group.mean() for pair in strata for group in pair])
-    extra = 0 if every else 1
-    sides = [np.count_nonzero(others >= seen - least), np.count_nonzero(others <= seen + least)]
-    return float(min(1.0, 2 * (min(sides) + extra) / (len(others) + extra)))
+            members = _draw_orders(stratum, len(pooled))[:n]
+        first_means = pooled[members].mean(axis=0)
+        second_means = (pooled.sum() - n * first_means) / len(y)
+        differences = np.where(first_means >= bound, first_means - second_means, 0.0)
+        permuted = np.add.outer(permuted, differences).ravel() if is_exact else permuted + differences
+        observed = observed + np.where(x.mean() >= bound, x.mean() - y.mean(), 0.0)
+    tolerance = slack([group.mean() for pair in strata for group in pair])
+    extra = 0 if is_exact else 1
+    tail_counts = [
+        np.count_nonzero(permuted >= observed - tolerance),
+        np.count_nonzero(permuted <= observed + tolerance),
+    ]
+    return float(min(1.0, 2 * (min(tail_counts) + extra) / (len(permuted) + extra)))
 
 
 @functools.lru_cache(maxsize=512)
-def _orders(place: int, count: int) -> NDArray[np.integer]:
+def _draw_orders(stratum: int, count: int) -> NDArray[np.integer]:
     """Draw `RESAMPLES` orders, the same on every machine: a column each, shape (count, RESAMPLES)."""
-    orders = np.argsort(draws.uniform(place, np.arange(RESAMPLES), count), axis=1)
+    orders = np.argsort(draws.uniform(stratum, np.arange(RESAMPLES), count), axis=1)
     return np.ascontiguousarray(orders.T, np.min_scalar_type(count))

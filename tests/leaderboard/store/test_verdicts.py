@@ -362,7 +362,7 @@ def test_methods_that_are_much_alike_count_little_more_than_one():
     for _ in range(rounds):
         x, y = form(), form()
         once += verdicts.compare(x, y).p <= intervals.ERROR
-        independent += verdicts._exchanged(verdicts._strata(x, y, False), [-math.inf] * 2) <= intervals.ERROR
+        independent += verdicts._permutation_p_value(verdicts._strata(x, y, False), [-math.inf] * 2) <= intervals.ERROR
     assert at_most(once / rounds, intervals.ERROR, rounds)
     assert independent / rounds > 0.12
 
