@@ -29,20 +29,20 @@ def numeric_sweeps(boards: Sequence[Table]) -> list[tuple[str, str, str, list[tu
         (dataset, parameter, tier, [(value, table), ...] in the order of the values), two tables or more in each; in the
         order of the tables.
     """
-    at = {(board.dataset, board.tier): board for board in boards}
-    steps: dict[tuple[str, tuple[str, ...], str, str], dict[float, Table]] = {}
+    tables_by_name = {(board.dataset, board.tier): board for board in boards}
+    sweeps: dict[tuple[str, tuple[str, ...], str, str], dict[float, Table]] = {}
     bases: dict[tuple[str, tuple[str, ...], str, str], Table] = {}
     for board in boards:
-        found = dataset(board.dataset)
-        for parameter, value in found.parameters.items() if found else ():
-            if found is None or isinstance(value, bool) or not isinstance(value, int | float):
+        loaded = dataset(board.dataset)
+        for parameter, value in loaded.parameters.items() if loaded else ():
+            if loaded is None or isinstance(value, bool) or not isinstance(value, int | float):
                 continue
-            fixed = tuple(str(v) for k, v in sorted(found.parameters.items()) if k != parameter)
-            key = (found.name, fixed, parameter, board.tier)
-            steps.setdefault(key, {})[float(value)] = board
-            base = found.source.base.id if isinstance(found.source, Derived) else ""
-            if parameter == "epsilon" and (base, board.tier) in at:
-                bases[key] = at[base, board.tier]
+            fixed = tuple(str(v) for k, v in sorted(loaded.parameters.items()) if k != parameter)
+            key = (loaded.name, fixed, parameter, board.tier)
+            sweeps.setdefault(key, {})[float(value)] = board
+            base = loaded.source.base.id if isinstance(loaded.source, Derived) else ""
+            if parameter == "epsilon" and (base, board.tier) in tables_by_name:
+                bases[key] = tables_by_name[base, board.tier]
     return [
         (
             " ".join([key[0], *filter(str.isalpha, key[1])]),
@@ -50,6 +50,6 @@ def numeric_sweeps(boards: Sequence[Table]) -> list[tuple[str, str, str, list[tu
             key[3],
             sorted((({0.0: bases[key]} if key in bases else {}) | values).items()),
         )
-        for key, values in steps.items()
+        for key, values in sweeps.items()
         if len(values) > 1
     ]

@@ -59,15 +59,15 @@ def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
     Returns:
         Such as ``0.123 [0.110, 0.140]``; a dash where there is no score.
     """
-    found = row.cells.get(key)
-    if found is None:
+    summary = row.cells.get(key)
+    if summary is None:
         return "–"
-    if found.low is None:
-        return number(found.mean)
-    return form.format(mean=number(found.mean), low=number(found.low), high=number(found.high))
+    if summary.low is None:
+        return number(summary.mean)
+    return form.format(mean=number(summary.mean), low=number(summary.low), high=number(summary.high))
 
 
-def _rank(row: Row) -> str:
+def _format_rank(row: Row) -> str:
     """Format a rank with its interval, where that leaves more than one; a dash where there is none."""
     return f"{row.rank}{f' ({span(row.place)})' if row.place and span(row.place) else ''}" if row.rank else "–"
 
@@ -130,7 +130,7 @@ def markdown(board: Table) -> str:
     for category, rows in board.groups.items():
         lines.append(f"| | *{CATEGORIES[category]}* |" + " |" * (len(board.columns) + 1))
         for row in rows:
-            cells = (_rank(row), escaped(row.result.title), *(cell(row, column.key) for column in board.columns))
+            cells = (_format_rank(row), escaped(row.result.title), *(cell(row, column.key) for column in board.columns))
             lines.append("| " + " | ".join((*cells, str(row.seeds))) + " |")
     return "\n".join([*lines, ""])
 
@@ -155,8 +155,8 @@ def records(boards: Iterable[Table]) -> Iterator[dict[str, object]]:
     for board in boards:
         for row in board.rows:
             run = row.runs[0]
-            for key, cell in row.cells.items():
-                shown = {"mean": cell.mean, "iqm": cell.iqm, "low": cell.low, "high": cell.high}
+            for key, summary in row.cells.items():
+                statistics = {"mean": summary.mean, "iqm": summary.iqm, "low": summary.low, "high": summary.high}
                 yield {
                     "task": board.task,
                     "tier": board.tier,
@@ -169,7 +169,7 @@ def records(boards: Iterable[Table]) -> Iterator[dict[str, object]]:
                     "title": row.result.title,
                     "seeds": row.seeds,
                     "score": key,
-                    **{name: None if value is None else round(value, 6) for name, value in shown.items()},
+                    **{name: None if value is None else round(value, 6) for name, value in statistics.items()},
                     "note": row.note,
                     "steps": max(r.budget.steps for r in row.runs),
                     "images": max(r.budget.images for r in row.runs),
@@ -195,12 +195,14 @@ def comma_separated(boards: Iterable[Table]) -> str:
         CSV with the header ``FIELDS``. Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
     """
 
-    def written(name: str, value: object) -> object:
+    def format_value(name: str, value: object) -> object:
         if name == "seconds":
             return f"{value:.1f}"
         return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
 
-    return files.comma_separated(FIELDS, ([written(name, one[name]) for name in FIELDS] for one in records(boards)))
+    return files.comma_separated(
+        FIELDS, ([format_value(name, record[name]) for name in FIELDS] for record in records(boards))
+    )
 
 
 def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
@@ -220,28 +222,28 @@ def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
 
     parts: list[rich.console.RenderableType] = []
     for board in (board for board in tables(found) if tier in ("", board.tier)):
-        shown = rich.table.Table(
+        rich_table = rich.table.Table(
             box=rich.box.HORIZONTALS,  # no lines between columns: of 80, four intervals leave 14 for a name
             padding=(0, 1, 0, 0),
             pad_edge=False,
             show_edge=False,
         )
         if board.ranked:
-            shown.add_column("#", justify="right")
-        shown.add_column("Method")
+            rich_table.add_column("#", justify="right")
+        rich_table.add_column("Method")
         for column in board.columns:
-            shown.add_column(column.title, justify="right", no_wrap=True)
-        shown.add_column("Seeds", justify="right", no_wrap=True)
+            rich_table.add_column(column.title, justify="right", no_wrap=True)
+        rich_table.add_column("Seeds", justify="right", no_wrap=True)
         for category, rows in board.groups.items():
-            shown.add_section()
-            shown.add_row(*([""] if board.ranked else []), rich.text.Text(CATEGORIES[category], style="bold"))
+            rich_table.add_section()
+            rich_table.add_row(*([""] if board.ranked else []), rich.text.Text(CATEGORIES[category], style="bold"))
             for row in rows:
                 cells = [
                     rich.text.Text.from_ansi(cell(row, column.key, "{mean}\n\x1b[2m{low}–{high}\x1b[0m"))
                     for column in board.columns
                 ]
-                shown.add_row(
-                    *([_rank(row).replace(" ", "\n")] if board.ranked else []),
+                rich_table.add_row(
+                    *([_format_rank(row).replace(" ", "\n")] if board.ranked else []),
                     rich.text.Text(row.result.title),
                     *cells,
                     str(row.seeds),
@@ -251,6 +253,6 @@ def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
         if board.ranked_by:
             ranks = f" Ranked by {board.ranked_by.title} within a group; in parentheses the ranks that remain possible."
         title = rich.text.Text(f"{board.task}, tier {board.tier}", style="table.title")
-        said = rich.text.Text("\n".join([board.caption + ranks, *board.notes]), style="table.caption")
-        parts += [title, said, shown, ""]
+        caption = rich.text.Text("\n".join([board.caption + ranks, *board.notes]), style="table.caption")
+        parts += [title, caption, rich_table, ""]
     return rich.console.Group(*parts)

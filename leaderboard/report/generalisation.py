@@ -76,7 +76,7 @@ class RuleLine:
     def mean(self, column: Column) -> Mean | None:
         """Return the mean over seeds of a score, with Student's interval; None where there is no such score."""
         values = self.scores.get(column.key)
-        return _mean(values, column) if values else None
+        return _mean_with_interval(values, column) if values else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,34 +121,34 @@ def studies(boards: Iterable[Table]) -> tuple[Study, ...]:
     Returns:
         One for each dataset and method, in this order.
     """
-    there: dict[tuple[str, str], dict[str, tuple[Table, Row]]] = {}
+    rows_by_rule: dict[tuple[str, str], dict[str, tuple[Table, Row]]] = {}
     for board in boards:
         base, rule = splitting.named(board.dataset)
         if rule and families.dataset(board.dataset) is not None:
             for row in board.rows:
                 if not row.warning:
-                    there.setdefault((base, row.result.method), {})[rule] = board, row
+                    rows_by_rule.setdefault((base, row.result.method), {})[rule] = board, row
     return tuple(
         _study(base, method, rules)
-        for (base, method), rules in sorted(there.items())
+        for (base, method), rules in sorted(rows_by_rule.items())
         if any(reference(rule) in rules for rule in rules)
     )
 
 
 def _study(base: str, method: str, rules: dict[str, tuple[Table, Row]]) -> Study:
-    explained = {rule: _explained(board, row.runs) for rule, (board, row) in rules.items()}
-    scores = {rule: _scores(row, explained[rule]) for rule, (_, row) in rules.items()}
-    columns = tuple(column for column in COLUMNS if any(column.key in of for of in scores.values()))
-    pairs = [
-        (rule, column.key, verdicts.welch([scores[reference(rule)][column.key]], [of[column.key]]))
-        for rule, of in scores.items()
+    r_squared = {rule: _factor_r_squared(board, row.runs) for rule, (board, row) in rules.items()}
+    scores = {rule: _scores_by_seed(row, r_squared[rule]) for rule, (_, row) in rules.items()}
+    columns = tuple(column for column in COLUMNS if any(column.key in rule_scores for rule_scores in scores.values()))
+    comparisons = [
+        (rule, column.key, verdicts.welch([scores[reference(rule)][column.key]], [rule_scores[column.key]]))
+        for rule, rule_scores in scores.items()
         for column in columns
-        if column.key in of and column.key in scores.get(reference(rule), ())
+        if column.key in rule_scores and column.key in scores.get(reference(rule), ())
     ]
-    answers = verdicts.judge([found for *_, found in pairs])
+    answers = verdicts.judge([comparison for *_, comparison in comparisons])
     falls: dict[str, dict[str, Fall]] = {}
-    for (rule, key, found), (answer, _) in zip(pairs, answers, strict=True):
-        falls.setdefault(rule, {})[key] = Fall(found.turned(), answer)
+    for (rule, key, comparison), (answer, _) in zip(comparisons, answers, strict=True):
+        falls.setdefault(rule, {})[key] = Fall(comparison.turned(), answer)
     lines = [
         RuleLine(
             rule,
@@ -156,40 +156,40 @@ def _study(base: str, method: str, rules: dict[str, tuple[Table, Row]]) -> Study
             board,
             row,
             scores[rule],
-            {name: _mean(values, WHOLE) for name, values in explained[rule].items()},
+            {name: _mean_with_interval(values, WHOLE) for name, values in r_squared[rule].items()},
             falls.get(rule, {}),
         )
         for rule, (board, row) in rules.items()
     ]
     lines.sort(key=lambda line: (line.reference or line.rule, bool(line.reference), protocol.natural(line.rule)))
-    names = dict.fromkeys(name for line in lines for name in line.factors)
-    return Study(base, method, lines[0].row.result.title, columns, tuple(names), tuple(lines))
+    factor_names = dict.fromkeys(name for line in lines for name in line.factors)
+    return Study(base, method, lines[0].row.result.title, columns, tuple(factor_names), tuple(lines))
 
 
-def _scores(row: Row, explained: dict[str, list[float]]) -> dict[str, list[float]]:
+def _scores_by_seed(row: Row, r_squared: dict[str, list[float]]) -> dict[str, list[float]]:
     """Return the scores of every seed that are compared."""
-    found = {column.key: row.values(column.key) for column in COLUMNS}
-    found[WHOLE.key] = np.mean(list(explained.values()), axis=0).tolist() if explained else []
-    return {key: values for key, values in found.items() if values}
+    scores = {column.key: row.values(column.key) for column in COLUMNS}
+    scores[WHOLE.key] = np.mean(list(r_squared.values()), axis=0).tolist() if r_squared else []
+    return {key: values for key, values in scores.items() if values}
 
 
-def _explained(board: Table, runs: Sequence[Scored]) -> dict[str, list[float]]:
+def _factor_r_squared(board: Table, runs: Sequence[Scored]) -> dict[str, list[float]]:
     """Work out the R² of each factor for every seed from what the score is made of; none but of full grids."""
     parts = [run.parts.get("r_squared", {}) for run in runs]
     source = benchmark_data.load(board.dataset).source
-    known = all("errors" in of and "variances" in of for of in parts)
-    if not known or not isinstance(source, splitting.Divided) or not source.base.space.full:
+    is_known = all("errors" in part and "variances" in part for part in parts)
+    if not is_known or not isinstance(source, splitting.Divided) or not source.base.space.full:
         return {}
     space = source.base.space
-    errors, varies = (np.array([of[name] for of in parts]) for name in ("errors", "variances"))
-    found = {}
-    for place, name in enumerate(protocol.task(board.task).scored):
-        if varies[:, place].all():
+    errors, variances = (np.array([part[name] for part in parts]) for name in ("errors", "variances"))
+    r_squared = {}
+    for index, name in enumerate(protocol.task(board.task).scored):
+        if variances[:, index].all():
             # In a full grid class ids 0 to n - 1 are there equally often.
-            variance = (space.sizes[space.column(name)] ** 2 - 1) / 12
-            found[name] = (1 - errors[:, place] / variance).tolist()
-    return found
+            grid_variance = (space.sizes[space.column(name)] ** 2 - 1) / 12
+            r_squared[name] = (1 - errors[:, index] / grid_variance).tolist()
+    return r_squared
 
 
-def _mean(values: Sequence[float], column: Column) -> Mean:
+def _mean_with_interval(values: Sequence[float], column: Column) -> Mean:
     return float(np.mean(values)), column.within(intervals.mean_interval(values))

@@ -100,46 +100,50 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
         The datasets; None where fewer than two have scores of trained methods, none was measured, or they have no
         score in common.
     """
-    found = []
+    entries = []
     for board in boards:
         dataset = families.dataset(board.dataset)
         trained = [row for row in board.rows if row.category not in ("reference", "pretrained")]
         rows = {row.result.method: row for row in trained if not row.warning}
         if dataset is None or isinstance(dataset.source, Divided) or not rows or not board.columns:
             continue
-        audited = known.get(board.dataset)
-        found.append((board, rows, audited if audited and audited.version == dataset.version else None))
-    ours = [one for one in found if any(row.trained_here for row in one[1].values())]
-    found = ours if len(ours) > 1 else found
-    if len(found) < 2 or not any(audited for _, _, audited in found):
+        giveaway = known.get(board.dataset)
+        entries.append((board, rows, giveaway if giveaway and giveaway.version == dataset.version else None))
+    trained_entries = [entry for entry in entries if any(row.trained_here for row in entry[1].values())]
+    entries = trained_entries if len(trained_entries) > 1 else entries
+    if len(entries) < 2 or not any(giveaway for _, _, giveaway in entries):
         return None
-    column = next((c for c in protocol.COLUMNS.values() if all(c in board.columns for board, _, _ in found)), None)
+    column = next((c for c in protocol.COLUMNS.values() if all(c in board.columns for board, _, _ in entries)), None)
     if column is None:
         return None
-    titles = {name: row.result.title for _, rows, _ in found for name, row in rows.items()}
+    titles = {name: row.result.title for _, rows, _ in entries for name, row in rows.items()}
     ordered = sorted(titles.items(), key=lambda item: item[1].lower())
     common = [
         name
         for name, _ in ordered
-        if all(name in rows and len(rows[name].values(column.key)) >= intervals.SEEDS for _, rows, _ in found)
-        and (len(ours) < 2 or all(rows[name].trained_here for _, rows, _ in found))
+        if all(name in rows and len(rows[name].values(column.key)) >= intervals.SEEDS for _, rows, _ in entries)
+        and (len(trained_entries) < 2 or all(rows[name].trained_here for _, rows, _ in entries))
     ]
-    scores = {board.dataset: [rows[name].values(column.key) for name in common] for board, rows, _ in found}
-    means = {name: sum(sum(of) / len(of) for of in task) / len(common) for name, task in scores.items() if common}
+    scores = {board.dataset: [rows[name].values(column.key) for name in common] for board, rows, _ in entries}
+    means = {
+        name: sum(sum(values) / len(values) for values in method_scores) / len(common)
+        for name, method_scores in scores.items()
+        if common
+    }
     lines = [
         DatasetLine(
             table=board,
-            giveaway=_estimate(audited),
-            order=audited.order if audited else (),
+            giveaway=_giveaway_estimate(giveaway),
+            order=giveaway.order if giveaway else (),
             rows=rows,
             mean=means.get(board.dataset),
             interval=column.within(intervals.interval_over_tasks(scores[board.dataset]))
             if ranking.seeds_agree([rows[name] for name in common])
             else None,
         )
-        for board, rows, audited in found
+        for board, rows, giveaway in entries
     ]
-    lines.sort(key=_order)
+    lines.sort(key=_sort_key)
     shared = [line for line in lines if line.giveaway and 2 * len(line.rows) >= len(ordered)]
     return Hardness(
         tier=boards[0].tier,
@@ -151,32 +155,32 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
     )
 
 
-def _estimate(found: Giveaway | None) -> Estimate | None:
-    if found is None or found.giveaway is None or found.low is None or found.high is None:
+def _giveaway_estimate(giveaway: Giveaway | None) -> Estimate | None:
+    if giveaway is None or giveaway.giveaway is None or giveaway.low is None or giveaway.high is None:
         return None
-    return Estimate(found.giveaway, found.low, found.high)
+    return Estimate(giveaway.giveaway, giveaway.low, giveaway.high)
 
 
-def _order(line: DatasetLine) -> tuple[float, float, tuple[tuple[int, int | str], ...]]:
+def _sort_key(line: DatasetLine) -> tuple[float, float, tuple[tuple[int, int | str], ...]]:
     """Return the key that sorts datasets: easiest first, the unknown last."""
     mean = -1.0 if line.mean is None else line.mean
-    away = line.giveaway.value if line.giveaway else -1.0
-    return -round(mean, ranking.DIGITS), -away, protocol.natural(line.dataset)
+    giveaway = line.giveaway.value if line.giveaway else -1.0
+    return -round(mean, ranking.DIGITS), -giveaway, protocol.natural(line.dataset)
 
 
 def _prediction(
     method: str, title: str, lines: Sequence[DatasetLine], shared: Sequence[DatasetLine], column: Column
 ) -> Prediction:
-    def both(of: Sequence[DatasetLine]) -> list[tuple[float, float]]:
+    def pairs_on(subset: Sequence[DatasetLine]) -> list[tuple[float, float]]:
         return [
             (line.giveaway.value, line.rows[method].cells[column.key].mean)
-            for line in of
+            for line in subset
             if line.giveaway and method in line.rows and column.key in line.rows[method].cells
         ]
 
     def correlation(pairs: Sequence[tuple[float, float]]) -> Estimate | None:
         return statistics.rank_correlation(*zip(*pairs, strict=True)) if pairs else None
 
-    every, there = both(lines), both(shared)
-    on_shared = correlation(there) if len(there) == len(shared) else None
-    return Prediction(title, method, len(every), correlation(every), len(shared), on_shared)
+    all_pairs, shared_pairs = pairs_on(lines), pairs_on(shared)
+    on_shared = correlation(shared_pairs) if len(shared_pairs) == len(shared) else None
+    return Prediction(title, method, len(all_pairs), correlation(all_pairs), len(shared), on_shared)

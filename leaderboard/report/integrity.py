@@ -39,31 +39,31 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
     Raises:
         DamagedFile: there is no such folder.
     """
-    found: list[OffaxisError] = []
-    sound: list[Result] = []
+    errors: list[OffaxisError] = []
+    readable: list[Result] = []
     for file in results_tree.files(root):
-        result, problems = _of_file(file)
-        sound += [result] if result else []
-        found += problems
-    if not sound and not found and not any((Path(root) / name).exists() for name in ALONE):
-        found.append(DamagedFile(f"{root} holds no results, {protocol.VERSION}/<dataset>/<method>.json."))
-    rest = (*_collisions(sound), *_strays(Path(root)), *_other(Path(root)))
-    return found + list(rest)
+        result, file_errors = _check_file(file)
+        readable += [result] if result else []
+        errors += file_errors
+    if not readable and not errors and not any((Path(root) / name).exists() for name in ALONE):
+        errors.append(DamagedFile(f"{root} holds no results, {protocol.VERSION}/<dataset>/<method>.json."))
+    rest = (*_find_collisions(readable), *_find_strays(Path(root)), *_check_other_files(Path(root)))
+    return errors + list(rest)
 
 
-def _of_file(file: Path) -> tuple[Result | None, list[OffaxisError]]:
+def _check_file(file: Path) -> tuple[Result | None, list[OffaxisError]]:
     """Look at a result file: what it holds, if it can be read, and what is wrong."""
     try:
         result = results_tree.read(file)
     except OffaxisError as error:
         return None, results_tree.problems(file, error)
     try:
-        return result, list(_against_protocol(file, result))
+        return result, list(_check_against_task(file, result))
     except OffaxisError as error:
         return result, [error]
 
 
-def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
+def _check_against_task(file: Path, result: Result) -> Iterator[OffaxisError]:
     """Compare what a result was made from with the task and the dataset that are here."""
     if result.task.partition("@")[2] != protocol.VERSION:
         return  # another protocol: readable, and never mixed in
@@ -73,66 +73,67 @@ def _against_protocol(file: Path, result: Result) -> Iterator[OffaxisError]:
     except UnknownName as error:
         yield error
         return
-    here = candidates.dataset_digest(task)[1] if needs_no_download(dataset) else None
+    local_digest = candidates.dataset_digest(task)[1] if needs_no_download(dataset) else None
     for run in result.runs:
-        place = f"{file}: seed {run.seed}"
+        where = f"{file}: seed {run.seed}"
         if run.tier not in protocol.TIERS:
-            yield UnknownName(f"{place}: tier", run.tier, protocol.TIERS)
+            yield UnknownName(f"{where}: tier", run.tier, protocol.TIERS)
         if run.rows_digest != task.digest:
-            yield InvalidInput(f"{place}: rows_digest: expected {task.digest}, received {run.rows_digest}.")
+            yield InvalidInput(f"{where}: rows_digest: expected {task.digest}, received {run.rows_digest}.")
         if run.dataset_version != dataset.version:
-            yield InvalidInput(f"{place}: dataset_version: expected {dataset.version}, received {run.dataset_version}.")
-        if here and run.dataset_digest != here:
-            yield InvalidInput(f"{place}: dataset_digest: expected {here}, received {run.dataset_digest}.")
+            yield InvalidInput(f"{where}: dataset_version: expected {dataset.version}, received {run.dataset_version}.")
+        if local_digest and run.dataset_digest != local_digest:
+            yield InvalidInput(f"{where}: dataset_digest: expected {local_digest}, received {run.dataset_digest}.")
         try:
-            candidates.check_part(task, run.tier, run.hyperparameters, place)
+            candidates.check_part(task, run.tier, run.hyperparameters, where)
         except InvalidInput as error:
             yield error
-        yield from _as_the_tier_says(place, run, task)
-        yield from _as_it_was_verified(place, run, task)
+        yield from _check_samples(where, run, task)
+        yield from _check_verification(where, run, task)
 
 
-def _as_the_tier_says(place: str, run: Scored, task: protocol.Task) -> Iterator[OffaxisError]:
+def _check_samples(where: str, run: Scored, task: protocol.Task) -> Iterator[OffaxisError]:
     """Compare how metrics were called with the tier, and look for what their scores are made of."""
     tier = protocol.TIERS.get(run.tier)
     for measurement in tier.measurements if tier else ():
-        wanted, found = candidates.sample(measurement, task), run.samples.get(measurement.metric)
-        if found != wanted:
+        expected, received = candidates.sample(measurement, task), run.samples.get(measurement.metric)
+        if received != expected:
             yield InvalidInput(
-                f"{place}: samples of {measurement.metric}: expected {_said(wanted)}, received {_said(found)}."
+                f"{where}: samples of {measurement.metric}: expected {_format_sample(expected)}, received "
+                f"{_format_sample(received)}."
             )
         metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
-        widths = {len(line) for part in run.parts.get(measurement.metric, {}).values() for line in _lines(part)}
+        widths = {len(row) for part in run.parts.get(measurement.metric, {}).values() for row in _part_rows(part)}
         if hasattr(metric, "combine") and widths != {len(task.scored)}:
             yield InvalidInput(
-                f"{place}: parts of {measurement.metric}: expected arrays with a number for each of {len(task.scored)} "
+                f"{where}: parts of {measurement.metric}: expected arrays with a number for each of {len(task.scored)} "
                 f"factors, received {f'numbers for {sorted(widths)}' if widths else 'nothing'}."
             )
 
 
-def _lines(part: tuple[Any, ...]) -> tuple[tuple[float, ...], ...]:
+def _part_rows(part: tuple[Any, ...]) -> tuple[tuple[float, ...], ...]:
     """Return a part of a score as lines with a number for each factor: one, or one for each latent."""
     return part if part and isinstance(part[0], tuple) else (part,)
 
 
-def _as_it_was_verified(place: str, run: Scored, task: protocol.Task) -> Iterator[OffaxisError]:
+def _check_verification(where: str, run: Scored, task: protocol.Task) -> Iterator[OffaxisError]:
     """Compare a record of a verification with the rows that its text draws, and with the scores that it speaks of."""
     if (record := run.verification) is None:
         return
     try:
         rows, digest = verification.drawn(task, record.seed)
     except OffaxisError as error:
-        yield InvalidInput(f"{place}: verification: expected a record of fresh rows, received {error}.")
+        yield InvalidInput(f"{where}: verification: expected a record of fresh rows, received {error}.")
         return
     if record.deviation > verification.DEVIATION or record.date > datetime.datetime.now(datetime.UTC).date():
         yield InvalidInput(
-            f"{place}: verification: expected a deviation of at most {verification.DEVIATION:g} and a date that is "
+            f"{where}: verification: expected a deviation of at most {verification.DEVIATION:g} and a date that is "
             f"past, received {record.deviation:g} and {record.date}."
         )
     for name, expected, received in (("rows", rows, record.rows), ("rows_digest", digest, record.rows_digest)):
         if expected != received:
             yield InvalidInput(
-                f"{place}: verification.{name}: expected {expected}, as {record.seed!r} draws them, received "
+                f"{where}: verification.{name}: expected {expected}, as {record.seed!r} draws them, received "
                 f"{received}."
             )
     if rows * verification.SHARE < verification.BLOCKS * len(task.indices):
@@ -141,12 +142,12 @@ def _as_it_was_verified(place: str, run: Scored, task: protocol.Task) -> Iterato
         column = protocol.COLUMNS.get(key)
         if column and abs(run.scores[key] - compared.codes) > column.tenth:
             yield InvalidInput(
-                f"{place}: scores.{key}: expected {compared.codes:.4f} within {column.tenth:g}, as verified on tenths "
+                f"{where}: scores.{key}: expected {compared.codes:.4f} within {column.tenth:g}, as verified on tenths "
                 f"of the rows, received {run.scores[key]:.4f}."
             )
 
 
-def _said(sample: Sample | None) -> str:
+def _format_sample(sample: Sample | None) -> str:
     return f"{sample.train} train and {sample.test} test rows, {dict(sample.arguments)}" if sample else "none"
 
 
@@ -162,35 +163,35 @@ def needs_no_download(dataset: Dataset) -> bool:
     return all(isinstance(source, Rendered | OfBase) for source in chain(dataset))
 
 
-def _other(root: Path) -> Iterator[OffaxisError]:
+def _check_other_files(root: Path) -> Iterator[OffaxisError]:
     """Read what is beside the scores: what papers report, giveaways of datasets."""
     try:
         reported.read_all(root)
     except OffaxisError as error:
         yield error
     try:
-        yield from _outdated(root)
+        yield from _find_outdated_giveaways(root)
     except OffaxisError as error:
         yield error
 
 
-def _outdated(root: Path) -> Iterator[OffaxisError]:
+def _find_outdated_giveaways(root: Path) -> Iterator[OffaxisError]:
     """Find giveaways of another version of a dataset than is here."""
-    for name, one in giveaways.read(root).items():
+    for name, giveaway in giveaways.read(root).items():
         dataset = families.dataset(name)
-        if dataset is not None and dataset.version != one.version:
+        if dataset is not None and dataset.version != giveaway.version:
             yield InvalidInput(
-                f"{root / giveaways.FILE}: {name}: expected version {dataset.version}, received {one.version}. Measure "
-                "it again: python benchmarks/giveaways.py RESULTS"
+                f"{root / giveaways.FILE}: {name}: expected version {dataset.version}, received {giveaway.version}. "
+                "Measure it again: python benchmarks/giveaways.py RESULTS"
             )
 
 
-def _collisions(found: list[Result]) -> Iterator[OffaxisError]:
+def _find_collisions(checked: list[Result]) -> Iterator[OffaxisError]:
     """Find methods that a reader would take for one another."""
     seen: dict[tuple[str, str], str] = {}
-    for result in found:
-        plain = result.method.replace("_", "")
-        other = seen.setdefault((result.task, plain), result.method)
+    for result in checked:
+        bare_name = result.method.replace("_", "")
+        other = seen.setdefault((result.task, bare_name), result.method)
         if other != result.method:
             yield InvalidInput(
                 f"method {result.method!r} on {result.task}: expected a name that differs from {other!r} by more than "
@@ -198,16 +199,16 @@ def _collisions(found: list[Result]) -> Iterator[OffaxisError]:
             )
 
 
-def _strays(root: Path) -> Iterator[OffaxisError]:
+def _find_strays(root: Path) -> Iterator[OffaxisError]:
     """Find files that do not belong in the tree, and links."""
-    known = set(results_tree.files(root))
+    result_files = set(results_tree.files(root))
     for folder in sorted(root.glob("v*")):
         for path in sorted(folder.rglob("*")):
-            ours = path in known or path.name in BESIDE or is_unfinished(path)
-            if path.is_symlink() or (path.is_file() and not ours):
-                found = "a link" if path.is_symlink() else "another file"
+            belongs = path in result_files or path.name in BESIDE or is_unfinished(path)
+            if path.is_symlink() or (path.is_file() and not belongs):
+                received = "a link" if path.is_symlink() else "another file"
                 expected = "<method>.json or a picture of the dataset"
-                yield InvalidInput(f"{path}: expected {expected}, received {found}. Remove it.")
+                yield InvalidInput(f"{path}: expected {expected}, received {received}. Remove it.")
 
 
 def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[OffaxisError]:
@@ -231,11 +232,11 @@ def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[
     problems: list[OffaxisError] = []
     for result in old:
         what = f"{result.method} on {result.task}"
-        there = new.get((result.task, result.method))
-        runs = {(run.tier, run.seed): run for run in there.runs} if there else {}
+        new_result = new.get((result.task, result.method))
+        runs = {(run.tier, run.seed): run for run in new_result.runs} if new_result else {}
         for run in result.runs:
-            now = runs.get((run.tier, run.seed))
-            if now is None:
+            new_run = runs.get((run.tier, run.seed))
+            if new_run is None:
                 problems.append(
                     InvalidInput(
                         f"{what}: tier {run.tier}, seed {run.seed}: expected a run that was published, received "
@@ -245,9 +246,10 @@ def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[
                 continue
             problems += [
                 InvalidInput(
-                    f"{what}: {key}, tier {run.tier}, seed {run.seed}: expected {then:.4f} within {results.DRIFT:g}, "
-                    f"as published, received {value:.4f}. A changed evaluation takes a new protocol version."
+                    f"{what}: {key}, tier {run.tier}, seed {run.seed}: expected {published:.4f} within "
+                    f"{results.DRIFT:g}, as published, received {value:.4f}. A changed evaluation takes a new protocol "
+                    "version."
                 )
-                for key, then, value in results_tree.drifted(run, now)
+                for key, published, value in results_tree.drifted(run, new_run)
             ]
     return problems

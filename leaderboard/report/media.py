@@ -30,8 +30,8 @@ def of_dataset(name: str, folder: Path) -> None:
         dataset = benchmark_data.load(name)
         for picture, draw in (("sheet.png", contact_sheets.contact_sheet), ("factors.png", contact_sheets.traversals)):
             if not (folder / picture).exists():
-                drawn = draw(dataset)
+                image = draw(dataset)
                 with files.written_atomically(folder / picture) as temporary:
-                    drawn.save(temporary, "PNG", optimize=True)
+                    image.save(temporary, "PNG", optimize=True)
     except (UnknownName, Unavailable):
         return

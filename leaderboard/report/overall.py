@@ -54,10 +54,10 @@ class Overall:
     @property
     def groups(self) -> dict[str, list[Standing]]:
         """The standings by category."""
-        found: dict[str, list[Standing]] = {}
+        by_category: dict[str, list[Standing]] = {}
         for standing in self.standings:
-            found.setdefault(standing.category, []).append(standing)
-        return found
+            by_category.setdefault(standing.category, []).append(standing)
+        return by_category
 
 
 def shared(boards: Sequence[Table]) -> tuple[Table, ...]:
@@ -73,10 +73,14 @@ def shared(boards: Sequence[Table]) -> tuple[Table, ...]:
         Some of them, in their order; all, where no method has a rank.
     """
     rows = [[row for row in board.rows if row.rank] for board in boards]
-    own = any(row.trained_here for of in rows for row in of)
-    ranked = [{row.result.method for row in of if row.trained_here or not own} for of in rows]
-    methods = set().union(*ranked)
-    return tuple(board for board, there in zip(boards, ranked, strict=True) if 2 * len(there) >= len(methods))
+    has_trained_here = any(row.trained_here for ranked_rows in rows for row in ranked_rows)
+    ranked_methods = [
+        {row.result.method for row in ranked_rows if row.trained_here or not has_trained_here} for ranked_rows in rows
+    ]
+    methods = set().union(*ranked_methods)
+    return tuple(
+        board for board, ranked_here in zip(boards, ranked_methods, strict=True) if 2 * len(ranked_here) >= len(methods)
+    )
 
 
 def overall(boards: Sequence[Table]) -> Overall | None:
@@ -93,24 +97,27 @@ def overall(boards: Sequence[Table]) -> Overall | None:
     if len(counted) < 2 or len(columns) != 1:
         return None
     (column,) = columns
-    found: list[Standing] = []
+    standings: list[Standing] = []
     left_out: list[str] = []
     for category in ranking.CATEGORIES:
         ranked = [{row.result.method: row for row in board.groups.get(category, ()) if row.rank} for board in counted]
-        everywhere = sorted(set.intersection(*(set(rows) for rows in ranked)))
-        methods = [method for method in everywhere if ranking.seeds_agree([rows[method] for rows in ranked])]
-        rows_of = (row for board in boards for row in board.groups.get(category, ()) if row.rank)
-        titles = {row.result.method: row.result.title for row in rows_of}
-        left_out += [titles[method] for method in everywhere if method not in methods]
+        ranked_everywhere = sorted(set.intersection(*(set(rows) for rows in ranked)))
+        methods = [method for method in ranked_everywhere if ranking.seeds_agree([rows[method] for rows in ranked])]
+        ranked_rows = (row for board in boards for row in board.groups.get(category, ()) if row.rank)
+        titles = {row.result.method: row.result.title for row in ranked_rows}
+        left_out += [titles[method] for method in ranked_everywhere if method not in methods]
         if not methods:
             continue
         scores = {method: [rows[method].values(column.key) for rows in ranked] for method in methods}
-        means = {method: sum(sum(task) / len(task) for task in tasks) / len(tasks) for method, tasks in scores.items()}
+        means = {
+            method: sum(sum(seed_scores) / len(seed_scores) for seed_scores in task_scores) / len(task_scores)
+            for method, task_scores in scores.items()
+        }
         printed = {method: round(mean, ranking.DIGITS) for method, mean in means.items()}
         places = rank_intervals.places(scores, printed=printed)
         for method in sorted(methods, key=lambda m: (-means[m], m)):
             rank = 1 + sum(other > printed[method] for other in printed.values())
-            found.append(Standing(method, titles[method], category, rank, places[method], means[method]))
-    if not found:
+            standings.append(Standing(method, titles[method], category, rank, places[method], means[method]))
+    if not standings:
         return None
-    return Overall(tuple(board.dataset for board in counted), tuple(found), tuple(left_out))
+    return Overall(tuple(board.dataset for board in counted), tuple(standings), tuple(left_out))

@@ -67,12 +67,12 @@ class Pair(NamedTuple):
     @property
     def by_task(self) -> dict[str, list[Difference]]:
         """The differences of each task, in the order of the scores."""
-        found: dict[str, list[Difference]] = {}
-        for one in self.differences:
-            found.setdefault(one.task, []).append(one)
-        if ACROSS in found:
-            found[ACROSS] = found.pop(ACROSS)
-        return found
+        differences: dict[str, list[Difference]] = {}
+        for difference in self.differences:
+            differences.setdefault(difference.task, []).append(difference)
+        if ACROSS in differences:
+            differences[ACROSS] = differences.pop(ACROSS)
+        return differences
 
 
 def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
@@ -90,24 +90,33 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
         UnknownName: there is no such method in the tables.
         InvalidInput: the same method twice, or no task that both were scored on.
     """
-    known = {row.result.method: row for board in boards for row in board.rows}
+    row_of_method = {row.result.method: row for board in boards for row in board.rows}
     for name in (first, second):
-        if name not in known:
-            raise UnknownName("method with results in this tier", name, known.keys() - {first, second})
+        if name not in row_of_method:
+            raise UnknownName("method with results in this tier", name, row_of_method.keys() - {first, second})
     if first == second:
         raise InvalidInput(f"methods to compare: expected two different ones, received {first} twice.")
-    shared = [(board, one, other) for board in boards for one, other in _both(board, first, second)]
+    shared = [
+        (board, first_row, second_row)
+        for board in boards
+        for first_row, second_row in _shared_rows(board, first, second)
+    ]
     if not shared:
         raise InvalidInput(
             f"{first} and {second}: expected a task that both were scored on in one tier, unmarked and not in "
             "quarantine, received none. Score both in one tier: offaxis board score RUN... --tier desk."
         )
     columns = list(dict.fromkeys(column for board, _, _ in shared for column in board.columns))
-    titles = [(name, known[name].result.title) for name in (first, second)]
-    differences = tuple(one for column in columns for one in _by_score(shared, column))
+    titles = [(name, row_of_method[name].result.title) for name in (first, second)]
+    differences = tuple(difference for column in columns for difference in _compare_by_score(shared, column))
     _, *rows = zip(*shared, strict=True)
-    differ = [title for (_, title), of in zip(titles, rows, strict=True) if not seeds_agree(of)]
-    left_out = [*_left_out(boards, titles), *(f"{ACROSS}: {title} has other seeds on some tasks" for title in differ)]
+    with_other_seeds = [
+        title for (_, title), method_rows in zip(titles, rows, strict=True) if not seeds_agree(method_rows)
+    ]
+    left_out = [
+        *_describe_left_out(boards, titles),
+        *(f"{ACROSS}: {title} has other seeds on some tasks" for title in with_other_seeds),
+    ]
     return Pair(boards[0].tier, titles[0], titles[1], differences, tuple(left_out))
 
 
@@ -124,13 +133,13 @@ def limited(pair: Pair, tasks: Container[str]) -> Pair:
     Raises:
         InvalidInput: the methods were not both scored on any of them.
     """
-    found = tuple(one for one in pair.differences if one.task in tasks)
-    if not found:
+    kept = tuple(difference for difference in pair.differences if difference.task in tasks)
+    if not kept:
         raise InvalidInput(
             f"{pair.first[0]} and {pair.second[0]}: expected a task of tier {pair.tier} that both were scored on, "
             "received none among those that were asked for. Choose another --task or --tier."
         )
-    return pair._replace(differences=found)
+    return pair._replace(differences=kept)
 
 
 def method(boards: Sequence[Table], name: str) -> str:
@@ -148,16 +157,16 @@ def method(boards: Sequence[Table], name: str) -> str:
         InvalidInput: two results of it on one task, from two results trees.
     """
     titles = {row.result.method: row.result.title for board in boards for row in board.rows}
-    found = name if name in titles else next((key for key, title in titles.items() if title == name), None)
-    if found is None:
+    method_name = name if name in titles else next((key for key, title in titles.items() if title == name), None)
+    if method_name is None:
         raise UnknownName("method with results", name, titles)
     for board in boards:
-        if (times := sum(row.result.method == found for row in board.rows)) > 1:
+        if (count := sum(row.result.method == method_name for row in board.rows)) > 1:
             raise InvalidInput(
-                f"results of {found} on {board.task}: expected one, received {times}, in several results trees. Name "
-                "one of the trees alone."
+                f"results of {method_name} on {board.task}: expected one, received {count}, in several results trees. "
+                "Name one of the trees alone."
             )
-    return found
+    return method_name
 
 
 def of_tier(boards: Sequence[Table], first: str, second: str, tier: str = "") -> list[Table]:
@@ -179,13 +188,13 @@ def of_tier(boards: Sequence[Table], first: str, second: str, tier: str = "") ->
     if tier and tier not in tiers:
         raise UnknownName("tier with results", tier, tiers)
     for name in [tier] if tier else tiers:
-        of = [board for board in boards if board.tier == name]
-        if tier or any(True for board in of for _ in _both(board, first, second)):
-            return of
+        tier_boards = [board for board in boards if board.tier == name]
+        if tier or any(True for board in tier_boards for _ in _shared_rows(board, first, second)):
+            return tier_boards
     return list(boards)
 
 
-def _left_out(boards: Sequence[Table], names: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _describe_left_out(boards: Sequence[Table], names: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Say which tasks two methods are not compared on: one of them is flagged or in quarantine there, or has no row."""
     absent: dict[str, list[str]] = {}
     for board in boards:
@@ -199,36 +208,53 @@ def _left_out(boards: Sequence[Table], names: Sequence[tuple[str, str]]) -> Iter
         yield f"{title} has no scores in this tier on {', '.join(tasks)}"
 
 
-def _both(board: Table, first: str, second: str) -> Iterator[tuple[Row, Row]]:
-    there = {row.result.method: row for row in board.rows if not row.warning}
-    if first in there and second in there:
-        yield there[first], there[second]
+def _shared_rows(board: Table, first: str, second: str) -> Iterator[tuple[Row, Row]]:
+    rows = {row.result.method: row for row in board.rows if not row.warning}
+    if first in rows and second in rows:
+        yield rows[first], rows[second]
 
 
-def _by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) -> Iterator[Difference]:
+def _compare_by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) -> Iterator[Difference]:
     key = column.key
-    tasks = [(board, one, other) for board, one, other in shared if one.values(key) and other.values(key)]
-    tested = [_tested(*each, key) for each in tasks]
-    judged = verdicts.judge([comparison for comparison, _ in tested])
-    for (board, one, other), (comparison, neither), (answer, p) in zip(tasks, tested, judged, strict=True):
-        said = verdicts.NEITHER if neither else answer
-        yield Difference(board.dataset, column, one.cells[key].mean, other.cells[key].mean, comparison, said, p)
+    tasks = [
+        (board, first_row, second_row)
+        for board, first_row, second_row in shared
+        if first_row.values(key) and second_row.values(key)
+    ]
+    comparisons = [_compare_rows(*entry, key) for entry in tasks]
+    answers = verdicts.judge([comparison for comparison, _ in comparisons])
+    for (board, first_row, second_row), (comparison, neither), (answer, p) in zip(
+        tasks, comparisons, answers, strict=True
+    ):
+        verdict = verdicts.NEITHER if neither else answer
+        yield Difference(
+            board.dataset, column, first_row.cells[key].mean, second_row.cells[key].mean, comparison, verdict, p
+        )
     _, first, second = zip(*tasks, strict=True) if tasks else ((), (), ())
-    if len(tasks) > 1 and not all(none for _, none in tested) and seeds_agree(first) and seeds_agree(second):
-        all_ = verdicts.welch([one.values(key) for _, one, _ in tasks], [other.values(key) for _, _, other in tasks])
-        ((answer, p),) = verdicts.judge([all_])
+    if (
+        len(tasks) > 1
+        and not all(untested for _, untested in comparisons)
+        and seeds_agree(first)
+        and seeds_agree(second)
+    ):
+        across = verdicts.welch(
+            [first_row.values(key) for _, first_row, _ in tasks], [second_row.values(key) for _, _, second_row in tasks]
+        )
+        ((answer, p),) = verdicts.judge([across])
         means = [
             sum(row.cells[key].mean for row in rows) / len(tasks) for rows in zip(*(t[1:] for t in tasks), strict=True)
         ]
-        yield Difference(ACROSS, column, means[0], means[1], all_, answer, p)
+        yield Difference(ACROSS, column, means[0], means[1], across, answer, p)
 
 
-def _tested(board: Table, one: Row, other: Row, key: str) -> tuple[verdicts.Comparison, bool]:
+def _compare_rows(board: Table, first_row: Row, second_row: Row, key: str) -> tuple[verdicts.Comparison, bool]:
     """Compare two methods; without a p-value where neither is above an untrained encoder."""
-    found = verdicts.welch([one.values(key)], [other.values(key)])
+    comparison = verdicts.welch([first_row.values(key)], [second_row.values(key)])
     rows = (row for row in board.rows if row.result.method == "random_encoder" and key in row.cells)
-    neither = verdicts.at_chance(one.cells[key].mean, other.cells[key].mean, [row.cells[key].mean for row in rows])
-    return (found._replace(p=None) if neither else found), neither
+    neither = verdicts.at_chance(
+        first_row.cells[key].mean, second_row.cells[key].mean, [row.cells[key].mean for row in rows]
+    )
+    return (comparison._replace(p=None) if neither else comparison), neither
 
 
 FIELDS = ("tier", "task", "score", "first", "second", "difference", "low", "high", "p_after_holm", "seeds", "verdict")
@@ -244,9 +270,16 @@ def comma_separated(pair: Pair) -> str:
         CSV with a header; the columns ``first`` and ``second`` bear the methods' names.
     """
     rows = []
-    for one in pair.differences:
-        found = one.comparison
-        numbers = (one.first, one.second, found.difference, found.low, found.high, one.p)
-        answer = verdicts.in_words(one.answer, supported=pair.first[0], opposed=pair.second[0])
-        rows.append((pair.tier, one.task, one.column.key, *numbers, found.seeds, answer))
+    for difference in pair.differences:
+        comparison = difference.comparison
+        numbers = (
+            difference.first,
+            difference.second,
+            comparison.difference,
+            comparison.low,
+            comparison.high,
+            difference.p,
+        )
+        answer = verdicts.in_words(difference.answer, supported=pair.first[0], opposed=pair.second[0])
+        rows.append((pair.tier, difference.task, difference.column.key, *numbers, comparison.seeds, answer))
     return files.comma_separated([*FIELDS[:3], pair.first[0], pair.second[0], *FIELDS[5:]], rows)

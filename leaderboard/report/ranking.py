@@ -150,20 +150,23 @@ class Table:
     @property
     def notes(self) -> list[str]:
         """Which methods have no rank or no row here, why, and what would change that: a sentence or two for each."""
-        why: dict[str, list[str]] = {}
-        quick = self.tier == "smoke"
+        titles_by_note: dict[str, list[str]] = {}
+        is_smoke = self.tier == "smoke"
         for row in self.rows:
-            if row.note and row.category != "reference" and not quick:
-                why.setdefault(row.note, []).append(row.result.title)
-        said = [f"Not ranked ({note}): {_named(titles)}. {self._remedy(note)}" for note, titles in why.items()]
+            if row.note and row.category != "reference" and not is_smoke:
+                titles_by_note.setdefault(row.note, []).append(row.result.title)
+        sentences = [
+            f"Not ranked ({note}): {_join_titles(titles)}. {self._remedy(note)}"
+            for note, titles in titles_by_note.items()
+        ]
         if self.dataset == "xysquares/spacing_1" and any(row.result.method == "pca" for row in self.rows):
-            said.append(PCA)
-        others = [f"Scored only in tier {tier}: {_named(titles)}." for tier, titles in self.elsewhere.items()]
-        if quick:
-            said.append(" ".join([*others, "Tier smoke is for a quick look. For a rank, score in tier desk."]))
+            sentences.append(PCA)
+        others = [f"Scored only in tier {tier}: {_join_titles(titles)}." for tier, titles in self.elsewhere.items()]
+        if is_smoke:
+            sentences.append(" ".join([*others, "Tier smoke is for a quick look. For a rank, score in tier desk."]))
         elif others:
-            said.append(f"{' '.join(others)} To be ranked here, a method needs runs of tier {self.tier}.")
-        return said
+            sentences.append(f"{' '.join(others)} To be ranked here, a method needs runs of tier {self.tier}.")
+        return sentences
 
     def _remedy(self, note: str) -> str:
         """Say what to do about a row that has no rank."""
@@ -173,8 +176,8 @@ class Table:
             with contextlib.suppress(UnknownName):  # of an old result
                 if not verification.may_be_verified(protocol.task(self.dataset)):
                     return "Too few rows are left to verify an encoder on: only trainings here are ranked."
-            clears = "" if note.startswith("recomputed") else ", which clears it"
-            return f"Put its encoder in ONNX next to the codes, and run `offaxis board verify`{clears}."
+            consequence = "" if note.startswith("recomputed") else ", which clears it"
+            return f"Put its encoder in ONNX next to the codes, and run `offaxis board verify`{consequence}."
         if note.startswith("no "):
             return "Score its runs again in this tier."
         return f"A rank takes {protocol.SEEDS} seeds."
@@ -186,10 +189,10 @@ PCA = (
 )
 
 
-def _named(titles: Sequence[str], most: int = 8) -> str:
-    """Name some methods, and count those beyond ``most``."""
-    more = f" and {len(titles) - most} more" if len(titles) > most else ""
-    return "; ".join(titles[:most]) + more
+def _join_titles(titles: Sequence[str], limit: int = 8) -> str:
+    """Name some methods, and count those beyond ``limit``."""
+    more = f" and {len(titles) - limit} more" if len(titles) > limit else ""
+    return "; ".join(titles[:limit]) + more
 
 
 def caption(tier: str, rows: Sequence[Row]) -> str:
@@ -211,7 +214,7 @@ def training(rows: Sequence[Row]) -> str:
     trained = [run for row in rows if row.category not in ("reference", "pretrained") for run in row.runs]
     if not trained:
         return ""
-    return f"Training: {'; '.join(filter(None, [*models(trained), budget(trained), _share(trained)]))}."
+    return f"Training: {'; '.join(filter(None, [*models(trained), budget(trained), _paper_share(trained)]))}."
 
 
 def samples(tier: str, rows: Sequence[Row]) -> str:
@@ -219,9 +222,9 @@ def samples(tier: str, rows: Sequence[Row]) -> str:
     sizes: dict[str, list[str]] = {}
     order = [key.partition(".")[0] for key in protocol.COLUMNS]
     for row in rows:
-        for metric, sample in sorted(row.runs[0].samples.items(), key=lambda item: _place(item[0], order)):
-            learnt = f"{sample.train:,}{' training' if sample.test else ''}" if sample.train else ""
-            counts = (learnt, f"{sample.test:,} held-out" if sample.test else "")
+        for metric, sample in sorted(row.runs[0].samples.items(), key=lambda item: _listed_order(item[0], order)):
+            train_count = f"{sample.train:,}{' training' if sample.test else ''}" if sample.train else ""
+            counts = (train_count, f"{sample.test:,} held-out" if sample.test else "")
             sizes.setdefault(f"on {' and '.join(filter(None, counts))} images", []).append(
                 protocol.COLUMNS[metric].title if metric in protocol.COLUMNS else metric.upper()
             )
@@ -234,7 +237,10 @@ def models(runs: Sequence[Scored]) -> list[str]:
     latents: dict[str, set[int]] = {}
     for run in runs:
         latents.setdefault(str(run.hyperparameters.get("architecture") or "model not stated"), set()).add(run.latents)
-    return [f"{name}, {' or '.join(map(str, sorted(of)))} latents" for name, of in sorted(latents.items())]
+    return [
+        f"{name}, {' or '.join(map(str, sorted(latent_counts)))} latents"
+        for name, latent_counts in sorted(latents.items())
+    ]
 
 
 def seeds_agree(rows: Sequence[Row]) -> bool:
@@ -279,7 +285,7 @@ PAPER_IMAGES = 300_000 * 64
 """Images that a run of Locatello et al. (2019, arXiv 1811.12359) is trained on, the yardstick of budgets."""
 
 
-def _share(runs: Sequence[Scored]) -> str:
+def _paper_share(runs: Sequence[Scored]) -> str:
     """Compare the images of runs with those of a run of a paper."""
     images = [run.budget.images for run in runs if run.budget.images]
     if not images:
@@ -313,16 +319,18 @@ def tables(found: Iterable[Result]) -> list[Table]:
     for result in found:
         if result.task.endswith(f"@{protocol.VERSION}"):
             by_task.setdefault(result.task, []).append(result)
-    made = []
+    boards = []
     for task in sorted(by_task, key=task_order):
         tiers = sorted({tier for result in by_task[task] for tier in result.tiers}, key=tier_order)
         for tier in tiers:
-            here = [result for result in by_task[task] if tier in result.tiers]
+            present = [result for result in by_task[task] if tier in result.tiers]
             absent = [result for result in by_task[task] if tier not in result.tiers]
             elsewhere = {other: tuple(r.title for r in absent if other in r.tiers) for other in tiers}
-            one = table(task, tier, here)
-            made.append(dataclasses.replace(one, elsewhere={other: of for other, of in elsewhere.items() if of}))
-    return [one for one in made if one.columns]
+            board = table(task, tier, present)
+            boards.append(
+                dataclasses.replace(board, elsewhere={other: titles for other, titles in elsewhere.items() if titles})
+            )
+    return [board for board in boards if board.columns]
 
 
 def table(task: str, tier: str, found: Iterable[Result]) -> Table:
@@ -341,35 +349,39 @@ def table(task: str, tier: str, found: Iterable[Result]) -> Table:
     Returns:
         The table.
     """
-    rows = [_row(result, tier) for result in found]
+    rows = [_make_row(result, tier) for result in found]
     columns = tuple(c for key, c in protocol.COLUMNS.items() if any(key in row.cells for row in rows))
     key, title = (columns[0].key, columns[0].title) if columns else ("", "score of the table")
     rows = [row if key in row.cells else dataclasses.replace(row, note=row.note or f"no {title}") for row in rows]
 
     def order(row: Row) -> tuple[bool, float, str]:
-        first = row.cells.get(key)
-        return bool(row.note), -round(first.mean, DIGITS) if first else 2.0, row.result.method
+        summary = row.cells.get(key)
+        return bool(row.note), -round(summary.mean, DIGITS) if summary else 2.0, row.result.method
 
     groups = {}
     for category in CATEGORIES:
         ordered = sorted((row for row in rows if row.category == category), key=order)
-        listed = [row for row in ordered if not row.note]
-        means = [order(row)[1] for row in listed]
-        left = rank_intervals.places(
-            {row.result.method: [row.values(key)] for row in listed},
-            printed={row.result.method: -mean for row, mean in zip(listed, means, strict=True)},
+        ranked = [row for row in ordered if not row.note]
+        negative_means = [order(row)[1] for row in ranked]
+        places = rank_intervals.places(
+            {row.result.method: [row.values(key)] for row in ranked},
+            printed={
+                row.result.method: -negative_mean for row, negative_mean in zip(ranked, negative_means, strict=True)
+            },
         )
         if ordered:
             groups[category] = tuple(
                 row
                 if row.note
-                else dataclasses.replace(row, rank=1 + means.index(order(row)[1]), place=left[row.result.method])
+                else dataclasses.replace(
+                    row, rank=1 + negative_means.index(order(row)[1]), place=places[row.result.method]
+                )
                 for row in ordered
             )
     return Table(task, tier, columns, groups)
 
 
-def _row(result: Result, tier: str) -> Row:
+def _make_row(result: Result, tier: str) -> Row:
     runs = result.of(tier)
     if result.quarantine:
         note = f"in quarantine: {result.quarantine}"
@@ -383,7 +395,7 @@ def _row(result: Result, tier: str) -> Row:
         note = f"{len(runs)} of {protocol.SEEDS} seeds"
     else:
         note = ""
-    return Row(result, runs, None, note, _shown(result.summary[tier], runs))
+    return Row(result, runs, None, note, _with_intervals(result.summary[tier], runs))
 
 
 def trusted(result: Result, tier: str) -> bool:
@@ -401,18 +413,18 @@ def trusted(result: Result, tier: str) -> bool:
     return result.trained_here(tier) or result.trust(tier) == "verified"
 
 
-def _shown(stored: Mapping[str, Summary], runs: Sequence[Scored]) -> dict[str, Summary]:
+def _with_intervals(summaries: Mapping[str, Summary], runs: Sequence[Scored]) -> dict[str, Summary]:
     """Return summaries with the intervals that are shown, within the scores' ranges; none where no range is known."""
-    ends = intervals.mean_intervals([[run.scores[key] for run in runs] for key in stored])
+    ends = intervals.mean_intervals([[run.scores[key] for run in runs] for key in summaries])
     cells = {}
-    for place, (key, summary) in enumerate(stored.items()):
-        shown, column = ends[place] if ends else None, protocol.COLUMNS.get(key)
-        low, high = (column and column.within(shown)) or (None, None)
+    for index, (key, summary) in enumerate(summaries.items()):
+        interval, column = ends[index] if ends else None, protocol.COLUMNS.get(key)
+        low, high = (column and column.within(interval)) or (None, None)
         cells[key] = summary._replace(low=low, high=high)
     return cells
 
 
-def _place(name: str, order: Sequence[str]) -> tuple[int, str]:
+def _listed_order(name: str, order: Sequence[str]) -> tuple[int, str]:
     return (order.index(name) if name in order else len(order)), name
 
 
@@ -443,14 +455,14 @@ def chosen(tasks: Iterable[str], wanted: str) -> set[str]:
         UnknownName: there are no such results.
     """
     name, _, version = wanted.partition("@")
-    known = [task.partition("@") for task in sorted(tasks)]
-    of_name = [one for one in known if not name or f"{one[0]}/".startswith(f"{name}/")]
-    if not of_name:
-        raise UnknownName("task with results", name, {one[0] for one in known})
-    found = {"".join(one) for one in of_name if version in ("", one[2])}
-    if not found:
-        raise UnknownName(f"version of {name} with results", version, {one[2] for one in of_name})
-    return found
+    split_tasks = [task.partition("@") for task in sorted(tasks)]
+    matching = [parts for parts in split_tasks if not name or f"{parts[0]}/".startswith(f"{name}/")]
+    if not matching:
+        raise UnknownName("task with results", name, {parts[0] for parts in split_tasks})
+    selected = {"".join(parts) for parts in matching if version in ("", parts[2])}
+    if not selected:
+        raise UnknownName(f"version of {name} with results", version, {parts[2] for parts in matching})
+    return selected
 
 
 def tier_order(tier: str) -> tuple[int, str]:
@@ -466,4 +478,4 @@ def tier_order(tier: str) -> tuple[int, str]:
         >>> sorted(["smoke", "desk"], key=tier_order)
         ['desk', 'smoke']
     """
-    return _place(tier, list(protocol.TIERS))
+    return _listed_order(tier, list(protocol.TIERS))

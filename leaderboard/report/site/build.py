@@ -35,17 +35,17 @@ def files(root: str | os.PathLike[str]) -> Iterator[tuple[str, bytes]]:
         MissingExtra: Jinja is not installed.
     """
     root = Path(root)
-    found = [one for one in results_tree.read_all(root) if one.task.endswith(f"@{protocol.VERSION}")]
-    if not found:
+    results = [result for result in results_tree.read_all(root) if result.task.endswith(f"@{protocol.VERSION}")]
+    if not results:
         raise DamagedFile(f"{root}: expected {protocol.VERSION} results, received none. Make some: offaxis board score")
-    boards = ranking.tables(found)
+    boards = ranking.tables(results)
     if not boards:
         raise DamagedFile(
             f"{root}: expected a result with one of the scores {', '.join(protocol.COLUMNS)}, received none of these."
         )
     papers = reported.read_all(root)
     yield "tables/all.csv", formats.comma_separated(boards).encode()
-    yield from pages.render(root, found, papers, boards)
+    yield from pages.render(root, results, papers, boards)
 
 
 def build(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> Path:
@@ -67,24 +67,24 @@ def build(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> Path:
         MissingExtra: Jinja is not installed.
     """
     site = Path(site)
-    _check(site)
-    with written_atomically(site.resolve(), replace=True) as made:
+    _check_replaceable(site)
+    with written_atomically(site.resolve(), replace=True) as temporary:
         names = [MANIFEST]
         for name, content in files(root):
-            (made / name).parent.mkdir(parents=True, exist_ok=True)
-            (made / name).write_bytes(content)
+            (temporary / name).parent.mkdir(parents=True, exist_ok=True)
+            (temporary / name).write_bytes(content)
             names.append(name)
-        (made / MANIFEST).write_text("\n".join(sorted(names)) + "\n", "utf-8")
+        (temporary / MANIFEST).write_text("\n".join(sorted(names)) + "\n", "utf-8")
     return site / "index.html"
 
 
-def _check(site: Path) -> None:
+def _check_replaceable(site: Path) -> None:
     """Refuse a folder that holds anything but a board."""
-    there = {file.relative_to(site).as_posix() for file in site.rglob("*") if not file.is_dir()}
-    listed = set((site / MANIFEST).read_text("utf-8").splitlines()) if (site / MANIFEST).is_file() else set()
-    if site.is_file() or not there <= listed:
-        given = "a file" if site.is_file() else f"a folder with {min(there - listed)}"
+    present = {file.relative_to(site).as_posix() for file in site.rglob("*") if not file.is_dir()}
+    manifest = set((site / MANIFEST).read_text("utf-8").splitlines()) if (site / MANIFEST).is_file() else set()
+    if site.is_file() or not present <= manifest:
+        received = "a file" if site.is_file() else f"a folder with {min(present - manifest)}"
         raise InvalidInput(
-            f"{site}: expected a new or empty folder, or one that was built before, received {given}. Choose another "
-            "folder, or remove the file."
+            f"{site}: expected a new or empty folder, or one that was built before, received {received}. Choose "
+            "another folder, or remove the file."
         )

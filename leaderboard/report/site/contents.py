@@ -54,16 +54,16 @@ class TaskPage:
     @property
     def by_factor(self) -> list[tuple[str, list[tuple[str, str, list[float]]]]]:
         """For each tier: method, title and its MIG of each factor, the mean over seeds; where that is known."""
-        shown = []
+        by_tier = []
         for table in self.tables:
             rows = []
             for row in table.rows:
                 gaps = [run.parts["mig"]["gaps"] for run in row.runs if "gaps" in run.parts.get("mig", {})]
-                if gaps and {len(of) for of in gaps} == {len(self.scored)}:
+                if gaps and {len(factor_gaps) for factor_gaps in gaps} == {len(self.scored)}:
                     rows.append((row.result.method, row.result.title, np.mean(gaps, axis=0).tolist()))
             if rows:
-                shown.append((table.tier, rows))
-        return shown
+                by_tier.append((table.tier, rows))
+        return by_tier
 
     def summary(self, tier: str) -> str:
         """Say how many methods a tier has."""
@@ -97,16 +97,16 @@ class MethodPage:
     @property
     def settings(self) -> dict[str, list[tuple[str, list[str]]]]:
         """For each tier: model, steps and the method's own strengths, and the datasets that were trained so."""
-        found: dict[str, dict[str, list[str]]] = {}
+        datasets_by_tier: dict[str, dict[str, list[str]]] = {}
         for tier, rows in self.by_tier.items():
             for table, row in rows:
                 run = row.runs[0]
-                own = [f"{key} {value}" for key, value in run.hyperparameters.items() if key not in SHARED]
-                trained = [*ranking.models(row.runs), f"{run.budget.steps:,} steps"]
-                said = "; ".join([*(trained if run.budget.steps else [f"{run.latents} latents"]), *own])
+                own_settings = [f"{key} {value}" for key, value in run.hyperparameters.items() if key not in SHARED]
+                training = [*ranking.models(row.runs), f"{run.budget.steps:,} steps"]
+                setting = "; ".join([*(training if run.budget.steps else [f"{run.latents} latents"]), *own_settings])
                 if row.category != "reference":
-                    found.setdefault(tier, {}).setdefault(said, []).append(table.dataset)
-        return {tier: list(said.items()) for tier, said in found.items()}
+                    datasets_by_tier.setdefault(tier, {}).setdefault(setting, []).append(table.dataset)
+        return {tier: list(datasets_by_setting.items()) for tier, datasets_by_setting in datasets_by_tier.items()}
 
     def tasks(self, tier: str) -> int:
         """Return on how many tasks of a tier it was scored."""
@@ -148,8 +148,8 @@ def collect(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> Con
     files: dict[str, bytes] = {}
     names = sorted({table.task for table in tables}, key=ranking.task_order)
     return Contents(
-        tasks=tuple(_task(root, name, tables, found, files) for name in names),
-        methods=_methods(found, tables),
+        tasks=tuple(_task_page(root, name, tables, found, files) for name in names),
+        methods=_method_pages(found, tables),
         tiers=tiers.pages_of(root, found, tables),
         columns=tuple(c for key, c in protocol.COLUMNS.items() if any(c in table.columns for table in tables)),
         dates=tuple(sorted({run.date.isoformat() for result in found for run in result.runs})),
@@ -157,13 +157,13 @@ def collect(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> Con
     )
 
 
-def _task(
-    root: Path, task_id: str, tables: Sequence[Table], found: Sequence[Result], files: dict[str, bytes]
+def _task_page(
+    root: Path, task_id: str, tables: Sequence[Table], results: Sequence[Result], files: dict[str, bytes]
 ) -> TaskPage:
     """Collect what is shown of a task; its pictures go among the files."""
-    here = [result for result in found if result.task == task_id]
-    run, name = here[0].runs[0], here[0].dataset
-    folder = results_tree.path(root, task_id, here[0].method).parent
+    task_results = [result for result in results if result.task == task_id]
+    run, name = task_results[0].runs[0], task_results[0].dataset
+    folder = results_tree.path(root, task_id, task_results[0].method).parent
     dataset = families.dataset(name)
     task = protocol.task(task_id) if dataset and task_id.partition("@")[2] == protocol.VERSION else None
     return TaskPage(
@@ -191,32 +191,36 @@ def _task(
     )
 
 
-def _methods(found: Sequence[Result], tables: Sequence[Table]) -> tuple[MethodPage, ...]:
+def _method_pages(results: Sequence[Result], tables: Sequence[Table]) -> tuple[MethodPage, ...]:
     """Collect what is shown of every method."""
     results_of: dict[str, list[Result]] = {}
-    for result in found:
+    for result in results:
         results_of.setdefault(result.method, []).append(result)
     rows_of: dict[str, list[tuple[Table, Row]]] = {}
     for table in tables:
         for row in table.rows:
             rows_of.setdefault(row.result.method, []).append((table, row))
-    return tuple(_method(mine, rows_of[name]) for name, mine in sorted(results_of.items()) if name in rows_of)
+    return tuple(
+        _method_page(method_results, rows_of[name])
+        for name, method_results in sorted(results_of.items())
+        if name in rows_of
+    )
 
 
-def _method(found: Sequence[Result], rows: Sequence[tuple[Table, Row]]) -> MethodPage:
+def _method_page(results: Sequence[Result], rows: Sequence[tuple[Table, Row]]) -> MethodPage:
     """Collect what is shown of a method: its results and its rows of tables."""
-    in_order = sorted(found, key=lambda result: ranking.task_order(result.task))
-    first = in_order[0]
+    ordered = sorted(results, key=lambda result: ranking.task_order(result.task))
+    first = ordered[0]
     by_tier: dict[str, list[tuple[Table, Row]]] = {}
     for table, row in rows:
         by_tier.setdefault(table.tier, []).append((table, row))
-    there = {key for _, row in rows for key in row.cells}
+    score_keys = {key for _, row in rows for key in row.cells}
     return MethodPage(
         name=first.method,
         title=first.title,
         about=first.about,
         category=first.runs[0].supervision,
-        columns=tuple(column for key, column in protocol.COLUMNS.items() if key in there),
-        results=tuple(in_order),
+        columns=tuple(column for key, column in protocol.COLUMNS.items() if key in score_keys),
+        results=tuple(ordered),
         by_tier={tier: by_tier[tier] for tier in sorted(by_tier, key=ranking.tier_order)},
     )

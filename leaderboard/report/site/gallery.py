@@ -54,7 +54,7 @@ def picture(file: Path, album: dict[str, bytes], *, alt: str, caption: str) -> P
     """
     if not file.exists():
         return None
-    content, image = _decoded(file)
+    content, image = _decode_png(file)
     return Picture(kept(content, album), *image.size, alt, caption, image.width < 500)
 
 
@@ -70,14 +70,14 @@ def thumb(file: Path, album: dict[str, bytes]) -> Picture | None:
     """
     if not file.exists():
         return None
-    _, image = _decoded(file)
+    _, image = _decode_png(file)
     row = image.crop((0, 0, image.width, image.height // 4))
     stream = io.BytesIO()
     row.save(stream, "PNG")
     return Picture(kept(stream.getvalue(), album), row.width, row.height, "", "")
 
 
-def _decoded(file: Path) -> tuple[bytes, Image.Image]:
+def _decode_png(file: Path) -> tuple[bytes, Image.Image]:
     """Read a PNG file and decode all of it, so that a cut one is found."""
     content = bounded(file, LARGEST, what="a PNG picture")
     try:

@@ -51,76 +51,80 @@ def render(root: Path, found: Sequence[Result], papers: Sequence[Paper], boards:
         DamagedFile: a picture cannot be read.
     """
     environment()  # before all else, if it is missing
-    shown = contents.collect(root, found, boards)
-    frame = _frame(shown, papers)
-    yield from _tiers(frame, shown)
-    yield from _others(frame, shown)
-    yield from shown.files.items()
+    site = contents.collect(root, found, boards)
+    frame = _frame_variables(site, papers)
+    yield from _render_tiers(frame, site)
+    yield from _render_others(frame, site)
+    yield from site.files.items()
 
 
-def _frame(shown: Contents, papers: Sequence[Paper]) -> dict[str, Any]:
+def _frame_variables(site: Contents, papers: Sequence[Paper]) -> dict[str, Any]:
     """Return what every page has around its content, by the templates' names."""
-    tiers = shown.tiers
-    by_tier = [
-        ("datasets", "Datasets", [tier for tier in tiers if tier.hardness]),
-        ("splits", "Held out", [tier for tier in tiers if tier.studies]),
+    tier_pages = site.tiers
+    optional_pages = [
+        ("datasets", "Datasets", [tier for tier in tier_pages if tier.hardness]),
+        ("splits", "Held out", [tier for tier in tier_pages if tier.studies]),
     ]
     links = [("index.html#tasks", "Tasks")]
-    links += [(f"{page}.{having[0].name}.html", title) for page, title, having in by_tier if having]
+    links += [
+        (f"{page}.{tiers_with_page[0].name}.html", title)
+        for page, title, tiers_with_page in optional_pages
+        if tiers_with_page
+    ]
     links += [("reported.html", "Reported by papers")] if papers else []
     return {
         "links": (*links, ("submit.html", "Submit, questions")),
-        "newest": shown.dates[-1] if shown.dates else "",
-        "many_tiers": len(tiers) > 1,
-        "tiers": tiers,
+        "newest": site.dates[-1] if site.dates else "",
+        "many_tiers": len(tier_pages) > 1,
+        "tiers": tier_pages,
         "papers": papers,
     }
 
 
-def _page(frame: Mapping[str, Any], name: str, template: str, **content: Any) -> File:
+def _render_page(frame: Mapping[str, Any], name: str, template: str, **content: Any) -> File:
     """Render a page: its path within the site, its template, and what it shows by the template's names."""
     text = environment().get_template(template).render(frame, up="../" * name.count("/"), here=name, **content)
     return name, text.encode()
 
 
-def _tiers(frame: Mapping[str, Any], shown: Contents) -> Iterator[File]:
+def _render_tiers(frame: Mapping[str, Any], site: Contents) -> Iterator[File]:
     """Render the pages and tables of each tier."""
-    for tier in shown.tiers:
-        yield _overview(frame, shown, tier)
+    for tier in site.tiers:
+        yield _render_overview(frame, site, tier)
         for column in tier.columns[1:]:
-            yield _page(frame, tier.page(column), "score.html", tier=tier, column=column)
+            yield _render_page(frame, tier.page(column), "score.html", tier=tier, column=column)
         if tier.hardness:
-            yield _page(frame, f"datasets.{tier.name}.html", "datasets.html", tier=tier)
+            yield _render_page(frame, f"datasets.{tier.name}.html", "datasets.html", tier=tier)
         if tier.studies:
-            yield _page(frame, f"splits.{tier.name}.html", "splits.html", tier=tier)
+            yield _render_page(frame, f"splits.{tier.name}.html", "splits.html", tier=tier)
 
 
-def _overview(frame: Mapping[str, Any], shown: Contents, tier: TierPage) -> File:
+def _render_overview(frame: Mapping[str, Any], site: Contents, tier: TierPage) -> File:
     """Render the first page of a tier: all methods on all of its tasks."""
-    current = [task for task in shown.tasks if tier.name in task.tiers]
-    there = [method for method in shown.methods if tier.name in method.by_tier]
-    return _page(
+    tier_tasks = [task for task in site.tasks if tier.name in task.tiers]
+    tier_methods = [method for method in site.methods if tier.name in method.by_tier]
+    return _render_page(
         frame,
         tier.page(),
         "index.html",
         tier=tier,
         column=tier.columns[0],
-        columns=shown.columns,
-        tasks=current,
-        methods=sorted(there, key=lambda m: (list(ranking.CATEGORIES).index(m.category), m.title.lower())),
-        inline=len(current) <= INLINE,
+        columns=site.columns,
+        tasks=tier_tasks,
+        methods=sorted(tier_methods, key=lambda m: (list(ranking.CATEGORIES).index(m.category), m.title.lower())),
+        inline=len(tier_tasks) <= INLINE,
     )
 
 
-def _others(frame: Mapping[str, Any], shown: Contents) -> Iterator[File]:
+def _render_others(frame: Mapping[str, Any], site: Contents) -> Iterator[File]:
     """Render the pages of tasks and methods, and those that the board has one of."""
-    yield _page(frame, "submit.html", "submit.html")
+    yield _render_page(frame, "submit.html", "submit.html")
     if frame["papers"]:
-        yield _page(frame, "reported.html", "reported.html")
-    for task in shown.tasks:
-        yield _page(frame, f"tasks/{ranking.slug(task.id)}.html", "task.html", task=task)
-    for method in shown.methods:
-        yield _page(frame, f"methods/{method.name}.html", "method.html", method=method)
+        yield _render_page(frame, "reported.html", "reported.html")
+    for task in site.tasks:
+        yield _render_page(frame, f"tasks/{ranking.slug(task.id)}.html", "task.html", task=task)
+    for method in site.methods:
+        yield _render_page(frame, f"methods/{method.name}.html", "method.html", method=method)
 
 
 DESCRIPTION = (
@@ -167,7 +171,7 @@ def environment() -> jinja2.Environment:
         family=tiers.family,
         statuses=tiers.statuses,
         vouched=tiers.vouched,
-        command=_command,
+        command=_training_command,
         tiers_of=lambda result: sorted(result.tiers, key=ranking.tier_order),
         version=protocol.VERSION,
         description=DESCRIPTION,
@@ -178,7 +182,7 @@ def environment() -> jinja2.Environment:
     return env
 
 
-def _command(result: Result, tier: str) -> str:
+def _training_command(result: Result, tier: str) -> str:
     """Return the command that trains a row's first run again; empty for what was not trained by this project."""
     run = result.of(tier)[0]
     if run.status == "recomputed" or "offaxis" not in run.versions or run.supervision == "reference":
@@ -193,9 +197,9 @@ def _command(result: Result, tier: str) -> str:
         f"--steps {run.budget.steps} --seed {run.seed}",
         *settings,
     ]
-    return " ".join(words) if _harmless(words) else ""
+    return " ".join(words) if _is_shell_safe(words) else ""
 
 
-def _harmless(words: Sequence[str]) -> bool:
+def _is_shell_safe(words: Sequence[str]) -> bool:
     """Return whether a command holds nothing but names, numbers and signs that no shell reads."""
     return re.fullmatch(r"[\w .,=/+-]*", " ".join(words), re.ASCII) is not None

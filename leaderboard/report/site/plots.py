@@ -103,65 +103,69 @@ def scores_vs_parameter(boards: Sequence[Table]) -> list[Plot]:
         A plot for each tier and each number with two values or more. The dataset that was changed stands at
         ``epsilon`` 0, where there are two changed ones.
     """
-    return [_against_number(*sweep) for sweep in families.numeric_sweeps(boards)]
+    return [_plot_against_number(*sweep) for sweep in families.numeric_sweeps(boards)]
 
 
-def _against_number(name: str, parameter: str, tier: str, steps: Sequence[tuple[float, Table]]) -> Plot:
+def _plot_against_number(name: str, parameter: str, tier: str, steps: Sequence[tuple[float, Table]]) -> Plot:
     """Draw the scores of the methods that have any on two or more of the tables."""
-    (first, base), *_, (last, _) = steps
+    (first_value, first_board), *_, (last_value, _) = steps
     start, span = Plot.left + INSET, Plot.right - Plot.left - 2 * INSET
-    places = [round(start + (value - first) / (last - first) * span, 1) for value, _ in steps]
+    x_positions = [round(start + (value - first_value) / (last_value - first_value) * span, 1) for value, _ in steps]
     caption = ranking.caption(tier, [row for _, board in steps for row in board.rows])
-    if parameter == "epsilon" and first == 0:
-        caption += f" At 0: {base.dataset}, unchanged."
+    if parameter == "epsilon" and first_value == 0:
+        caption += f" At 0: {first_board.dataset}, unchanged."
     rows: dict[str, dict[float, Row]] = {}
-    for place, (_, board) in zip(places, steps, strict=True):
+    for x_position, (_, board) in zip(x_positions, steps, strict=True):
         for row in board.rows:
             if not row.warning:
-                rows.setdefault(row.result.method, {})[place] = row
-    titles = {method: next(iter(of.values())).result.title for method, of in rows.items()}
-    several = [method for method in sorted(rows) if len(rows[method]) > 1]
-    references = [m for m in several if next(iter(rows[m].values())).category == "reference"]
-    trained = [m for m in several if m not in references]
+                rows.setdefault(row.result.method, {})[x_position] = row
+    titles = {method: next(iter(by_x.values())).result.title for method, by_x in rows.items()}
+    plottable = [method for method in sorted(rows) if len(rows[method]) > 1]
+    references = [m for m in plottable if next(iter(rows[m].values())).category == "reference"]
+    trained = [m for m in plottable if m not in references]
     if len(trained) > DRAWN:
-        key = base.columns[0].key
+        key = first_board.columns[0].key
         means = {m: np.mean([row.cells[key].mean for row in rows[m].values() if key in row.cells]) for m in trained}
         trained = sorted(sorted(trained, key=lambda m: -means[m])[:DRAWN])
         caption += f" The {DRAWN} methods with the highest means."
     panels: list[Panel] = []
     legend: dict[str, Series] = {}
-    absent: dict[str, list[str]] = {}
-    below = False
+    not_drawn: dict[str, list[str]] = {}
+    has_negative = False
     for column in protocol.COLUMNS.values():
-        of_all = {m: {x: row.cells.get(column.key) for x, row in rows[m].items()} for m in (*references, *trained)}
-        cells = {m: {x: cell for x, cell in of.items() if cell} for m, of in of_all.items() if any(of.values())}
+        all_cells = {m: {x: row.cells.get(column.key) for x, row in rows[m].items()} for m in (*references, *trained)}
+        cells = {
+            m: {x: cell for x, cell in by_x.items() if cell} for m, by_x in all_cells.items() if any(by_x.values())
+        }
         if not cells:
             continue
         best = max((cell.mean for m in trained for cell in cells.get(m, {}).values()), default=1.0)
-        beyond = [m for m in references if m in cells and all(cell.mean > 2 * best for cell in cells[m].values())]
-        for method in beyond:
-            absent.setdefault(titles[method], []).append(column.title)
-        drawn = {m: of for m, of in cells.items() if m not in beyond}
-        shown = [cell for of in drawn.values() for cell in of.values()]
-        top = ceiling(max((cell.mean if cell.high is None else cell.high for cell in shown), default=1.0))
-        below = below or any(cell.mean < 0 for cell in shown)
+        off_scale = [m for m in references if m in cells and all(cell.mean > 2 * best for cell in cells[m].values())]
+        for method in off_scale:
+            not_drawn.setdefault(titles[method], []).append(column.title)
+        drawn = {m: by_x for m, by_x in cells.items() if m not in off_scale}
+        drawn_cells = [cell for by_x in drawn.values() for cell in by_x.values()]
+        top = ceiling(max((cell.mean if cell.high is None else cell.high for cell in drawn_cells), default=1.0))
+        has_negative = has_negative or any(cell.mean < 0 for cell in drawn_cells)
         series = []
-        for method, of in drawn.items():
-            among = trained if method in trained else references
-            runs = [list(run) for there, run in itertools.groupby(places, of.__contains__) if there]
-            lines = tuple(tuple(Point(x, *_heights(of[x], top)) for x in run) for run in runs)
-            series.append(_line(titles[method], among.index(method), method in references, lines))
+        for method, by_x in drawn.items():
+            group = trained if method in trained else references
+            runs = [list(run) for is_drawn, run in itertools.groupby(x_positions, by_x.__contains__) if is_drawn]
+            lines = tuple(tuple(Point(x, *_summary_heights(by_x[x], top)) for x in run) for run in runs)
+            series.append(_make_series(titles[method], group.index(method), method in references, lines))
             legend.setdefault(method, series[-1])
         ticks = tuple(Tick(_height(top * k / 4, top), f"{top * k / 4:.3g}") for k in range(5))
         panels.append(Panel(column.title, column.summary, ticks, tuple(series)))
-    caption += " What is below 0 is drawn at 0." if below else ""
-    said = [f"{title} ({', '.join(scores)})" for title, scores in sorted(absent.items())]
-    caption += f" Above the scale and not drawn: {'; '.join(said)}." if said else ""
+    caption += " What is below 0 is drawn at 0." if has_negative else ""
+    off_scale_texts = [f"{title} ({', '.join(scores)})" for title, scores in sorted(not_drawn.items())]
+    caption += f" Above the scale and not drawn: {'; '.join(off_scale_texts)}." if off_scale_texts else ""
     return Plot(
         title=f"{name}: score against {parameter}",
         axis=parameter,
         caption=caption,
-        x_ticks=tuple(Tick(place, f"{value:g}") for place, (value, _) in zip(places, steps, strict=True)),
+        x_ticks=tuple(
+            Tick(x_position, f"{value:g}") for x_position, (value, _) in zip(x_positions, steps, strict=True)
+        ),
         panels=tuple(panels),
         legend=tuple(legend[method] for method in (*trained, *references) if method in legend),
     )
@@ -171,13 +175,13 @@ DRAWN = 12
 """The most methods that a plot shows: those with the best means. More could not be distinguished."""
 
 
-def _line(title: str, place: int, reference: bool, lines: tuple[tuple[Point, ...], ...]) -> Series:
-    colour = "--reference" if reference else f"--c{place % COLOURS}"
-    shape, hollow = place % (DASHES if reference else COLOURS), place // COLOURS % 2 == 1
+def _make_series(title: str, index: int, reference: bool, lines: tuple[tuple[Point, ...], ...]) -> Series:
+    colour = "--reference" if reference else f"--c{index % COLOURS}"
+    shape, hollow = index % (DASHES if reference else COLOURS), index // COLOURS % 2 == 1
     return Series(title, colour, shape, hollow, reference, lines)
 
 
-def _heights(cell: Summary, top: float) -> tuple[float, float | None, float | None]:
+def _summary_heights(cell: Summary, top: float) -> tuple[float, float | None, float | None]:
     low, high = (None if end is None else _height(end, top) for end in (cell.low, cell.high))
     return _height(cell.mean, top), low, high
 

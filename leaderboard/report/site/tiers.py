@@ -94,8 +94,8 @@ class TierPage:
         if self.overall is None:
             return []
         trained = [row for category, rows in self.groups.items() if category != "reference" for row in rows]
-        known = {*self.incomplete, *self.overall.left_out}
-        return [row.title for row in trained if row.standing is None and row.title not in known]
+        already_named = {*self.incomplete, *self.overall.left_out}
+        return [row.title for row in trained if row.standing is None and row.title not in already_named]
 
     @property
     def struck(self) -> bool:
@@ -154,7 +154,7 @@ class MatrixRow:
 def statuses(shown: Table | TierPage) -> list[str]:
     """Return who vouches for the scores of a table, in order."""
     tables = shown.tables if isinstance(shown, TierPage) else (shown,)
-    return sorted({who for table in tables for row in table.rows for who in vouched(row)})
+    return sorted({status for table in tables for row in table.rows for status in vouched(row)})
 
 
 def vouched(row: Row) -> list[str]:
@@ -175,40 +175,40 @@ def family(dataset: str) -> str:
         >>> family("dsprites_perturbed/pca32_eps10"), family("xysquares/spacing_1")
         ('dsprites', 'xysquares')
     """
-    found = families.dataset(dataset)
+    loaded = families.dataset(dataset)
     name = dataset.partition("/")[0]
-    while found is not None and isinstance(found.source, Derived):
-        found = found.source.base
-        name = found.name
+    while loaded is not None and isinstance(loaded.source, Derived):
+        loaded = loaded.source.base
+        name = loaded.name
     return name
 
 
 def pages_of(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> tuple[TierPage, ...]:
     """Work out what is shown of each tier of a results tree, the one that the board shows first in front."""
-    known = giveaways.read(root)
+    known_giveaways = giveaways.read(root)
     names = sorted({table.tier for table in tables}, key=ranking.tier_order)
     return tuple(
-        _tier(
+        _tier_page(
             name,
             [table for table in tables if table.tier == name],
-            place == 0,
-            known,
+            index == 0,
+            known_giveaways,
             found,
         )
-        for place, name in enumerate(names)
+        for index, name in enumerate(names)
     )
 
 
-def _tier(
+def _tier_page(
     tier: str,
     boards: Sequence[Table],
     first: bool,
-    known: Mapping[str, giveaways.Giveaway],
-    found: Sequence[Result],
+    known_giveaways: Mapping[str, giveaways.Giveaway],
+    results: Sequence[Result],
 ) -> TierPage:
     averaged = overall.shared(boards)
-    counted = {board.task for board in averaged}
-    ordered = (*averaged, *(board for board in boards if board.task not in counted))
+    averaged_tasks = {board.task for board in averaged}
+    ordered = (*averaged, *(board for board in boards if board.task not in averaged_tasks))
     standings, rows = overall.overall(boards), [row for board in boards for row in board.rows]
     return TierPage(
         name=tier,
@@ -217,47 +217,52 @@ def _tier(
         tables=ordered,
         averaged=len(averaged),
         columns=tuple(c for c in protocol.COLUMNS.values() if any(c in board.columns for board in boards)),
-        groups=_groups(ordered, len(averaged), standings),
+        groups=_matrix_groups(ordered, len(averaged), standings),
         training=ranking.training(rows),
         samples=ranking.samples(tier, rows),
         overall=standings,
         plots=tuple(plots.scores_vs_parameter(boards)),
-        hardness=hardness.hardness(boards, known),
+        hardness=hardness.hardness(boards, known_giveaways),
         studies=generalisation.studies(boards),
-        runs=sum(len(result.of(tier)) for result in found),
+        runs=sum(len(result.of(tier)) for result in results),
     )
 
 
-def _groups(
+def _matrix_groups(
     boards: Sequence[Table], averaged: int, standings: overall.Overall | None
 ) -> dict[str, tuple[MatrixRow, ...]]:
-    placed = {standing.method: standing for standing in standings.standings} if standings else {}
+    standing_of = {standing.method: standing for standing in standings.standings} if standings else {}
     groups: dict[str, tuple[MatrixRow, ...]] = {}
     for category in ranking.CATEGORIES:
-        there = [{row.result.method: row for row in board.groups.get(category, ())} for board in boards]
-        made = []
-        for method in sorted(set().union(*there)):
-            rows = [rows.get(method) for rows in there]
-            some = [row for row in rows if row]
+        rows_by_board = [{row.result.method: row for row in board.groups.get(category, ())} for board in boards]
+        matrix_rows = []
+        for method in sorted(set().union(*rows_by_board)):
+            rows = [board_rows.get(method) for board_rows in rows_by_board]
+            scored_rows = [row for row in rows if row]
             scores = tuple({key: round(cell.mean, 6) for key, cell in row.cells.items()} if row else {} for row in rows)
             notes = tuple(row.note if row and row.warning else "" for row in rows)
-            counted = [{} if note else of for of, note in zip(scores[:averaged], notes, strict=False)]
-            whole = set.intersection(*(set(of) for of in counted))
-            made.append(
+            averaged_scores = [
+                {} if note else task_scores for task_scores, note in zip(scores[:averaged], notes, strict=False)
+            ]
+            shared_keys = set.intersection(*(set(task_scores) for task_scores in averaged_scores))
+            matrix_rows.append(
                 MatrixRow(
                     method,
-                    some[0].result.title,
-                    tuple(sorted({who for row in some for who in vouched(row)})),
+                    scored_rows[0].result.title,
+                    tuple(sorted({status for row in scored_rows for status in vouched(row)})),
                     scores,
                     notes,
-                    {key: sum(of[key] for of in counted) / len(counted) for key in whole},
-                    placed.get(method),
-                    all(row.trust == "verified" for row in (list(filter(None, rows[:averaged])) or some)),
-                    any(row.selected for row in some),
+                    {
+                        key: sum(task_scores[key] for task_scores in averaged_scores) / len(averaged_scores)
+                        for key in shared_keys
+                    },
+                    standing_of.get(method),
+                    all(row.trust == "verified" for row in (list(filter(None, rows[:averaged])) or scored_rows)),
+                    any(row.selected for row in scored_rows),
                 )
             )
-        if made:
-            main = next(iter(boards[0].columns)).key if boards[0].columns else ""
-            made.sort(key=lambda row: (row.standing is None, *row.order(main), row.title.lower()))
-            groups[category] = tuple(made)
+        if matrix_rows:
+            main_key = next(iter(boards[0].columns)).key if boards[0].columns else ""
+            matrix_rows.sort(key=lambda row: (row.standing is None, *row.order(main_key), row.title.lower()))
+            groups[category] = tuple(matrix_rows)
     return groups

@@ -180,6 +180,6 @@ def test_the_page_is_made_where_seeds_differ(tables, made_result, tmp_path):
 
 
 def test_the_published_giveaways_are_of_the_datasets_as_they_are():
-    assert list(integrity._outdated(board.PUBLISHED)) == []
+    assert list(integrity._find_outdated_giveaways(board.PUBLISHED)) == []
     xysquares = giveaways.read(board.PUBLISHED)["xysquares/spacing_8"]
     assert (xysquares.giveaway, xysquares.low, xysquares.high) == (0, 0, 0), "docs/audit.md says so"
