@@ -36,8 +36,8 @@ def published(datasets: Iterable[str] | None = None) -> list[Result]:
         return []
     if datasets is None:
         return results_tree.read_all(PUBLISHED)
-    listed = results_tree.by_dataset(PUBLISHED)
-    return [results_tree.read(file) for name in dict.fromkeys(datasets) for file in listed.get(name, ())]
+    files_by_dataset = results_tree.by_dataset(PUBLISHED)
+    return [results_tree.read(file) for name in dict.fromkeys(datasets) for file in files_by_dataset.get(name, ())]
 
 
 def published_with(found: Sequence[Result], trees: Iterable[Path] = ()) -> list[Result]:
@@ -48,17 +48,17 @@ def published_with(found: Sequence[Result], trees: Iterable[Path] = ()) -> list[
     """
     if PUBLISHED.resolve() in {tree.resolve() for tree in trees}:
         return []
-    own = {(result.task, result.method): result.runs for result in found}
-    tasks, board = {result.task for result in found}, []
+    runs_by_result = {(result.task, result.method): result.runs for result in found}
+    tasks, others = {result.task for result in found}, []
     for result in published(result.dataset for result in found):
-        ours = own.get((result.task, result.method), ())
-        if result.task not in tasks or all(run in ours for run in result.runs):
+        own_runs = runs_by_result.get((result.task, result.method), ())
+        if result.task not in tasks or all(run in own_runs for run in result.runs):
             continue
-        if ours:
+        if own_runs:
             about = result.about.model_copy(update={"title": f"{result.title} (published)"})
             result = result.model_copy(update={"method": f"{result.method}_published", "about": about})
-        board.append(result)
-    return board
+        others.append(result)
+    return others
 
 
 def by_tier(found: Sequence[Result], others: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:

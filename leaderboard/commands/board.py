@@ -28,11 +28,13 @@ def list_tasks(
     """List the tasks: dataset, number of rows to score, and digest of the list of rows."""
     from leaderboard import protocol
 
-    known = protocol.datasets()
-    shown = [protocol.task(each) for each in known if name in ("", each, each.partition("/")[0])]
-    if not shown:
-        raise UnknownName("dataset", name, {*known, *(each.partition("/")[0] for each in known)})
-    rows = [(t.id, f"{len(t.train):,}", f"{len(t.test):,}", len(t.scored), t.digest[:16]) for t in shown]
+    datasets = protocol.datasets()
+    tasks = [protocol.task(dataset) for dataset in datasets if name in ("", dataset, dataset.partition("/")[0])]
+    if not tasks:
+        raise UnknownName("dataset", name, {*datasets, *(dataset.partition("/")[0] for dataset in datasets)})
+    rows = [
+        (task.id, f"{len(task.train):,}", f"{len(task.test):,}", len(task.scored), task.digest[:16]) for task in tasks
+    ]
     console.table(rows, "task", ">train", ">test", ">factors scored", "digest of the rows", whole=True)
 
 
@@ -56,25 +58,38 @@ def show(
     from leaderboard.report import formats, ranking
     from leaderboard.store import results_tree
 
-    listed = results_tree.by_dataset(root)
-    if not listed:
-        raise _empty(root)
-    tasks = {file: f"{name}@{file.relative_to(root).parts[0]}" for name in listed for file in listed[name]}
-    chosen = ranking.chosen(tasks.values(), task)
-    found = [results_tree.read(file) for file, of in tasks.items() if of in chosen]
-    tiers = {name for result in found for name in result.tiers}
+    files_by_dataset = results_tree.by_dataset(root)
+    if not files_by_dataset:
+        raise _empty_tree_error(root)
+    tasks = {
+        file: f"{name}@{file.relative_to(root).parts[0]}"
+        for name in files_by_dataset
+        for file in files_by_dataset[name]
+    }
+    selected_tasks = ranking.chosen(tasks.values(), task)
+    results = [results_tree.read(file) for file, task_id in tasks.items() if task_id in selected_tasks]
+    tiers = {name for result in results for name in result.tiers}
     if tier and tier not in tiers:
         raise UnknownName("tier with results", tier, tiers)
-    shown = [(name, of) for name, of in by_tier(found, published_with(found, [root])) if tier in ("", name)]
+    results_by_tier = [
+        (name, tier_results)
+        for name, tier_results in by_tier(results, published_with(results, [root]))
+        if tier in ("", name)
+    ]
     if json:
-        records = (one for name, of in shown for one in formats.records(ranking.tables(of)) if one["tier"] == name)
+        records = (
+            record
+            for name, tier_results in results_by_tier
+            for record in formats.records(ranking.tables(tier_results))
+            if record["tier"] == name
+        )
         out.print_json(data=[*records])
         return
-    for name, of in shown:
-        out.print(formats.terminal(of, name))
+    for name, tier_results in results_by_tier:
+        out.print(formats.terminal(tier_results, name))
 
 
-def _empty(root: Path) -> DamagedFile:
+def _empty_tree_error(root: Path) -> DamagedFile:
     return DamagedFile(f"{root} holds no result of this protocol. Add some: offaxis board score RUN... --to RESULTS")
 
 
@@ -101,25 +116,36 @@ def compare(
 
     check_ending("--to", to, ".csv")
     roots = roots or [PUBLISHED]
-    found = [result for root in roots for result in results_tree.read_all(root)]
-    if not found:
-        raise _empty(roots[0])
-    found += published_with(found, roots)
-    boards = ranking.tables(found)
+    results = [result for root in roots for result in results_tree.read_all(root)]
+    if not results:
+        raise _empty_tree_error(roots[0])
+    results += published_with(results, roots)
+    boards = ranking.tables(results)
     first, second = (pairwise.method(boards, name) for name in (first, second))
-    chosen = ranking.chosen({board.task for board in boards}, task)
-    asked = pairwise.of_tier([board for board in boards if board.task in chosen], first, second, tier)
-    tiers = {board.tier for board in asked}  # one, or all where none has both methods
+    selected_tasks = ranking.chosen({board.task for board in boards}, task)
+    tier_boards = pairwise.of_tier([board for board in boards if board.task in selected_tasks], first, second, tier)
+    tiers = {board.tier for board in tier_boards}  # one, or all where none has both methods
     pair = pairwise.compare([board for board in boards if board.tier in tiers], first, second)
     if task:
-        pair = pairwise.limited(pair, {board.dataset for board in asked})
+        pair = pairwise.limited(pair, {board.dataset for board in tier_boards})
     lines = []
     for name, differences in pair.by_task.items():
-        for one in differences:
-            by = one.comparison
-            interval = f"{formats.signed(by.low)} to {formats.signed(by.high)}" if by.low == by.low else "-"
-            numbers = (f"{one.first:.3f}", f"{one.second:.3f}", formats.signed(by.difference), interval)
-            lines.append((name if one is differences[0] else "", one.column.title, *numbers, pair.says(one)))
+        for difference in differences:
+            comparison = difference.comparison
+            interval = (
+                f"{formats.signed(comparison.low)} to {formats.signed(comparison.high)}"
+                if comparison.low == comparison.low
+                else "-"
+            )
+            numbers = (
+                f"{difference.first:.3f}",
+                f"{difference.second:.3f}",
+                formats.signed(comparison.difference),
+                interval,
+            )
+            lines.append(
+                (name if difference is differences[0] else "", difference.column.title, *numbers, pair.says(difference))
+            )
     title = f"A = {pair.first[1]}, B = {pair.second[1]}, tier {pair.tier}"
     console.table(lines, "task", "score", ">A", ">B", ">A - B", ">95% interval", "result", title=title)
     say(
@@ -161,8 +187,8 @@ def check(
     problems = integrity.check(root)
     report(str(root), problems)
     if against is not None:
-        drift = integrity.moved(root, against)
-        report(f"scores of {root} against {against}", drift)
-        problems += drift
+        moved = integrity.moved(root, against)
+        report(f"scores of {root} against {against}", moved)
+        problems += moved
     if problems:
         raise typer.Exit(1)

@@ -51,96 +51,98 @@ def compute(
     needs("this command", "metrics", "pandas")
     paths = list(dict.fromkeys(paths))
     modules = measure.named(names)
-    asked = benchmark_data.named_or_folder(dataset) if dataset else None
+    source = benchmark_data.named_or_folder(dataset) if dataset else None
     samples = []
     for path in paths:  # all of them are read before any is scored
         with console.err.status(f"reading {path}"):
-            found = representations.codes(path, dataset=asked, array=array or None)
-        if found.factors is None:
+            loaded = representations.codes(path, dataset=source, array=array or None)
+        if loaded.factors is None:
             raise InvalidInput(
                 f"{path} holds codes without factors. Name the --dataset, or store class ids (n, F) with the codes, as "
                 "an array `factors`."
             )
-        warn_if_same(found.codes, str(path))
-        warn_if_continuous(found.factors, found.names, str(path))
-        samples.append((path, found, _held_out(path, dataset, array)))
-    scored: list[dict[str, Any]] = []
+        warn_if_same(loaded.codes, str(path))
+        warn_if_continuous(loaded.factors, loaded.names, str(path))
+        samples.append((path, loaded, _read_held_out(path, dataset, array)))
+    records: list[dict[str, Any]] = []
     doubts: list[tuple[Path, str]] = []
     with console.progress() as progress:
-        work = progress.add_task("scoring", total=len(modules) * len(paths))
-        for path, found, held_out in samples:
-            doubts += [(path, sentence) for sentence in _of_the_sample(path, found, held_out)]
+        progress_task = progress.add_task("scoring", total=len(modules) * len(paths))
+        for path, loaded, held_out in samples:
+            doubts += [(path, sentence) for sentence in _sample_doubts(path, loaded, held_out)]
             for name, module in modules.items():
-                progress.update(work, description=name)
+                progress.update(progress_task, description=name)
                 try:
-                    scores, doubted = _scored(name, module, found, held_out)
+                    scores, metric_doubts = _score_metric(name, module, loaded, held_out)
                 except InvalidInput as error:
                     if not measure.is_every(names):
                         raise
                     doubts.append((path, f"{name} is left out: {error}"))
                 else:
-                    scored += [{"file": str(path), "metric": name, "score": s, "value": v} for s, v in scores.items()]
-                    doubts += [(path, sentence) for sentence in doubted]
-                progress.advance(work)
-    if not scored:
+                    records += [{"file": str(path), "metric": name, "score": s, "value": v} for s, v in scores.items()]
+                    doubts += [(path, sentence) for sentence in metric_doubts]
+                progress.advance(progress_task)
+    if not records:
         raise InvalidInput(
             f"{', '.join(map(str, paths))}: expected codes that some metric can score, received {doubts[-1][1]}"
         )
-    _report(scored, to)
-    several = len(paths) > 1
+    _report_scores(records, to)
+    has_several_paths = len(paths) > 1
     for path, sentence in doubts:
-        console.warn(f"{path}: {sentence}" if several else sentence)
+        console.warn(f"{path}: {sentence}" if has_several_paths else sentence)
 
 
-def _held_out(path: Path, dataset: str, array: str) -> tuple[Any, Any] | None:
+def _read_held_out(path: Path, dataset: str, array: str) -> tuple[Any, Any] | None:
     """Read the rows that a file of arrays holds out by itself, if it does."""
     if path.is_dir() or path.suffix not in (".npz", ".safetensors"):
         return None
-    found = representations.arrays(path)
-    given = [name for name in measure.TEST_NAMES if name in found]
-    if not given:
+    arrays = representations.arrays(path)
+    present = [name for name in measure.TEST_NAMES if name in arrays]
+    if not present:
         return None
-    if len(given) == 1 or dataset:
+    if len(present) == 1 or dataset:
         raise InvalidInput(
-            f"{path}: {given[0]}: expected codes_test and factors_test next to codes and factors, received "
-            f"{' and '.join(given)}{(f' beside codes of {dataset}' if dataset else ' alone')}. Without them the last "
+            f"{path}: {present[0]}: expected codes_test and factors_test next to codes and factors, received "
+            f"{' and '.join(present)}{(f' beside codes of {dataset}' if dataset else ' alone')}. Without them the last "
             "third of the rows is held out."
         )
-    fit = found[representations.codes_name(path, found, array or None)]
-    return units.reduced(found[measure.TEST_NAMES[0]], measure.TEST_NAMES[0], fit=fit), found[measure.TEST_NAMES[1]]
+    fit = arrays[representations.codes_name(path, arrays, array or None)]
+    return units.reduced(arrays[measure.TEST_NAMES[0]], measure.TEST_NAMES[0], fit=fit), arrays[measure.TEST_NAMES[1]]
 
 
-def _scored(name: str, module: Any, found: Any, held_out: tuple[Any, Any] | None) -> tuple[dict[str, Any], list[str]]:
+def _score_metric(
+    name: str, module: Any, loaded: Any, held_out: tuple[Any, Any] | None
+) -> tuple[dict[str, Any], list[str]]:
     """Score codes by one metric: the scores, and what is to be doubted."""
-    sample, options = measure.divided(module, found.codes, found.factors, held_out, train=_learnt(found))
+    sample, options = measure.divided(module, loaded.codes, loaded.factors, held_out, train=_train_count(loaded))
     scores = dict(measure.called(name, module.score, *sample, **options))
     if name == "downstream":  # which is a curve over sample sizes by itself
         return scores, []
-    return scores, _doubts(name, module, sample, options, scores)
+    return scores, _sample_size_doubts(name, module, sample, options, scores)
 
 
-def _report(scored: list[dict[str, Any]], to: Path | None) -> None:
+def _report_scores(records: list[dict[str, Any]], to: Path | None) -> None:
     """Print scores, and write them if they are wanted; of several files, print mean and spread of each score."""
     import pandas as pd
 
     from leaderboard import figures
 
-    table = pd.DataFrame(scored)
-    several = table["file"].nunique()
-    if several == 1:
-        shown = table = table.drop(columns="file")
+    table = pd.DataFrame(records)
+    file_count = table["file"].nunique()
+    if file_count == 1:
+        summary = table = table.drop(columns="file")
     else:
         values = table.groupby(["metric", "score"], sort=False)["value"]
         parts = {"mean": values.mean(), "sd": values.std(), "least": values.min(), "greatest": values.max()}
-        shown = pd.DataFrame(parts).reset_index()
-    show(shown, f"{several} files" if several > 1 else "")
+        summary = pd.DataFrame(parts).reset_index()
+    show(summary, f"{file_count} files" if file_count > 1 else "")
     if to is not None:
         figures.write_csv(table, to)
         console.say(to)
 
 
-def _doubts(
-    name: str, module: Any, sample: tuple[Any, Any], options: dict[str, Any], whole: dict[str, Any]
+def _sample_size_doubts(
+    name: str, module: Any, sample: tuple[Any, Any], options: dict[str, Any], full_scores: dict[str, Any]
 ) -> list[str]:
     """Compare a metric's first score on the whole sample with that on random parts of it; held-out rows stay whole."""
     n = len(sample[0])
@@ -155,63 +157,71 @@ def _doubts(
             except InvalidInput as error:
                 return [f"{name}: parts of the sample cannot be scored: {error}"]
             curve.append((size, next(iter(scores.values()))))
-    curve.append((n, next(iter(whole.values()))))
+    curve.append((n, next(iter(full_scores.values()))))
     if len(curve) > 1 and not abs(curve[-1][1] - curve[-2][1]) > TOLERANCE:
         return []
     text = ", ".join(f"{value:.3f} with {size:,}" for size, value in curve)
     return [f"{name}: {text} samples; a score that can be compared with others needs more."]
 
 
-def _of_the_sample(path: Path, found: Any, held_out: tuple[Any, Any] | None) -> list[str]:
+def _sample_doubts(path: Path, loaded: Any, held_out: tuple[Any, Any] | None) -> list[str]:
     """Return what is to be doubted of any score on codes: of their rows, and of their factors."""
     doubts = []
-    if found.taken_for:
-        doubts.append(f"no array `indices`: the {len(found.codes):,} rows are taken for {found.taken_for}.")
+    if loaded.taken_for:
+        doubts.append(f"no array `indices`: the {len(loaded.codes):,} rows are taken for {loaded.taken_for}.")
     if held_out is None:
-        doubts += _repeated(found.indices)
-    if held_out is None and not _of_the_task(found):
-        beside = "factors" if found.indices is None else "indices"
-        trained = (path / "config.json").is_file()
-        remedy = f"offaxis train encode {path}" if trained else f"shuffle codes and {beside} alike"
-        doubts += [f"{sentence}: {remedy}." for sentence in _in_order(found.factors, found.names)]
-    return doubts + _left_out(found, held_out)
+        doubts += _repeated_row_doubts(loaded.indices)
+    if held_out is None and not _is_task_sample(loaded):
+        row_array = "factors" if loaded.indices is None else "indices"
+        is_run_folder = (path / "config.json").is_file()
+        remedy = f"offaxis train encode {path}" if is_run_folder else f"shuffle codes and {row_array} alike"
+        doubts += [f"{sentence}: {remedy}." for sentence in _ordered_factor_doubts(loaded.factors, loaded.names)]
+    return doubts + _constant_factor_doubts(loaded, held_out)
 
 
-def _of_the_task(found: Any) -> bool:
+def _is_task_sample(loaded: Any) -> bool:
     """Return whether codes are of the rows of a task, in its order: shuffled, and what it holds out stands last."""
-    known = found.dataset.partition("/")[0] in benchmark_data.names()
-    return known and np.array_equal(found.indices, protocol.task(found.dataset).indices)
+    is_known = loaded.dataset.partition("/")[0] in benchmark_data.names()
+    return is_known and np.array_equal(loaded.indices, protocol.task(loaded.dataset).indices)
 
 
-def _learnt(found: Any) -> int:
+def _train_count(loaded: Any) -> int:
     """Return how many rows are to learn from: a task's train rows, or else two thirds."""
-    return len(protocol.task(found.dataset).train) if _of_the_task(found) else measure.to_learn_from(len(found.codes))
+    return (
+        len(protocol.task(loaded.dataset).train)
+        if _is_task_sample(loaded)
+        else measure.to_learn_from(len(loaded.codes))
+    )
 
 
-def _repeated(rows: Any) -> list[str]:
+def _repeated_row_doubts(rows: Any) -> list[str]:
     """Return how many held-out rows, of the last third, are among those to learn from, too."""
     if rows is None:
         return []
-    learnt, tested = np.split(rows, [measure.to_learn_from(len(rows))])
-    both = int(np.isin(tested, learnt).sum())
-    return [f"{both:,} of {len(tested):,} held-out rows are learned from, too: give each row once."] if both else []
+    train_rows, test_rows = np.split(rows, [measure.to_learn_from(len(rows))])
+    repeated = int(np.isin(test_rows, train_rows).sum())
+    return (
+        [f"{repeated:,} of {len(test_rows):,} held-out rows are learned from, too: give each row once."]
+        if repeated
+        else []
+    )
 
 
-def _left_out(found: Any, held_out: tuple[Any, Any] | None) -> list[str]:
+def _constant_factor_doubts(loaded: Any, held_out: tuple[Any, Any] | None) -> list[str]:
     """Return which factors have one value in the rows to learn from, of which metrics can say nothing."""
-    learnt = found.factors if held_out else found.factors[: _learnt(found)]
-    constant = [name for name, ids in zip(found.names, learnt.T, strict=True) if (ids == ids[:1]).all()]
+    train_factors = loaded.factors if held_out else loaded.factors[: _train_count(loaded)]
+    constant = [name for name, ids in zip(loaded.names, train_factors.T, strict=True) if (ids == ids[:1]).all()]
     return [f"left out, with one value in all rows to learn from: {', '.join(constant)}."] if constant else []
 
 
-def _in_order(factors: Any, names: Sequence[str]) -> list[str]:
+def _ordered_factor_doubts(factors: Any, names: Sequence[str]) -> list[str]:
     """Return which factors have other values in the held-out rows, the last third, as no shuffle leaves them."""
-    learnt, tested = np.split(factors, [measure.to_learn_from(len(factors))])
-    if not len(learnt):
+    train_factors, test_factors = np.split(factors, [measure.to_learn_from(len(factors))])
+    if not len(train_factors):
         return []
-    apart = np.abs(learnt.mean(axis=0) - tested.mean(axis=0))
-    chance = factors.std(axis=0) * np.sqrt(1 / len(learnt) + 1 / len(tested))
-    ordered = [name for name, much in zip(names, apart > DEVIATIONS * chance, strict=True) if much]
+    difference = np.abs(train_factors.mean(axis=0) - test_factors.mean(axis=0))
+    standard_error = factors.std(axis=0) * np.sqrt(1 / len(train_factors) + 1 / len(test_factors))
+    ordered = [name for name, differs in zip(names, difference > DEVIATIONS * standard_error, strict=True) if differs]
     return [f"rows stand in the order of {', '.join(ordered)}, and the last third is held out"] if ordered else []
 
 

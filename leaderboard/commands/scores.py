@@ -55,17 +55,17 @@ def score(
     held out, unless the file has codes_test and factors_test.
     """
     # A folder's name that is mistyped; files, which have a suffix, are looked for where they are read.
-    if lost := [path for path in paths if not (path.suffix or path.exists())]:
-        raise InvalidInput(f"{lost[0]}: expected a run folder, submission or file of codes, received no such path.")
-    table = to is not None and to.suffix == ".csv"
-    if names or dataset or array or table or not all(map(_has_record, paths)):
-        submitted = any((path / "submission.json").is_file() for path in paths)
-        if submitted or method or reproduced or replace or new or unverified or tier:
+    if missing := [path for path in paths if not (path.suffix or path.exists())]:
+        raise InvalidInput(f"{missing[0]}: expected a run folder, submission or file of codes, received no such path.")
+    is_csv = to is not None and to.suffix == ".csv"
+    if names or dataset or array or is_csv or not all(map(_has_record, paths)):
+        has_submission = any((path / "submission.json").is_file() for path in paths)
+        if has_submission or method or reproduced or replace or new or unverified or tier:
             raise InvalidInput(
                 "Submissions, --method, --reproduced, --replace, --new, --no-verify and --tier are for tasks' scores. "
                 "Leave out --metric, --dataset, --array, --to FILE.csv and files of codes."
             )
-        if to is not None and not table:
+        if to is not None and not is_csv:
             raise InvalidInput(
                 f"--to {to}: a results tree takes scores of run folders and submissions alone. Scores of other paths, "
                 "and those that --metric names, go to a CSV file, such as --to scores.csv."
@@ -76,12 +76,12 @@ def score(
         return
     if to is None and (reproduced or replace or new):
         raise InvalidInput("--reproduced, --replace and --new take --to RESULTS, where scores are stored.")
-    fresh = "" if unverified else secrets.token_hex(16)
-    with console.working("checking") as told:
-        waiting = _loaded(paths, tier, method)
+    fresh_text = "" if unverified else secrets.token_hex(16)
+    with console.working("checking") as progress:
+        batches = _load_runs(paths, tier, method)
         status: Literal["reproduced", "recomputed"] = "reproduced" if reproduced else "recomputed"
-        found, doubts = _scored(waiting, told, to, fresh, replace=replace, new=new, status=status)
-    _printed(found, doubts, to)
+        results, doubts = _score_runs(batches, progress, to, fresh_text, replace=replace, new=new, status=status)
+    _print_results(results, doubts, to)
 
 
 def verify(
@@ -100,24 +100,33 @@ def verify(
     Where codes are missing, the encoder writes them. Exit status 1 if anything is
     invalid or not verified.
     """
-    fresh = seed or secrets.token_hex(16)
-    with console.working("checking") as told:
-        waiting = _loaded(paths, tier, encode=told)
-        found, doubts = _scored(waiting, told, to, fresh, replace=replace)
-    bare = [one for _, runs in waiting for one in runs if one.encoder is None]
-    names = (f"{one.record.method} on {one.task.id}, seed {one.record.seed}" for one in bare)
-    _printed(found, (), to)
-    runs = [(result, run) for result in found for run in result.runs]
+    fresh_text = seed or secrets.token_hex(16)
+    with console.working("checking") as progress:
+        batches = _load_runs(paths, tier, encode=progress)
+        results, doubts = _score_runs(batches, progress, to, fresh_text, replace=replace)
+    without_encoder = [candidate for _, runs in batches for candidate in runs if candidate.encoder is None]
+    names = (
+        f"{candidate.record.method} on {candidate.task.id}, seed {candidate.record.seed}"
+        for candidate in without_encoder
+    )
+    _print_results(results, (), to)
+    runs = [(result, run) for result in results for run in result.runs]
     rows = [
-        (result.task, result.method, run.seed, key, *(f"{number:.4f}" for number in (one.codes, one.fresh, one.margin)))
+        (
+            result.task,
+            result.method,
+            run.seed,
+            key,
+            *(f"{number:.4f}" for number in (compared.codes, compared.fresh, compared.margin)),
+        )
         for result, run in runs
-        for key, one in (run.verification.scores.items() if run.verification else ())
+        for key, compared in (run.verification.scores.items() if run.verification else ())
     ]
     console.table(rows, "task", "method", ">seed", "score", ">codes", ">fresh", ">margin")
     for sentence in (*doubts, *(f"not verified: {name}: it has no encoder" for name in names)):
         say(sentence, style="red")
     verified = sum(run.verification is not None for _, run in runs)
-    say(f"verified: {verified} of {len(runs)} seeds, on fresh rows drawn by {fresh}")
+    say(f"verified: {verified} of {len(runs)} seeds, on fresh rows drawn by {fresh_text}")
     if verified < len(runs):
         raise typer.Exit(1)
 
@@ -142,24 +151,24 @@ def submit(
     from leaderboard.scoring import remarks, submission
 
     if not (folder / submission.FILE).exists():
-        _begun(folder, method, tasks or [], tier, seeds)
+        _begin_submission(folder, method, tasks or [], tier, seeds)
         return
     if method or tasks or tier != "desk" or seeds != 5:
         raise InvalidInput(f"{folder} holds a submission. To check it, leave out all options.")
-    board, before = published(), {*folder.rglob("*.npz")}
-    with console.working("encoding") as told:
-        checked = submission.check(folder, published=board, encode=told)
-    for file in sorted({*folder.rglob("*.npz")} - before):
+    board_results, files_before = published(), {*folder.rglob("*.npz")}
+    with console.working("encoding") as progress:
+        checked = submission.check(folder, published=board_results, encode=progress)
+    for file in sorted({*folder.rglob("*.npz")} - files_before):
         say(file)
     report(str(folder), checked.problems)
     if checked.problems or checked.submission is None:
         raise typer.Exit(1)
-    for sentence in remarks.unranked(checked.candidates, board, tier=checked.submission.tier):
+    for sentence in remarks.unranked(checked.candidates, board_results, tier=checked.submission.tier):
         console.warn(sentence)
     say(f"To see its scores: offaxis board score {shlex.quote(str(folder))}")
 
 
-def _begun(folder: Path, method: str, tasks: Sequence[str], tier: str, seeds: int) -> None:
+def _begin_submission(folder: Path, method: str, tasks: Sequence[str], tier: str, seeds: int) -> None:
     """Make a submission's folder: a template to fill in, and the rows to encode for each task."""
     from leaderboard import protocol
     from leaderboard.scoring import submission, verification
@@ -167,17 +176,19 @@ def _begun(folder: Path, method: str, tasks: Sequence[str], tier: str, seeds: in
     if not method or not tasks:
         raise InvalidInput(f"{folder} holds no submission. Begin one with --method NAME --task TASK.")
     file = submission.init(folder, method, tasks, tier=tier, seeds=seeds)
-    chosen = [protocol.task(name) for name in tasks]
-    for name, one in zip(tasks, chosen, strict=True):
-        if not verification.may_be_verified(one):
-            console.warn(f"{one.id} leaves too few rows to verify an encoder on: a submission is shown, and not ranked")
-        if name.partition("@")[0] != one.dataset:
-            say(f"{name}: {one.dataset}, its default; offaxis board tasks lists the others")
-    where = shlex.quote(str(folder))
+    task_list = [protocol.task(name) for name in tasks]
+    for name, task in zip(tasks, task_list, strict=True):
+        if not verification.may_be_verified(task):
+            console.warn(
+                f"{task.id} leaves too few rows to verify an encoder on: a submission is shown, and not ranked"
+            )
+        if name.partition("@")[0] != task.dataset:
+            say(f"{name}: {task.dataset}, its default; offaxis board tasks lists the others")
+    quoted_folder = shlex.quote(str(folder))
     say(
         f"{file}\nFill it in. To be ranked, put the encoder of each task and seed in as <task>/seed_<k>.onnx. Without "
         "one, encode the images of <task>/rows.npy in that order and write <task>/seed_<k>.npz with `indices` and "
-        f"`codes`. Then: offaxis board submit {where}"
+        f"`codes`. Then: offaxis board submit {quoted_folder}"
     )
 
 
@@ -186,7 +197,7 @@ def _has_record(path: Path) -> bool:
     return any((path / name).is_file() for name in ("run.json", "submission.json"))
 
 
-def _loaded(
+def _load_runs(
     paths: Iterable[Path], tier: str, method: str = "", *, encode: Callable[[str, int, int], None] | None = None
 ) -> Waiting:
     """Read submissions and run folders: pairs of a tier and what is scored in it. What is invalid ends the command."""
@@ -194,34 +205,36 @@ def _loaded(
     from leaderboard.scoring import candidates, submission
 
     protocol.tier(tier or "desk")
-    waiting: Waiting = []
+    batches: Waiting = []
     folders = [path for path in paths if not (path / submission.FILE).exists()]
     submissions = [path for path in paths if path not in folders]
-    board = published() if submissions else []
+    board_results = published() if submissions else []
     for path in submissions:
-        checked = submission.check(path, published=board, encode=encode)
+        checked = submission.check(path, published=board_results, encode=encode)
         if checked.submission and tier not in ("", checked.submission.tier):
-            said = f"{path}: expected --tier {checked.submission.tier}, which {submission.FILE} names, received {tier}."
-            raise InvalidInput(f"{said} Leave it out, or change the file.")
+            message = (
+                f"{path}: expected --tier {checked.submission.tier}, which {submission.FILE} names, received {tier}."
+            )
+            raise InvalidInput(f"{message} Leave it out, or change the file.")
         if checked.submission and not checked.problems:
-            waiting.append((checked.submission.tier, checked.candidates))
+            batches.append((checked.submission.tier, checked.candidates))
         else:
             report(str(path), checked.problems)
-    if len(waiting) < len(submissions):
+    if len(batches) < len(submissions):
         raise typer.Exit(1)
     if encode:
         for path in folders:
             submission.encode_run(path, progress=encode)
-    return waiting + (
+    return batches + (
         [(tier or "desk", [candidates.load(path).renamed(method) for path in folders])] if folders else []
     )
 
 
-def _scored(
-    waiting: Waiting,
-    told: Callable[[str, int, int], None],
+def _score_runs(
+    batches: Waiting,
+    progress: Callable[[str, int, int], None],
     to: Path | None,
-    fresh: str,
+    fresh_text: str,
     *,
     replace: bool,
     new: bool = False,
@@ -232,38 +245,38 @@ def _scored(
     from leaderboard.scoring import candidates
     from leaderboard.store import results_tree
 
-    groups = [(tier, group) for tier, runs in waiting for group in candidates.grouped(runs, tier, status=status)]
+    groups = [(tier, group) for tier, runs in batches for group in candidates.grouped(runs, tier, status=status)]
     if to is not None:
         if new:
             groups = [(tier, group) for tier, group in groups if not results_tree.holds(to, group.planned)]
         for _, group in groups:
             results_tree.check_write(to, group.planned, replace=replace)
-    found, doubts = [], []
+    results, doubts = [], []
     for number, (_, group) in enumerate(groups):
-        told(f"{group.planned.method} on {group.planned.dataset}", number, len(groups))
-        result, notes = candidates.score_group(group, fresh)
+        progress(f"{group.planned.method} on {group.planned.dataset}", number, len(groups))
+        result, notes = candidates.score_group(group, fresh_text)
         doubts += notes
         if to is not None:
             (file,) = results_tree.write(to, [result], replace=replace)
             media.of_dataset(result.dataset, file.parent)
-        found.append(result)
-    return found, doubts
+        results.append(result)
+    return results, doubts
 
 
-def _printed(found: Sequence[Result], doubts: Iterable[str], to: Path | None) -> None:
+def _print_results(results: Sequence[Result], doubts: Iterable[str], to: Path | None) -> None:
     """Print the tables of scored methods with the published rows of the same tasks and tiers, and what is doubtful."""
     from leaderboard.report import formats
     from leaderboard.scoring import remarks
     from leaderboard.store import results_tree
 
-    if not found:
+    if not results:
         say("nothing new")
         return
-    board = published_with(found)
-    for tier, of in by_tier(found, board):
-        out.print(formats.terminal(of, tier))
-    for sentence in (*doubts, *remarks.outliers(found, board)):
+    board_results = published_with(results)
+    for tier, tier_results in by_tier(results, board_results):
+        out.print(formats.terminal(tier_results, tier))
+    for sentence in (*doubts, *remarks.outliers(results, board_results)):
         console.warn(sentence)
     if to is not None:
-        for result in found:
+        for result in results:
             say(results_tree.path(to, result.task, result.method))

@@ -20,7 +20,7 @@ def sample(seed, n):
 
 def doubts(name, module, codes, factors, held_out=None, whole=None):
     chosen, options = measure.divided(module, codes, factors, held_out or (codes, factors))
-    return metrics._doubts(name, module, chosen, options, whole or module.score(*chosen, **options))
+    return metrics._sample_size_doubts(name, module, chosen, options, whole or module.score(*chosen, **options))
 
 
 def test_a_small_sample_is_doubted_with_its_curve_and_a_large_one_is_not():
