@@ -2,22 +2,22 @@
 // Sorts, searches and trims the tables of the page, and keeps the view in its address, so that a link restores it.
 // Without it the page is complete, in the order of the ranking.
 const state = new URLSearchParams(location.hash.startsWith("#?") ? location.hash.slice(2) : "");
-function keep(name, value) {
+function saveState(name, value) {
   if (value) state.set(name, value);
   else state.delete(name);
   history.replaceState(null, "", "#" + (state.size ? "?" + state : ""));
 }
-const first = document.querySelector("table[data-sortable]");
-const place = (table, name) => (table === first ? name : `${table.id}.${name}`);
+const firstTable = document.querySelector("table[data-sortable]");
+const stateKey = (table, name) => (table === firstTable ? name : `${table.id}.${name}`);
 // A name however it is typed: β-VAE, beta-vae, beta_vae and BetaVAE are one.
-const plain = (text) => text.toLowerCase().replaceAll("β", "beta").replace(/[\s_\p{Pd}]+/gu, "");
+const normalised = (text) => text.toLowerCase().replaceAll("β", "beta").replace(/[\s_\p{Pd}]+/gu, "");
 const rowsOf = (body) => [...body.rows].filter((row) => !row.classList.contains("group"));
 
 function sorter(table) {
   const heads = [...table.tHead.rows[0].cells];
   const original = new Map([...table.querySelectorAll("tbody tr")].map((row, order) => [row, order]));
   const sort = (column, direction) => {
-    heads.forEach((each) => each.removeAttribute("aria-sort"));
+    heads.forEach((head) => head.removeAttribute("aria-sort"));
     heads[column].setAttribute("aria-sort", direction);
     const key = (row) => {
       const value = row.cells[column].dataset.value;
@@ -39,15 +39,15 @@ function sorter(table) {
     if (!button) return;
     button.addEventListener("click", () => {
       const natural = head.dataset.first || "descending";
-      const other = natural === "descending" ? "ascending" : "descending";
-      const next = head.getAttribute("aria-sort") === natural ? other : natural;
+      const opposite = natural === "descending" ? "ascending" : "descending";
+      const next = head.getAttribute("aria-sort") === natural ? opposite : natural;
       sort(column, next);
-      if (head.dataset.col) keep(place(table, "sort"), (next === "ascending" ? "" : "-") + head.dataset.col);
+      if (head.dataset.col) saveState(stateKey(table, "sort"), (next === "ascending" ? "" : "-") + head.dataset.col);
     });
   });
-  const wanted = state.get(place(table, "sort"));
-  const column = wanted ? heads.findIndex((head) => head.dataset.col === wanted.replace(/^-/, "")) : -1;
-  if (column >= 0) sort(column, wanted.startsWith("-") ? "descending" : "ascending");
+  const sortedBy = state.get(stateKey(table, "sort"));
+  const column = sortedBy ? heads.findIndex((head) => head.dataset.col === sortedBy.replace(/^-/, "")) : -1;
+  if (column >= 0) sort(column, sortedBy.startsWith("-") ? "descending" : "ascending");
 }
 
 function controller(controls) {
@@ -57,33 +57,33 @@ function controller(controls) {
   const status = controls.querySelector("[role=status]");
   const value = (name) => controls.querySelector(`[data-state=${name}]`)?.value || "";
   const columns = controls.querySelector(".columns");
-  const hidden = new Set((state.get(place(table, "hide")) || "").split(",").filter(Boolean));
+  const hidden = new Set((state.get(stateKey(table, "hide")) || "").split(",").filter(Boolean));
   const style = document.head.appendChild(document.createElement("style"));
 
   const filter = () => {
     let shown = 0, all = 0;
-    const wanted = plain(value("q"));
+    const query = normalised(value("q"));
     for (const body of table.tBodies) {
-      let here = 0;
+      let shownInBody = 0;
       for (const row of rowsOf(body)) {
         all += 1;
         row.hidden = !(
-          plain(row.dataset.text).includes(wanted) &&
+          normalised(row.dataset.text).includes(query) &&
           (!value("supervision") || value("supervision") === body.dataset.category) &&
           (!value("status") || row.dataset.status.split(" ").includes(value("status")))
         );
-        here += !row.hidden;
+        shownInBody += !row.hidden;
       }
-      body.hidden = here === 0;
-      shown += here;
+      body.hidden = shownInBody === 0;
+      shown += shownInBody;
     }
     status.textContent = `${shown} of ${all} methods`;
   };
   const trim = () => {
     const family = value("family");
-    const out = heads.map((head) => hidden.has(head.dataset.col) || (family && (head.dataset.family ? head.dataset.family !== family : ["mean", "rank"].includes(head.dataset.col))));
-    style.textContent = out
-      .map((off, n) => (off ? `#${CSS.escape(table.id)} tr:not(.group) > :nth-child(${n + 1}) { display: none }` : ""))
+    const isHidden = heads.map((head) => hidden.has(head.dataset.col) || (family && (head.dataset.family ? head.dataset.family !== family : ["mean", "rank"].includes(head.dataset.col))));
+    style.textContent = isHidden
+      .map((hide, index) => (hide ? `#${CSS.escape(table.id)} tr:not(.group) > :nth-child(${index + 1}) { display: none }` : ""))
       .join("\n");
   };
 
@@ -97,15 +97,15 @@ function controller(controls) {
     box.addEventListener("change", () => {
       if (box.checked) hidden.delete(head.dataset.col);
       else hidden.add(head.dataset.col);
-      keep(place(table, "hide"), [...hidden].join(","));
+      saveState(stateKey(table, "hide"), [...hidden].join(","));
       trim();
     });
   }
   for (const input of inputs) {
-    const name = place(table, input.dataset.state);
+    const name = stateKey(table, input.dataset.state);
     if (state.has(name)) input.value = state.get(name);
     input.addEventListener(input.type === "search" ? "input" : "change", () => {
-      keep(name, input.value);
+      saveState(name, input.value);
       filter();
       trim();
     });
@@ -120,8 +120,8 @@ document.querySelectorAll(".controls[data-for]").forEach(controller);
 // On a phone, filters and legend are folded, unless a filter is on: the table begins on the first screen.
 const wide = matchMedia("(min-width: 40.01rem)");
 const fold = () => {
-  for (const each of document.querySelectorAll("details.fold")) {
-    each.open = wide.matches || [...each.querySelectorAll("[data-state]")].some((input) => input.value);
+  for (const details of document.querySelectorAll("details.fold")) {
+    details.open = wide.matches || [...details.querySelectorAll("[data-state]")].some((input) => input.value);
   }
 };
 wide.addEventListener("change", fold);
