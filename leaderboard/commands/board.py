@@ -32,9 +32,7 @@ def list_tasks(
     tasks = [protocol.task(dataset) for dataset in datasets if name in ("", dataset, dataset.partition("/")[0])]
     if not tasks:
         raise UnknownName("dataset", name, {*datasets, *(dataset.partition("/")[0] for dataset in datasets)})
-    rows = [
-        (task.id, f"{len(task.train):,}", f"{len(task.test):,}", len(task.scored), task.digest[:16]) for task in tasks
-    ]
+    rows = [(t.id, f"{len(t.train):,}", f"{len(t.test):,}", len(t.scored), t.digest[:16]) for t in tasks]
     console.table(rows, "task", ">train", ">test", ">factors scored", "digest of the rows", whole=True)
 
 
@@ -58,35 +56,22 @@ def show(
     from leaderboard.report import formats, ranking
     from leaderboard.store import results_tree
 
-    files_by_dataset = results_tree.by_dataset(root)
-    if not files_by_dataset:
+    files = results_tree.by_dataset(root)
+    if not files:
         raise _empty_tree_error(root)
-    tasks = {
-        file: f"{name}@{file.relative_to(root).parts[0]}"
-        for name in files_by_dataset
-        for file in files_by_dataset[name]
-    }
+    tasks = {file: f"{name}@{file.relative_to(root).parts[0]}" for name in files for file in files[name]}
     selected_tasks = ranking.chosen(tasks.values(), task)
     results = [results_tree.read(file) for file, task_id in tasks.items() if task_id in selected_tasks]
     tiers = {name for result in results for name in result.tiers}
     if tier and tier not in tiers:
         raise UnknownName("tier with results", tier, tiers)
-    results_by_tier = [
-        (name, tier_results)
-        for name, tier_results in by_tier(results, published_with(results, [root]))
-        if tier in ("", name)
-    ]
+    groups = [(name, group) for name, group in by_tier(results, published_with(results, [root])) if tier in ("", name)]
     if json:
-        records = (
-            record
-            for name, tier_results in results_by_tier
-            for record in formats.records(ranking.tables(tier_results))
-            if record["tier"] == name
-        )
-        out.print_json(data=[*records])
+        rows = (row for name, group in groups for row in formats.records(ranking.tables(group)) if row["tier"] == name)
+        out.print_json(data=[*rows])
         return
-    for name, tier_results in results_by_tier:
-        out.print(formats.terminal(tier_results, name))
+    for name, group in groups:
+        out.print(formats.terminal(group, name))
 
 
 def _empty_tree_error(root: Path) -> DamagedFile:
@@ -131,18 +116,9 @@ def compare(
     lines = []
     for name, differences in pair.by_task.items():
         for difference in differences:
-            comparison = difference.comparison
-            interval = (
-                f"{formats.signed(comparison.low)} to {formats.signed(comparison.high)}"
-                if comparison.low == comparison.low
-                else "-"
-            )
-            numbers = (
-                f"{difference.first:.3f}",
-                f"{difference.second:.3f}",
-                formats.signed(comparison.difference),
-                interval,
-            )
+            gap = difference.comparison
+            interval = f"{formats.signed(gap.low)} to {formats.signed(gap.high)}" if gap.low == gap.low else "-"
+            numbers = (f"{difference.first:.3f}", f"{difference.second:.3f}", formats.signed(gap.difference), interval)
             lines.append(
                 (name if difference is differences[0] else "", difference.column.title, *numbers, pair.says(difference))
             )

@@ -73,7 +73,7 @@ def compute(
             for name, module in modules.items():
                 progress.update(progress_task, description=name)
                 try:
-                    scores, metric_doubts = _score_metric(name, module, loaded, held_out)
+                    scores, metric_doubts = _score(name, module, loaded, held_out)
                 except InvalidInput as error:
                     if not measure.is_every(names):
                         raise
@@ -110,9 +110,7 @@ def _read_held_out(path: Path, dataset: str, array: str) -> tuple[Any, Any] | No
     return units.reduced(arrays[measure.TEST_NAMES[0]], measure.TEST_NAMES[0], fit=fit), arrays[measure.TEST_NAMES[1]]
 
 
-def _score_metric(
-    name: str, module: Any, loaded: Any, held_out: tuple[Any, Any] | None
-) -> tuple[dict[str, Any], list[str]]:
+def _score(name: str, module: Any, loaded: Any, held_out: tuple[Any, Any] | None) -> tuple[dict[str, Any], list[str]]:
     """Score codes by one metric: the scores, and what is to be doubted."""
     sample, options = measure.divided(module, loaded.codes, loaded.factors, held_out, train=_train_count(loaded))
     scores = dict(measure.called(name, module.score, *sample, **options))
@@ -171,7 +169,7 @@ def _sample_doubts(path: Path, loaded: Any, held_out: tuple[Any, Any] | None) ->
         doubts.append(f"no array `indices`: the {len(loaded.codes):,} rows are taken for {loaded.taken_for}.")
     if held_out is None:
         doubts += _repeated_row_doubts(loaded.indices)
-    if held_out is None and not _is_task_sample(loaded):
+    if held_out is None and not _is_of_task(loaded):
         row_array = "factors" if loaded.indices is None else "indices"
         is_run_folder = (path / "config.json").is_file()
         remedy = f"offaxis train encode {path}" if is_run_folder else f"shuffle codes and {row_array} alike"
@@ -179,7 +177,7 @@ def _sample_doubts(path: Path, loaded: Any, held_out: tuple[Any, Any] | None) ->
     return doubts + _constant_factor_doubts(loaded, held_out)
 
 
-def _is_task_sample(loaded: Any) -> bool:
+def _is_of_task(loaded: Any) -> bool:
     """Return whether codes are of the rows of a task, in its order: shuffled, and what it holds out stands last."""
     is_known = loaded.dataset.partition("/")[0] in benchmark_data.names()
     return is_known and np.array_equal(loaded.indices, protocol.task(loaded.dataset).indices)
@@ -187,24 +185,16 @@ def _is_task_sample(loaded: Any) -> bool:
 
 def _train_count(loaded: Any) -> int:
     """Return how many rows are to learn from: a task's train rows, or else two thirds."""
-    return (
-        len(protocol.task(loaded.dataset).train)
-        if _is_task_sample(loaded)
-        else measure.to_learn_from(len(loaded.codes))
-    )
+    return len(protocol.task(loaded.dataset).train) if _is_of_task(loaded) else measure.to_learn_from(len(loaded.codes))
 
 
 def _repeated_row_doubts(rows: Any) -> list[str]:
     """Return how many held-out rows, of the last third, are among those to learn from, too."""
     if rows is None:
         return []
-    train_rows, test_rows = np.split(rows, [measure.to_learn_from(len(rows))])
-    repeated = int(np.isin(test_rows, train_rows).sum())
-    return (
-        [f"{repeated:,} of {len(test_rows):,} held-out rows are learned from, too: give each row once."]
-        if repeated
-        else []
-    )
+    train_rows, held_out = np.split(rows, [measure.to_learn_from(len(rows))])
+    twice = int(np.isin(held_out, train_rows).sum())
+    return [f"{twice:,} of {len(held_out):,} held-out rows are learned from, too: give each row once."] if twice else []
 
 
 def _constant_factor_doubts(loaded: Any, held_out: tuple[Any, Any] | None) -> list[str]:

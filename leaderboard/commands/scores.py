@@ -104,11 +104,8 @@ def verify(
     with console.working("checking") as progress:
         batches = _load_runs(paths, tier, encode=progress)
         results, doubts = _score_runs(batches, progress, to, fresh_text, replace=replace)
-    without_encoder = [candidate for _, runs in batches for candidate in runs if candidate.encoder is None]
-    names = (
-        f"{candidate.record.method} on {candidate.task.id}, seed {candidate.record.seed}"
-        for candidate in without_encoder
-    )
+    skipped = [candidate for _, runs in batches for candidate in runs if candidate.encoder is None]
+    names = (f"{candidate.record.method} on {candidate.task.id}, seed {candidate.record.seed}" for candidate in skipped)
     _print_results(results, (), to)
     runs = [(result, run) for result in results for run in result.runs]
     rows = [
@@ -212,10 +209,8 @@ def _load_runs(
     for path in submissions:
         checked = submission.check(path, published=board_results, encode=encode)
         if checked.submission and tier not in ("", checked.submission.tier):
-            message = (
-                f"{path}: expected --tier {checked.submission.tier}, which {submission.FILE} names, received {tier}."
-            )
-            raise InvalidInput(f"{message} Leave it out, or change the file.")
+            text = f"{path}: expected --tier {checked.submission.tier}, which {submission.FILE} names, received {tier}."
+            raise InvalidInput(f"{text} Leave it out, or change the file.")
         if checked.submission and not checked.problems:
             batches.append((checked.submission.tier, checked.candidates))
         else:

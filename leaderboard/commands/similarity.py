@@ -47,18 +47,13 @@ def similarity(
     sides = runs[:half], runs[half:]
     for pair in zip(*sides, strict=True):
         representations.check_same_rows(pair)
-    pairs = (
-        (representations.activations(first_file), representations.activations(second_file))
-        for first_file, second_file in zip(*sides, strict=True)
-    )
+    pairs = ((representations.activations(x), representations.activations(y)) for x, y in zip(*sides, strict=True))
     with console.err.status("comparing"):
         table, interval = heatmap.compare_runs(pairs, similarity=measure)
     ends = [Path(os.path.abspath(path.with_suffix("") if path.is_file() else path)) for path in (runs[0], runs[half])]
     shared = os.path.commonpath([end.parent for end in ends])
-    first_name, second_name = (
-        end.relative_to(shared).as_posix() + f" and {half - 1} more" * (half > 1) for end in ends
-    )
-    heatmap.draw(table, to, half=interval, x_name=first_name, y_name=second_name)
+    x_name, y_name = (end.relative_to(shared).as_posix() + f" and {half - 1} more" * (half > 1) for end in ends)
+    heatmap.draw(table, to, half=interval, x_name=x_name, y_name=y_name)
     numbers = table.join(interval.add_suffix(" half width").dropna(axis=1))
     figures.write_csv(numbers.rename_axis("layer").reset_index(), to.with_suffix(".csv"))
     for path in (to, to.with_suffix(".csv")):

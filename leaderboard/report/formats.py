@@ -195,14 +195,12 @@ def comma_separated(boards: Iterable[Table]) -> str:
         CSV with the header ``FIELDS``. Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
     """
 
-    def format_value(name: str, value: object) -> object:
+    def csv_value(name: str, value: object) -> object:
         if name == "seconds":
             return f"{value:.1f}"
         return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
 
-    return files.comma_separated(
-        FIELDS, ([format_value(name, record[name]) for name in FIELDS] for record in records(boards))
-    )
+    return files.comma_separated(FIELDS, ([csv_value(name, row[name]) for name in FIELDS] for row in records(boards)))
 
 
 def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:

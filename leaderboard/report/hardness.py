@@ -125,11 +125,7 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
         and (len(trained_entries) < 2 or all(rows[name].trained_here for _, rows, _ in entries))
     ]
     scores = {board.dataset: [rows[name].values(column.key) for name in common] for board, rows, _ in entries}
-    means = {
-        name: sum(sum(values) / len(values) for values in method_scores) / len(common)
-        for name, method_scores in scores.items()
-        if common
-    }
+    means = {name: sum(sum(runs) / len(runs) for runs in task) / len(common) for name, task in scores.items() if common}
     lines = [
         DatasetLine(
             table=board,

@@ -246,10 +246,9 @@ def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[
                 continue
             problems += [
                 InvalidInput(
-                    f"{what}: {key}, tier {run.tier}, seed {run.seed}: expected {published:.4f} within "
-                    f"{results.DRIFT:g}, as published, received {value:.4f}. A changed evaluation takes a new protocol "
-                    "version."
+                    f"{what}: {key}, tier {run.tier}, seed {run.seed}: expected {prior:.4f} within {results.DRIFT:g}, "
+                    f"as published, received {value:.4f}. A changed evaluation takes a new protocol version."
                 )
-                for key, published, value in results_tree.drifted(run, new_run)
+                for key, prior, value in results_tree.drifted(run, new_run)
             ]
     return problems

@@ -73,14 +73,10 @@ def shared(boards: Sequence[Table]) -> tuple[Table, ...]:
         Some of them, in their order; all, where no method has a rank.
     """
     rows = [[row for row in board.rows if row.rank] for board in boards]
-    has_trained_here = any(row.trained_here for ranked_rows in rows for row in ranked_rows)
-    ranked_methods = [
-        {row.result.method for row in ranked_rows if row.trained_here or not has_trained_here} for ranked_rows in rows
-    ]
-    methods = set().union(*ranked_methods)
-    return tuple(
-        board for board, ranked_here in zip(boards, ranked_methods, strict=True) if 2 * len(ranked_here) >= len(methods)
-    )
+    has_trained_here = any(row.trained_here for group in rows for row in group)
+    ranked = [{row.result.method for row in group if row.trained_here or not has_trained_here} for group in rows]
+    methods = set().union(*ranked)
+    return tuple(board for board, names in zip(boards, ranked, strict=True) if 2 * len(names) >= len(methods))
 
 
 def overall(boards: Sequence[Table]) -> Overall | None:
@@ -109,10 +105,7 @@ def overall(boards: Sequence[Table]) -> Overall | None:
         if not methods:
             continue
         scores = {method: [rows[method].values(column.key) for rows in ranked] for method in methods}
-        means = {
-            method: sum(sum(seed_scores) / len(seed_scores) for seed_scores in task_scores) / len(task_scores)
-            for method, task_scores in scores.items()
-        }
+        means = {method: sum(sum(runs) / len(runs) for runs in tasks) / len(tasks) for method, tasks in scores.items()}
         printed = {method: round(mean, ranking.DIGITS) for method, mean in means.items()}
         places = rank_intervals.places(scores, printed=printed)
         for method in sorted(methods, key=lambda m: (-means[m], m)):

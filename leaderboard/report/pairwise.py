@@ -96,11 +96,7 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
             raise UnknownName("method with results in this tier", name, row_of_method.keys() - {first, second})
     if first == second:
         raise InvalidInput(f"methods to compare: expected two different ones, received {first} twice.")
-    shared = [
-        (board, first_row, second_row)
-        for board in boards
-        for first_row, second_row in _shared_rows(board, first, second)
-    ]
+    shared = [(board, left, right) for board in boards for left, right in _shared_rows(board, first, second)]
     if not shared:
         raise InvalidInput(
             f"{first} and {second}: expected a task that both were scored on in one tier, unmarked and not in "
@@ -110,13 +106,8 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     titles = [(name, row_of_method[name].result.title) for name in (first, second)]
     differences = tuple(difference for column in columns for difference in _compare_by_score(shared, column))
     _, *rows = zip(*shared, strict=True)
-    with_other_seeds = [
-        title for (_, title), method_rows in zip(titles, rows, strict=True) if not seeds_agree(method_rows)
-    ]
-    left_out = [
-        *_describe_left_out(boards, titles),
-        *(f"{ACROSS}: {title} has other seeds on some tasks" for title in with_other_seeds),
-    ]
+    uneven = [title for (_, title), group in zip(titles, rows, strict=True) if not seeds_agree(group)]
+    left_out = [*_omissions(boards, titles), *(f"{ACROSS}: {title} has other seeds on some tasks" for title in uneven)]
     return Pair(boards[0].tier, titles[0], titles[1], differences, tuple(left_out))
 
 
@@ -194,7 +185,7 @@ def of_tier(boards: Sequence[Table], first: str, second: str, tier: str = "") ->
     return list(boards)
 
 
-def _describe_left_out(boards: Sequence[Table], names: Sequence[tuple[str, str]]) -> Iterator[str]:
+def _omissions(boards: Sequence[Table], names: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Say which tasks two methods are not compared on: one of them is flagged or in quarantine there, or has no row."""
     absent: dict[str, list[str]] = {}
     for board in boards:
@@ -216,44 +207,27 @@ def _shared_rows(board: Table, first: str, second: str) -> Iterator[tuple[Row, R
 
 def _compare_by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) -> Iterator[Difference]:
     key = column.key
-    tasks = [
-        (board, first_row, second_row)
-        for board, first_row, second_row in shared
-        if first_row.values(key) and second_row.values(key)
-    ]
-    comparisons = [_compare_rows(*entry, key) for entry in tasks]
-    answers = verdicts.judge([comparison for comparison, _ in comparisons])
-    for (board, first_row, second_row), (comparison, neither), (answer, p) in zip(
-        tasks, comparisons, answers, strict=True
-    ):
+    tasks = [(board, left, right) for board, left, right in shared if left.values(key) and right.values(key)]
+    tests = [_compare_rows(*entry, key) for entry in tasks]
+    answers = verdicts.judge([comparison for comparison, _ in tests])
+    for (board, left, right), (comparison, neither), (answer, p) in zip(tasks, tests, answers, strict=True):
         verdict = verdicts.NEITHER if neither else answer
-        yield Difference(
-            board.dataset, column, first_row.cells[key].mean, second_row.cells[key].mean, comparison, verdict, p
-        )
+        yield Difference(board.dataset, column, left.cells[key].mean, right.cells[key].mean, comparison, verdict, p)
     _, first, second = zip(*tasks, strict=True) if tasks else ((), (), ())
-    if (
-        len(tasks) > 1
-        and not all(untested for _, untested in comparisons)
-        and seeds_agree(first)
-        and seeds_agree(second)
-    ):
-        across = verdicts.welch(
-            [first_row.values(key) for _, first_row, _ in tasks], [second_row.values(key) for _, _, second_row in tasks]
-        )
-        ((answer, p),) = verdicts.judge([across])
+    if len(tasks) > 1 and not all(untested for _, untested in tests) and seeds_agree(first) and seeds_agree(second):
+        joint = verdicts.welch([left.values(key) for _, left, _ in tasks], [right.values(key) for _, _, right in tasks])
+        ((answer, p),) = verdicts.judge([joint])
         means = [
             sum(row.cells[key].mean for row in rows) / len(tasks) for rows in zip(*(t[1:] for t in tasks), strict=True)
         ]
-        yield Difference(ACROSS, column, means[0], means[1], across, answer, p)
+        yield Difference(ACROSS, column, means[0], means[1], joint, answer, p)
 
 
-def _compare_rows(board: Table, first_row: Row, second_row: Row, key: str) -> tuple[verdicts.Comparison, bool]:
+def _compare_rows(board: Table, left: Row, right: Row, key: str) -> tuple[verdicts.Comparison, bool]:
     """Compare two methods; without a p-value where neither is above an untrained encoder."""
-    comparison = verdicts.welch([first_row.values(key)], [second_row.values(key)])
+    comparison = verdicts.welch([left.values(key)], [right.values(key)])
     rows = (row for row in board.rows if row.result.method == "random_encoder" and key in row.cells)
-    neither = verdicts.at_chance(
-        first_row.cells[key].mean, second_row.cells[key].mean, [row.cells[key].mean for row in rows]
-    )
+    neither = verdicts.at_chance(left.cells[key].mean, right.cells[key].mean, [row.cells[key].mean for row in rows])
     return (comparison._replace(p=None) if neither else comparison), neither
 
 
@@ -271,15 +245,8 @@ def comma_separated(pair: Pair) -> str:
     """
     rows = []
     for difference in pair.differences:
-        comparison = difference.comparison
-        numbers = (
-            difference.first,
-            difference.second,
-            comparison.difference,
-            comparison.low,
-            comparison.high,
-            difference.p,
-        )
+        gap = difference.comparison
+        numbers = (difference.first, difference.second, gap.difference, gap.low, gap.high, difference.p)
         answer = verdicts.in_words(difference.answer, supported=pair.first[0], opposed=pair.second[0])
-        rows.append((pair.tier, difference.task, difference.column.key, *numbers, comparison.seeds, answer))
+        rows.append((pair.tier, difference.task, difference.column.key, *numbers, gap.seeds, answer))
     return files.comma_separated([*FIELDS[:3], pair.first[0], pair.second[0], *FIELDS[5:]], rows)

@@ -150,18 +150,15 @@ class Table:
     @property
     def notes(self) -> list[str]:
         """Which methods have no rank or no row here, why, and what would change that: a sentence or two for each."""
-        titles_by_note: dict[str, list[str]] = {}
+        by_note: dict[str, list[str]] = {}
         is_smoke = self.tier == "smoke"
         for row in self.rows:
             if row.note and row.category != "reference" and not is_smoke:
-                titles_by_note.setdefault(row.note, []).append(row.result.title)
-        sentences = [
-            f"Not ranked ({note}): {_join_titles(titles)}. {self._remedy(note)}"
-            for note, titles in titles_by_note.items()
-        ]
+                by_note.setdefault(row.note, []).append(row.result.title)
+        sentences = [f"Not ranked ({note}): {_join(titles)}. {self._remedy(note)}" for note, titles in by_note.items()]
         if self.dataset == "xysquares/spacing_1" and any(row.result.method == "pca" for row in self.rows):
             sentences.append(PCA)
-        others = [f"Scored only in tier {tier}: {_join_titles(titles)}." for tier, titles in self.elsewhere.items()]
+        others = [f"Scored only in tier {tier}: {_join(titles)}." for tier, titles in self.elsewhere.items()]
         if is_smoke:
             sentences.append(" ".join([*others, "Tier smoke is for a quick look. For a rank, score in tier desk."]))
         elif others:
@@ -189,7 +186,7 @@ PCA = (
 )
 
 
-def _join_titles(titles: Sequence[str], limit: int = 8) -> str:
+def _join(titles: Sequence[str], limit: int = 8) -> str:
     """Name some methods, and count those beyond ``limit``."""
     more = f" and {len(titles) - limit} more" if len(titles) > limit else ""
     return "; ".join(titles[:limit]) + more
@@ -237,10 +234,7 @@ def models(runs: Sequence[Scored]) -> list[str]:
     latents: dict[str, set[int]] = {}
     for run in runs:
         latents.setdefault(str(run.hyperparameters.get("architecture") or "model not stated"), set()).add(run.latents)
-    return [
-        f"{name}, {' or '.join(map(str, sorted(latent_counts)))} latents"
-        for name, latent_counts in sorted(latents.items())
-    ]
+    return [f"{name}, {' or '.join(map(str, sorted(counts)))} latents" for name, counts in sorted(latents.items())]
 
 
 def seeds_agree(rows: Sequence[Row]) -> bool:
@@ -362,20 +356,16 @@ def table(task: str, tier: str, found: Iterable[Result]) -> Table:
     for category in CATEGORIES:
         ordered = sorted((row for row in rows if row.category == category), key=order)
         ranked = [row for row in ordered if not row.note]
-        negative_means = [order(row)[1] for row in ranked]
+        negated = [order(row)[1] for row in ranked]
         places = rank_intervals.places(
             {row.result.method: [row.values(key)] for row in ranked},
-            printed={
-                row.result.method: -negative_mean for row, negative_mean in zip(ranked, negative_means, strict=True)
-            },
+            printed={row.result.method: -value for row, value in zip(ranked, negated, strict=True)},
         )
         if ordered:
             groups[category] = tuple(
                 row
                 if row.note
-                else dataclasses.replace(
-                    row, rank=1 + negative_means.index(order(row)[1]), place=places[row.result.method]
-                )
+                else dataclasses.replace(row, rank=1 + negated.index(order(row)[1]), place=places[row.result.method])
                 for row in ordered
             )
     return Table(task, tier, columns, groups)

@@ -363,14 +363,12 @@ def trained_twice(group: Sequence[Candidate]) -> Iterator[InvalidInput]:
     """Find codes that are those of another seed of the group (not stored ones), up to order, sign, scale of latents."""
     for number, candidate in enumerate(group):
         for earlier in group[:number]:
-            is_identical = candidate.digest == earlier.digest
+            equal = candidate.digest == earlier.digest
             # A reference that nothing is trained for, such as PCA, may give the same latents in another order.
-            if is_identical or (
-                candidate.record.supervision != "reference" and copies.same(candidate.ranked, earlier.ranked)
-            ):
+            if equal or (candidate.record.supervision != "reference" and copies.same(candidate.ranked, earlier.ranked)):
                 yield InvalidInput(
                     f"{candidate.where}: expected codes of a training of its own for each seed, received "
-                    f"{'' if is_identical else 'up to order, sign and scale of latents '}the same codes as in "
+                    f"{'' if equal else 'up to order, sign and scale of latents '}the same codes as in "
                     f"{earlier.where}. Train with another seed, or leave this one out."
                 )
                 break

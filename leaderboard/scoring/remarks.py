@@ -29,11 +29,9 @@ def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), 
     on_board = {(result.task, result.method): result for result in published}
     sentences = []
     for (task, method), group in sorted(groups.items()):
-        board_result = on_board.get((task, method))
-        seeds = {member.record.seed for member in group} | {
-            run.seed for run in (board_result.of(tier) if board_result else ())
-        }
-        without_encoder = sorted(member.record.seed for member in group if member.encoder is None)
+        earlier = on_board.get((task, method))
+        seeds = {member.record.seed for member in group} | {run.seed for run in (earlier.of(tier) if earlier else ())}
+        lacking = sorted(member.record.seed for member in group if member.encoder is None)
         reasons = []
         if group[0].record.supervision == "reference":
             reasons = ["a reference has no rank"]
@@ -42,14 +40,9 @@ def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), 
                 reasons.append(f"it has {len(seeds)} of {protocol.SEEDS} seeds")
             if not verification.may_be_verified(protocol.task(task)):
                 reasons.append("the task leaves too few rows to verify an encoder on")
-            elif without_encoder:
-                numbers, exemption = (
-                    ", ".join(map(str, without_encoder)),
-                    "" if tier else ", unless it was trained here",
-                )
-                reasons.append(
-                    f"no encoder in ONNX to verify seed{'s' * (len(without_encoder) > 1)} {numbers} by{exemption}"
-                )
+            elif lacking:
+                numbers, unless = ", ".join(map(str, lacking)), "" if tier else ", unless it was trained here"
+                reasons.append(f"no encoder in ONNX to verify seed{'s' * (len(lacking) > 1)} {numbers} by{unless}")
         untrained = not any(member.record.budget.steps for member in group)
         if tier and untrained and group[0].record.supervision not in ("reference", "pretrained"):
             sentences.append(f"{task}: {method} took 0 steps by its budgets. Fill them in if it was trained.")

@@ -222,15 +222,13 @@ def check(
     problems += _find_strays(folder, submission.tasks, entries)
     runs: list[Candidate] = []
     if not any(path.is_symlink() for path in entries):
-        known_tasks, task_problems = _check_tasks(file, submission)
+        tasks, task_problems = _check_tasks(file, submission)
         problems += task_problems
         size_problems = [*_find_oversize(folder, entries)]
         problems += size_problems
         code_bytes = 0
         for run_record in [] if size_problems else submission.records():
-            candidate = (
-                _read_candidate(folder, run_record, submission, encode) if run_record.dataset in known_tasks else []
-            )
+            candidate = _read_candidate(folder, run_record, submission, encode) if run_record.dataset in tasks else []
             if not isinstance(candidate, Candidate):
                 problems += candidate
                 continue
@@ -239,7 +237,7 @@ def check(
                 problems.append(_oversize_error(folder, TOTAL, "codes", code_bytes))
                 break
             runs.append(candidate)
-        for task in known_tasks:
+        for task in tasks:
             problems += candidates.trained_twice([run for run in runs if run.record.dataset == task])
     return Checked(problems, runs, None if isinstance(parsed, list) else submission)
 
@@ -306,27 +304,25 @@ def _check_tasks(file: Path, submission: Submission) -> tuple[set[str], list[Off
 
 
 def _read_candidate(
-    folder: Path, run_record: RunRecord, submission: Submission, encode: Progress | None
+    folder: Path, run: RunRecord, submission: Submission, encode: Progress | None
 ) -> Candidate | list[OffaxisError]:
     """Read a run of a submission, after its codes are written if they are wanted; or say what is wrong with it."""
-    codes_file = folder / run_record.dataset / f"seed_{run_record.seed}.npz"
+    codes_file = folder / run.dataset / f"seed_{run.seed}.npz"
     encoder_file = codes_file.with_suffix(".onnx")
     problems: list[OffaxisError] = []
     try:
         if os.path.lexists(encoder_file):
             encoders.check(encoder_file)
             if encode and not os.path.lexists(codes_file):
-                _encode_task(encoder_file, protocol.task(run_record.dataset), codes_file, encode)
+                _encode_task(encoder_file, protocol.task(run.dataset), codes_file, encode)
     except OffaxisError as error:
         problems.append(error)
         if not os.path.lexists(codes_file):
             return problems
     try:
         if not os.path.lexists(codes_file):
-            raise _missing_codes_error(folder, codes_file, run_record.seed)
-        candidate = candidates.candidate(
-            codes_file, protocol.task(run_record.dataset), run_record, submission.about, encoder_file
-        )
+            raise _missing_codes_error(folder, codes_file, run.seed)
+        candidate = candidates.candidate(codes_file, protocol.task(run.dataset), run, submission.about, encoder_file)
     except OffaxisError as error:
         problems.append(error)
     return problems or dataclasses.replace(candidate, where=str(codes_file))

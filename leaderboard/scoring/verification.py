@@ -159,17 +159,13 @@ def agree(
     task_scores, fresh_scores = [], []
     for block in range(BLOCKS):
         # Positions of its train rows, and of its test rows, which come after all train rows.
-        fresh_positions = np.concatenate(
+        in_block = np.concatenate(
             [np.arange(train_size) + block * train_size, train.size + np.arange(test_size) + block * test_size]
         )
-        task_positions = np.concatenate([train_positions, test_positions])[fresh_positions]
-        task_scores.append(
-            _score_block(task_latents[task_positions], task.labels()[task_positions], task, tier, train_size, test_size)
-        )
+        drawn = np.concatenate([train_positions, test_positions])[in_block]
+        task_scores.append(_score_block(task_latents[drawn], task.labels()[drawn], task, tier, train_size, test_size))
         fresh_scores.append(
-            _score_block(
-                fresh_latents[fresh_positions], fresh_labels[fresh_positions], task, tier, train_size, test_size
-            )
+            _score_block(fresh_latents[in_block], fresh_labels[in_block], task, tier, train_size, test_size)
         )
     compared = compare(task_scores, fresh_scores)
     for key, comparison in compared.items():

@@ -285,11 +285,8 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
             merged[run.tier, run.seed] = run
         elif replace:
             takes_over = stored.codes_digest == run.codes_digest and not run.verification
-            kept_verification = None if DISAGREES in run.marks or any(drifted(stored, run)) else stored.verification
-            updates: dict[str, Any] = {
-                "verification": kept_verification,
-                "marks": tuple(dict.fromkeys(stored.marks + run.marks)),
-            }
+            earlier = None if DISAGREES in run.marks or any(drifted(stored, run)) else stored.verification
+            updates: dict[str, Any] = {"verification": earlier, "marks": tuple(dict.fromkeys(stored.marks + run.marks))}
             merged[run.tier, run.seed] = run.model_copy(update=updates if takes_over else {})
         elif stored.codes_digest != run.codes_digest:
             raise InvalidInput(

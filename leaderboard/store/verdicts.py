@@ -265,10 +265,9 @@ def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ..
         >>> [(answer, round(p, 3)) for answer, p in judge([compare(far, near), compare(far, far)])]
         [('supported', 0.016), ('no significant difference', 1.0)]
     """
-    adjusted = holm([_p_value(comparison) for comparison in family])
+    adjusted = holm([_p_value(claim) for claim in family])
     return tuple(
-        (_answer(comparison, p), None if comparison.p is None else p)
-        for comparison, p in zip(family, adjusted.tolist(), strict=True)
+        (_answer(claim, p), None if claim.p is None else p) for claim, p in zip(family, adjusted.tolist(), strict=True)
     )
 
 
@@ -425,11 +424,8 @@ def _permutation_p_value(strata: Sequence[tuple[Floats, Floats]], bounds: Sequen
         observed = observed + np.where(x.mean() >= bound, x.mean() - y.mean(), 0.0)
     tolerance = slack([group.mean() for pair in strata for group in pair])
     extra = 0 if is_exact else 1
-    tail_counts = [
-        np.count_nonzero(permuted >= observed - tolerance),
-        np.count_nonzero(permuted <= observed + tolerance),
-    ]
-    return float(min(1.0, 2 * (min(tail_counts) + extra) / (len(permuted) + extra)))
+    tails = [np.count_nonzero(permuted >= observed - tolerance), np.count_nonzero(permuted <= observed + tolerance)]
+    return float(min(1.0, 2 * (min(tails) + extra) / (len(permuted) + extra)))
 
 
 @functools.lru_cache(maxsize=512)

@@ -200,11 +200,7 @@ def _method_pages(results: Sequence[Result], tables: Sequence[Table]) -> tuple[M
     for table in tables:
         for row in table.rows:
             rows_of.setdefault(row.result.method, []).append((table, row))
-    return tuple(
-        _method_page(method_results, rows_of[name])
-        for name, method_results in sorted(results_of.items())
-        if name in rows_of
-    )
+    return tuple(_method_page(group, rows_of[name]) for name, group in sorted(results_of.items()) if name in rows_of)
 
 
 def _method_page(results: Sequence[Result], rows: Sequence[tuple[Table, Row]]) -> MethodPage:

@@ -66,11 +66,7 @@ def _frame_variables(site: Contents, papers: Sequence[Paper]) -> dict[str, Any]:
         ("splits", "Held out", [tier for tier in tier_pages if tier.studies]),
     ]
     links = [("index.html#tasks", "Tasks")]
-    links += [
-        (f"{page}.{tiers_with_page[0].name}.html", title)
-        for page, title, tiers_with_page in optional_pages
-        if tiers_with_page
-    ]
+    links += [(f"{page}.{tiers[0].name}.html", title) for page, title, tiers in optional_pages if tiers]
     links += [("reported.html", "Reported by papers")] if papers else []
     return {
         "links": (*links, ("submit.html", "Submit, questions")),

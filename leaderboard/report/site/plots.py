@@ -110,15 +110,15 @@ def _plot_against_number(name: str, parameter: str, tier: str, steps: Sequence[t
     """Draw the scores of the methods that have any on two or more of the tables."""
     (first_value, first_board), *_, (last_value, _) = steps
     start, span = Plot.left + INSET, Plot.right - Plot.left - 2 * INSET
-    x_positions = [round(start + (value - first_value) / (last_value - first_value) * span, 1) for value, _ in steps]
+    positions = [round(start + (value - first_value) / (last_value - first_value) * span, 1) for value, _ in steps]
     caption = ranking.caption(tier, [row for _, board in steps for row in board.rows])
     if parameter == "epsilon" and first_value == 0:
         caption += f" At 0: {first_board.dataset}, unchanged."
     rows: dict[str, dict[float, Row]] = {}
-    for x_position, (_, board) in zip(x_positions, steps, strict=True):
+    for position, (_, board) in zip(positions, steps, strict=True):
         for row in board.rows:
             if not row.warning:
-                rows.setdefault(row.result.method, {})[x_position] = row
+                rows.setdefault(row.result.method, {})[position] = row
     titles = {method: next(iter(by_x.values())).result.title for method, by_x in rows.items()}
     plottable = [method for method in sorted(rows) if len(rows[method]) > 1]
     references = [m for m in plottable if next(iter(rows[m].values())).category == "reference"]
@@ -133,10 +133,8 @@ def _plot_against_number(name: str, parameter: str, tier: str, steps: Sequence[t
     not_drawn: dict[str, list[str]] = {}
     has_negative = False
     for column in protocol.COLUMNS.values():
-        all_cells = {m: {x: row.cells.get(column.key) for x, row in rows[m].items()} for m in (*references, *trained)}
-        cells = {
-            m: {x: cell for x, cell in by_x.items() if cell} for m, by_x in all_cells.items() if any(by_x.values())
-        }
+        sparse = {m: {x: row.cells.get(column.key) for x, row in rows[m].items()} for m in (*references, *trained)}
+        cells = {m: {x: cell for x, cell in by_x.items() if cell} for m, by_x in sparse.items() if any(by_x.values())}
         if not cells:
             continue
         best = max((cell.mean for m in trained for cell in cells.get(m, {}).values()), default=1.0)
@@ -150,7 +148,7 @@ def _plot_against_number(name: str, parameter: str, tier: str, steps: Sequence[t
         series = []
         for method, by_x in drawn.items():
             group = trained if method in trained else references
-            runs = [list(run) for is_drawn, run in itertools.groupby(x_positions, by_x.__contains__) if is_drawn]
+            runs = [list(run) for is_drawn, run in itertools.groupby(positions, by_x.__contains__) if is_drawn]
             lines = tuple(tuple(Point(x, *_summary_heights(by_x[x], top)) for x in run) for run in runs)
             series.append(_make_series(titles[method], group.index(method), method in references, lines))
             legend.setdefault(method, series[-1])
@@ -163,9 +161,7 @@ def _plot_against_number(name: str, parameter: str, tier: str, steps: Sequence[t
         title=f"{name}: score against {parameter}",
         axis=parameter,
         caption=caption,
-        x_ticks=tuple(
-            Tick(x_position, f"{value:g}") for x_position, (value, _) in zip(x_positions, steps, strict=True)
-        ),
+        x_ticks=tuple(Tick(position, f"{value:g}") for position, (value, _) in zip(positions, steps, strict=True)),
         panels=tuple(panels),
         legend=tuple(legend[method] for method in (*trained, *references) if method in legend),
     )

@@ -241,10 +241,8 @@ def _matrix_groups(
             scored_rows = [row for row in rows if row]
             scores = tuple({key: round(cell.mean, 6) for key, cell in row.cells.items()} if row else {} for row in rows)
             notes = tuple(row.note if row and row.warning else "" for row in rows)
-            averaged_scores = [
-                {} if note else task_scores for task_scores, note in zip(scores[:averaged], notes, strict=False)
-            ]
-            shared_keys = set.intersection(*(set(task_scores) for task_scores in averaged_scores))
+            averaged_scores = [{} if note else by_key for by_key, note in zip(scores[:averaged], notes, strict=False)]
+            shared_keys = set.intersection(*(set(by_key) for by_key in averaged_scores))
             matrix_rows.append(
                 MatrixRow(
                     method,
@@ -252,10 +250,7 @@ def _matrix_groups(
                     tuple(sorted({status for row in scored_rows for status in vouched(row)})),
                     scores,
                     notes,
-                    {
-                        key: sum(task_scores[key] for task_scores in averaged_scores) / len(averaged_scores)
-                        for key in shared_keys
-                    },
+                    {key: sum(by_key[key] for by_key in averaged_scores) / len(averaged_scores) for key in shared_keys},
                     standing_of.get(method),
                     all(row.trust == "verified" for row in (list(filter(None, rows[:averaged])) or scored_rows)),
                     any(row.selected for row in scored_rows),
