@@ -264,8 +264,8 @@ def _announced_length(download: Download, response: requests.Response, offset: i
     content_range = response.headers.get("Content-Range", "")
     if response.status_code == 206 and not content_range.startswith(f"bytes {offset}-"):
         raise _RefusedResponse(f"the part {content_range!r} instead of bytes {offset}-")
-    length = response.headers.get("Content-Length")
-    total = offset + int(length) if length else None
+    length = response.headers.get("Content-Length", "")
+    total = offset + int(length) if length.isdecimal() else None
     if total is not None and (total > (download.size or LIMIT) or download.size not in (None, total)):
         raise _RefusedResponse(f"a file of {total:,} bytes")
     return total

@@ -31,7 +31,7 @@ CITATION = """@inproceedings{locatello2019challenging,
 
 
 def coloured(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
-    """Return every sprite a colour, each channel uniform between one half and one.
+    """Give every sprite a colour, each channel uniform between one half and one.
 
     Args:
         images: uint8 of 0 and 255, shape (n, 64, 64, 1).

@@ -84,8 +84,9 @@ def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -
     base_row = int(order[0] if row is None else dataset.rows([row])[0])
     labels = dataset.labels(order)
     strips = []
-    for factor in dataset.space.factors:
-        chosen_ids = np.unique(np.linspace(0, factor.size - 1, columns).round().astype(np.int64))
+    for i, factor in enumerate(dataset.space.factors):
+        ids = np.arange(factor.size) if isinstance(dataset.space, FactorSpace) else np.unique(labels[:, i])
+        chosen_ids = np.unique(ids[np.linspace(0, len(ids) - 1, columns).round().astype(np.int64)])
         shown_ids, rows = _find_example_rows(dataset, factor.name, chosen_ids, base_row, order, labels)
         size_text = f"{factor.size} values{factor.unit and ', '}{factor.unit}"
         strips.append((factor, size_text, shown_ids, _make_tiles(dataset.images(rows))))

@@ -126,7 +126,7 @@ class Server:
 
         Behaviour: ``cut`` bytes after which the connection breaks (each time), ``stall`` seconds of silence half-way,
         ``status``, ``location``, ``type``, ``ranges`` (False: parts cannot be asked for), ``etag``, ``length`` (False:
-        not announced), ``after`` a function called once the headers are out.
+        not announced), ``announced`` (how it is written), ``after`` a function called once the headers are out.
         """
         self.files[f"/{name}"], self.behaviour[f"/{name}"] = content, behaviour
         return f"http://127.0.0.1:{self._server.server_port}/{name}"
@@ -151,7 +151,7 @@ class Server:
         if status == 206:
             request.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
         if how.get("length", True):
-            request.send_header("Content-Length", str(len(content) - start))
+            request.send_header("Content-Length", how.get("announced", "{0}").format(len(content) - start))
         request.send_header("Connection", "close")
         request.end_headers()
         body = content[start:]

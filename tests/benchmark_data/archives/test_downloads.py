@@ -243,6 +243,10 @@ def test_another_length_is_refused_before_it_is_fetched(server, fetched):
         fetched(url)
 
 
+def test_a_length_that_is_announced_twice_is_none(server, fetched):
+    assert fetched(server.add("data.bin", CONTENT, announced="{0}, {0}")).path.read_bytes() == CONTENT
+
+
 def test_an_unannounced_flood_is_stopped(server, fetched):
     url = server.add("data.bin", CONTENT + CONTENT, length=False)
     with pytest.raises(Unavailable, match="more than 3,500,000 bytes"):

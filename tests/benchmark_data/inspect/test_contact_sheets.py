@@ -88,6 +88,12 @@ def test_tables_show_one_image_for_each_value_that_occurs():
     assert [tile(picture, picture.width - 68 * (3 - i), 4)[0, 0, 0] for i in range(3)] == [0, 10, 30]
 
 
+def test_columns_are_spread_over_the_values_that_occur():
+    """Four rows of two of 100 values: evenly over all of them, neither was met, and there was nothing to show."""
+    space = FactorTable(Factor("age", range(100)), rows=4, read=lambda: np.array([[50], [52], [50], [52]]))
+    assert contact_sheets.traversals(dataclasses.replace(labelled(4), space=space)).width > 2 * 64
+
+
 @pytest.mark.parametrize("kept", [12, 11])
 def test_a_table_of_every_combination_holds_the_other_factors_fixed(kept):
     """Levels 60 a + 10 b, as a folder and its CSV file give them: a grid written row by row, and all of it but one."""
