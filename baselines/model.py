@@ -97,29 +97,29 @@ class Model:
         adam = Adam(config.learning_rate, config.beta_1, config.beta_2, config.epsilon)
         with backend.layers_in(precision):
             self.encoder, self.decoder = build(image_shape, self.code_size, rng, **config.architecture_parameters)
-            own = self.objective.networks(config.latents, self.sizes, rng)
+            objective_networks = self.objective.networks(config.latents, self.sizes, rng)
         if not self.objective.decodes:
             self.decoder = None
-        trained = {"encoder": self.encoder} | ({"decoder": self.decoder} if self.decoder else {})
-        self.networks = {name: Network(network, adam) for name, network in trained.items()} | own
-        self._check()
+        autoencoder = {"encoder": self.encoder} | ({"decoder": self.decoder} if self.decoder else {})
+        self.networks = {name: Network(network, adam) for name, network in autoencoder.items()} | objective_networks
+        self._check_networks()
 
-    def _check(self) -> None:
+    def _check_networks(self) -> None:
         """Refuse networks whose weights a run folder would not hold, or whose layers nobody would find again."""
-        names, heads = self.names(), {layer.name for layer in self.encoder.layers}
-        automatic = {kind.lower() for kind in dir(keras.layers)}
-        wrong = [f"two weights called {name}" for name in names if names.count(name) > 1]
-        wrong += [f"no layer {head} in the encoder" for head in ("mean", "log_variance") if head not in heads]
+        names, layers = self.names(), {layer.name for layer in self.encoder.layers}
+        keras_class_names = {class_name.lower() for class_name in dir(keras.layers)}
+        problems = [f"two weights called {name}" for name in names if names.count(name) > 1]
+        problems += [f"no layer {head} in the encoder" for head in ("mean", "log_variance") if head not in layers]
         for network in self.networks.values():
-            wrong += [f"{v.path}, which no gradient trains" for v in network.model.non_trainable_variables]
+            problems += [f"{v.path}, which no gradient trains" for v in network.model.non_trainable_variables]
         for name in names:  # Keras numbers its own names by what else the process has built
             layer = name.split("/")[-2]
-            if layer.rstrip("0123456789").rstrip("_").replace("_", "") in automatic:
-                wrong.append(f"a layer that Keras named {layer}")
-        if wrong:
+            if layer.rstrip("0123456789").rstrip("_").replace("_", "") in keras_class_names:
+                problems.append(f"a layer that Keras named {layer}")
+        if problems:
             raise InvalidInput(
-                f"networks of {self.config.architecture} and {self.config.objective}: received {wrong[0]}. Give every "
-                "layer with weights a name of its own, and the encoder the layers mean and log_variance; batch "
+                f"networks of {self.config.architecture} and {self.config.objective}: received {problems[0]}. Give "
+                "every layer with weights a name of its own, and the encoder the layers mean and log_variance; batch "
                 "normalisation and dropout are not supported."
             )
 
@@ -135,10 +135,12 @@ class Model:
 
     def optimisers(self) -> list[Adam]:
         """List the optimiser of each weight, in the order of `variables`. A frozen weight does not decay."""
-        each = [network.optimiser for network in self.networks.values() for _ in network.model.trainable_variables]
+        optimisers = [
+            network.optimiser for network in self.networks.values() for _ in network.model.trainable_variables
+        ]
         return [
             dataclasses.replace(adam, weight_decay=0.0 if frozen else self.objective.decay_of(name))
-            for adam, name, frozen in zip(each, self.names(), self.frozen(), strict=True)
+            for adam, name, frozen in zip(optimisers, self.names(), self.frozen(), strict=True)
         ]
 
     def frozen(self) -> list[bool]:
@@ -172,8 +174,8 @@ class Model:
         Raises:
             DamagedFile: names or shapes are not those of this model.
         """
-        wanted = {name: tuple(v.shape) for name, v in zip(self.names(), self.variables(), strict=True)}
-        check_shapes(wanted, weights, source)
+        shapes = {name: tuple(v.shape) for name, v in zip(self.names(), self.variables(), strict=True)}
+        check_shapes(shapes, weights, source)
         for name, variable in zip(self.names(), self.variables(), strict=True):
             variable.assign(weights[name])
 
@@ -189,30 +191,30 @@ class Model:
             The scalar to minimise, and the history's scalars by name: loss, reconstruction if there is a decoder, and
             the unweighted terms.
         """
-        parts: dict[str, list[Any]] = {}
-        rest = (ops.stop_gradient(w) if held else w for w, held in zip(weights, self.frozen(), strict=True))
+        grouped: dict[str, list[Any]] = {}
+        remaining = (ops.stop_gradient(w) if frozen else w for w, frozen in zip(weights, self.frozen(), strict=True))
         for name, network in self.networks.items():
-            parts[name] = [next(rest) for _ in network.model.trainable_variables]
+            grouped[name] = [next(remaining) for _ in network.model.trainable_variables]
 
         def call(network: str, inputs: Tensor, *, stop_gradient: bool = False) -> Any:
-            values = [ops.stop_gradient(w) for w in parts[network]] if stop_gradient else parts[network]
-            return _float32(self.networks[network].model.stateless_call(values, [], inputs)[0])
+            values = [ops.stop_gradient(w) for w in grouped[network]] if stop_gradient else grouped[network]
+            return _cast_to_float32(self.networks[network].model.stateless_call(values, [], inputs)[0])
 
         inputs = {key: value for key, value in batch.items() if key not in ("images", "noise", "step")}
         images = self.objective.views(ops.cast(batch["images"], "float32") / 255.0, inputs)
         posterior = self.objective.aggregate(Posterior(*call("encoder", images)))
         stochastic = self.objective.stochastic
         codes = sample(posterior, batch["noise"]) if stochastic else self.objective.code(posterior.mean, call)
-        mean, kl = self.config.reduction == "mean", kl_to_prior(posterior)
-        kl = ops.mean(kl, axis=1) if mean else ops.sum(kl, axis=1)
-        seen, what = Batch(posterior, codes, kl, batch["step"], inputs, call, self.sizes), self.config.objective
+        averaged, kl = self.config.reduction == "mean", kl_to_prior(posterior)
+        kl = ops.mean(kl, axis=1) if averaged else ops.sum(kl, axis=1)
+        observed, what = Batch(posterior, codes, kl, batch["step"], inputs, call, self.sizes), self.config.objective
         returns = "Term(weight, scalar) by name, of which none is step, loss or reconstruction"
-        terms = discovery.called(f"objective {what}", self.objective.terms, seen, returns=returns, sound=_are_terms)
+        terms = discovery.called(f"objective {what}", self.objective.terms, observed, returns=returns, sound=_are_terms)
         loss, history = 0.0, {name: term.value for name, term in terms.items()}
         if self.decoder:
-            read = codes if self.objective.reconstructs else ops.stop_gradient(codes)
-            distance = self.reconstruction.loss(images, call("decoder", read))
-            loss = ops.mean(distance / float(np.prod(images.shape[1:])) if mean else distance)
+            decoder_input = codes if self.objective.reconstructs else ops.stop_gradient(codes)
+            distance = self.reconstruction.loss(images, call("decoder", decoder_input))
+            loss = ops.mean(distance / float(np.prod(images.shape[1:])) if averaged else distance)
             history = {"reconstruction": loss, **history}
             if self.config.reconstruction_weight != 1:
                 loss = self.config.reconstruction_weight * loss
@@ -229,15 +231,15 @@ class Model:
             Mean and log-variance, each a float32 numpy array (n, code size). For a deterministic objective the mean is
             the code, and the log-variance has no meaning.
         """
-        mean, log_variance = _apply(self.encoder, scaled(images))
-        return Posterior(self._code(mean), log_variance)
+        mean, log_variance = _run_in_chunks(self.encoder, scaled(images))
+        return Posterior(self._compute_codes(mean), log_variance)
 
-    def _code(self, mean: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _compute_codes(self, mean: NDArray[np.float32]) -> NDArray[np.float32]:
         """Turn the encoder's means into codes, as numbers."""
         with backend.no_gradients():
-            given = ops.convert_to_tensor(mean)
-            code = self.code(given)
-        return mean if code is given else backend.to_numpy(code)
+            tensor = ops.convert_to_tensor(mean)
+            code = self.code(tensor)
+        return mean if code is tensor else backend.to_numpy(code)
 
     def code(self, mean: Tensor) -> Tensor:
         """Turn the encoder's means into what `encode` gives: themselves, or the codes of a deterministic objective.
@@ -268,7 +270,7 @@ class Model:
         """
         if self.decoder is None:
             raise InvalidInput(f"decoding: expected an objective with a decoder, received {self.config.objective}.")
-        output = _apply(self.decoder, np.asarray(codes, np.float32))[0]
+        output = _run_in_chunks(self.decoder, np.asarray(codes, np.float32))[0]
         return backend.to_numpy(self.reconstruction.image(output))
 
     def activations(self, images: Pixels, noise: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
@@ -285,25 +287,25 @@ class Model:
             ``code``. Without a decoder that is the last layer.
         """
         pixels = scaled(images)
-        found = {"input": pixels, **_layers(self.encoder, pixels)}
-        codes, log_variance = found["mean"], found.pop("log_variance")
+        activations = {"input": pixels, **_layer_activations(self.encoder, pixels)}
+        codes, log_variance = activations["mean"], activations.pop("log_variance")
         if self.objective.stochastic:
-            found["variance"] = np.exp(log_variance)
+            activations["variance"] = np.exp(log_variance)
             sampled = codes + np.exp(0.5 * log_variance) * noise
-            codes = found["sampled"] = sampled.astype(np.float32, copy=False)  # of which it is already
-        elif (code := self._code(codes)) is not codes:
-            codes = found["code"] = code
+            codes = activations["sampled"] = sampled.astype(np.float32, copy=False)  # of which it is already
+        elif (code := self._compute_codes(codes)) is not codes:
+            codes = activations["code"] = code
         if self.decoder:
-            found |= _layers(self.decoder, codes)
-        return {name: np.ascontiguousarray(a.reshape(len(a), -1), np.float32) for name, a in found.items()}
+            activations |= _layer_activations(self.decoder, codes)
+        return {name: np.ascontiguousarray(a.reshape(len(a), -1), np.float32) for name, a in activations.items()}
 
 
-def _float32(outputs: Any) -> Any:
+def _cast_to_float32(outputs: Any) -> Any:
     """Cast all that a network gives to float32, for losses; what is float32 already stays as it is."""
 
     def cast(output: Any) -> Any:
-        same = keras.backend.standardize_dtype(output.dtype) == "float32"
-        return output if same else ops.cast(output, "float32")
+        is_float32 = keras.backend.standardize_dtype(output.dtype) == "float32"
+        return output if is_float32 else ops.cast(output, "float32")
 
     return keras.tree.map_structure(cast, outputs)
 
@@ -348,41 +350,41 @@ def check_shapes(wanted: Mapping[str, tuple[int, ...]], arrays: Mapping[str, Any
     Raises:
         DamagedFile: a name is missing or one too many, or a shape differs.
     """
-    found = {name: tuple(array.shape) for name, array in arrays.items()}
-    wrong = sorted(name for name in {*wanted, *found} if wanted.get(name) != found.get(name))
-    if wrong:
+    shapes = {name: tuple(array.shape) for name, array in arrays.items()}
+    mismatched = sorted(name for name in {*wanted, *shapes} if wanted.get(name) != shapes.get(name))
+    if mismatched:
         raise DamagedFile(
-            f"{source}: expected {wrong[0]} of shape {wanted.get(wrong[0], 'none')}, received "
-            f"{found.get(wrong[0], 'none')}. The file belongs to another config, or is damaged."
+            f"{source}: expected {mismatched[0]} of shape {wanted.get(mismatched[0], 'none')}, received "
+            f"{shapes.get(mismatched[0], 'none')}. The file belongs to another config, or is damaged."
         )
 
 
-_TAKEN = {"step", "loss", "reconstruction"}
+_RESERVED_NAMES = {"step", "loss", "reconstruction"}
 """What else a line of the history holds."""
 
 
-def _are_terms(found: Any) -> bool:
+def _are_terms(returned: Any) -> bool:
     """Return whether an objective returned terms as it should."""
-    terms = found.values() if isinstance(found, dict) and not found.keys() & _TAKEN else [None]
+    terms = returned.values() if isinstance(returned, dict) and not returned.keys() & _RESERVED_NAMES else [None]
     return all(isinstance(term, Term) and not len(getattr(term.value, "shape", ())) for term in terms)
 
 
-def _layers(network: Any, inputs: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-    named = [
+def _layer_activations(network: Any, inputs: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+    layer_names = [
         layer.name
         for layer in network.layers
         if layer.name.startswith(("encoder_", "decoder_")) or layer.name in ("mean", "log_variance", "output")
     ]
-    probe = keras.Model(network.inputs[0], [network.get_layer(name).output for name in named])
-    return dict(zip(named, _apply(probe, inputs), strict=True))
+    probe = keras.Model(network.inputs[0], [network.get_layer(name).output for name in layer_names])
+    return dict(zip(layer_names, _run_in_chunks(probe, inputs), strict=True))
 
 
-def _apply(network: Any, inputs: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+def _run_in_chunks(network: Any, inputs: NDArray[np.float32]) -> list[NDArray[np.float32]]:
     """Run a network 256 rows at a time; give its outputs as numpy arrays."""
     with backend.no_gradients():
-        parts = [network(inputs[i : i + 256], training=False) for i in range(0, len(inputs), 256)]
-    columns = zip(*(part if isinstance(part, list) else [part] for part in parts), strict=True)
-    return [np.concatenate([backend.to_numpy(part) for part in column]) for column in columns]
+        chunks = [network(inputs[i : i + 256], training=False) for i in range(0, len(inputs), 256)]
+    columns = zip(*(chunk if isinstance(chunk, list) else [chunk] for chunk in chunks), strict=True)
+    return [np.concatenate([backend.to_numpy(chunk) for chunk in column]) for column in columns]
 
 
 def layer_of(name: str) -> str:

@@ -58,21 +58,21 @@ def present() -> Gpus | None:
     if os.environ.get("CUDA_VISIBLE_DEVICES", "all").strip() in ("", "-1"):
         return None
     with contextlib.suppress(OSError, subprocess.SubprocessError):
-        asked = subprocess.run(
+        completed = subprocess.run(
             ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
             capture_output=True,
             text=True,
             timeout=20,
             check=True,
         )
-        rows = [line.rpartition(",") for line in asked.stdout.splitlines() if "," in line]
+        rows = [line.rpartition(",") for line in completed.stdout.splitlines() if "," in line]
         if rows:
             return Gpus(tuple(name.strip() for name, _, _ in rows), rows[0][2].strip())
     return Gpus(("an NVIDIA GPU",), "") if NODE.exists() else None
 
 
 @functools.cache
-def _driver() -> str:
+def _driver_version() -> str:
     gpus = present()
     return gpus.driver if gpus else ""
 
@@ -82,9 +82,9 @@ def usable() -> list[str]:
     if backend.name() == "torch":
         return [str(torch.cuda.get_device_name())] if ops.zeros(1).is_cuda else []
     if backend.name() == "jax":
-        return [str(each.device_kind) for each in jax.local_devices() if each.platform != "cpu"]
+        return [str(device.device_kind) for device in jax.local_devices() if device.platform != "cpu"]
     details = tensorflow.config.experimental.get_device_details
-    return [str(details(each).get("device_name", "GPU")) for each in tensorflow.config.get_visible_devices("GPU")]
+    return [str(details(device).get("device_name", "GPU")) for device in tensorflow.config.get_visible_devices("GPU")]
 
 
 def named() -> str:
@@ -116,16 +116,16 @@ def choose(device: str) -> None:
                 jax.config.update("jax_platforms", "cpu")
             elif backend.name() == "tensorflow":
                 tensorflow.config.set_visible_devices([], "GPU")
-        if found := usable():
+        if gpu_names := usable():
             raise InvalidInput(
-                f"--device cpu: expected a process that has not computed yet, received one that uses {found[0]}. Start "
-                "a new one."
+                f"--device cpu: expected a process that has not computed yet, received one that uses {gpu_names[0]}. "
+                "Start a new one."
             )
     if device == "gpu" and not usable():
         gpus = present()
-        given = f"{gpus.names[0]}, for which it has no CUDA" if gpus else "a machine on which none was found"
+        received = f"{gpus.names[0]}, for which it has no CUDA" if gpus else "a machine on which none was found"
         remedy = f"Install it with: {INSTALL[backend.name()]}" if gpus else "Leave --device out."
-        raise InvalidInput(f"--device gpu: expected a GPU that {backend.name()} can use, received {given}. {remedy}")
+        raise InvalidInput(f"--device gpu: expected a GPU that {backend.name()} can use, received {received}. {remedy}")
 
 
 def advice(device: str, precision: str) -> list[str]:
@@ -140,18 +140,18 @@ def advice(device: str, precision: str) -> list[str]:
     """
     if usable():
         return []
-    found = []
+    sentences = []
     gpus = present() if device == "auto" else None
     if gpus and not (backend.name() == "jax" and jax.config.jax_platforms == "cpu"):
-        found.append(
+        sentences.append(
             f"{gpus.names[0]} is not used, since {backend.name()} has no CUDA here. "
             f"Install it with: {INSTALL[backend.name()]}"
         )
     if precision == "bfloat16" and not _computes_bfloat16():
-        found.append(
+        sentences.append(
             "this processor has neither AVX512_BF16 nor AMX: it has to imitate bfloat16, which is slower than float32"
         )
-    return found
+    return sentences
 
 
 def warn(precision: str) -> None:
@@ -177,9 +177,9 @@ def line() -> str:
         '... CPU cores, ..., with tensorflow 2...'
     """
     gpus = usable()
-    shown = backend.host() if not gpus else gpus[0] if len(gpus) == 1 else f"{len(gpus)} x {gpus[0]}"
-    driver = f" (driver {_driver()})" if gpus and _driver() else ""
-    return f"{shown}{driver}, with {backend.name()} {backend.versions(backend.name())[backend.name()]}"
+    device_names = backend.host() if not gpus else gpus[0] if len(gpus) == 1 else f"{len(gpus)} x {gpus[0]}"
+    driver = f" (driver {_driver_version()})" if gpus and _driver_version() else ""
+    return f"{device_names}{driver}, with {backend.name()} {backend.versions(backend.name())[backend.name()]}"
 
 
 @functools.cache
@@ -190,11 +190,11 @@ def threads() -> int:
     """
     if backend.name() == "torch":
         return int(torch.get_num_threads())
-    jax_runs = backend.name() == "jax"
-    asked = 0 if jax_runs else tensorflow.config.threading.get_intra_op_parallelism_threads()
-    told = os.environ.get("NPROC" if jax_runs else "TF_NUM_INTRAOP_THREADS", "")
+    is_jax = backend.name() == "jax"
+    configured = 0 if is_jax else tensorflow.config.threading.get_intra_op_parallelism_threads()
+    variable = os.environ.get("NPROC" if is_jax else "TF_NUM_INTRAOP_THREADS", "")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return asked or int(told if told.isdecimal() else 0) or cores or 1
+    return configured or int(variable if variable.isdecimal() else 0) or cores or 1
 
 
 def record(precision: str) -> dict[str, Any]:
@@ -212,23 +212,23 @@ def record(precision: str) -> dict[str, Any]:
     gpus = usable()
     if backend.name() == "jax":
         count = len(jax.local_devices())
-        rounded = jax.config.jax_default_matmul_precision in (None, "default", "fastest", "tensorfloat32")
-        exact = not gpus or "--xla_gpu_deterministic_ops=true" in os.environ.get("XLA_FLAGS", "")
+        tensorfloat32 = jax.config.jax_default_matmul_precision in (None, "default", "fastest", "tensorfloat32")
+        deterministic = not gpus or "--xla_gpu_deterministic_ops=true" in os.environ.get("XLA_FLAGS", "")
     elif backend.name() == "torch":
         count = 1
-        rounded = bool(gpus) and (torch.backends.cuda.matmul.allow_tf32 or torch.backends.cudnn.allow_tf32)
-        exact = not gpus
+        tensorfloat32 = bool(gpus) and (torch.backends.cuda.matmul.allow_tf32 or torch.backends.cudnn.allow_tf32)
+        deterministic = not gpus
     else:
         count = len(gpus) or 1
-        rounded = tensorflow.config.experimental.tensor_float_32_execution_enabled()
-        exact = True  # the engine asks for it
+        tensorfloat32 = tensorflow.config.experimental.tensor_float_32_execution_enabled()
+        deterministic = True  # the engine asks for it
     return {
         "backend": backend.name(),
         "device": gpus[0] if gpus else backend.host(),
         "devices": count,
-        "driver": _driver() if gpus else "",
+        "driver": _driver_version() if gpus else "",
         "threads": threads(),
         "precision": precision,
-        "tensorfloat32": bool(gpus) and bool(rounded),
-        "deterministic": exact,
+        "tensorfloat32": bool(gpus) and bool(tensorfloat32),
+        "deterministic": deterministic,
     }

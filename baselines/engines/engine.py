@@ -61,23 +61,28 @@ class OneModel(Engine):
     def __init__(self, model: Model, zeros_like: Callable[[Any], Any]) -> None:
         self._names = model.names()
         self._weights = [v.value for v in model.variables()]
-        self._first, self._second = ([zeros_like(w) for w in self._weights] for _ in range(2))
+        self._first_moments, self._second_moments = ([zeros_like(w) for w in self._weights] for _ in range(2))
 
     @abc.abstractmethod
     def _assign(self, variable: Any, array: NDArray[Any]) -> None:
         """Set a variable."""
 
-    def _parts(self) -> State:
-        return State(*(dict(zip(self._names, p, strict=True)) for p in (self._weights, self._first, self._second)))
+    def _state_variables(self) -> State:
+        return State(
+            *(
+                dict(zip(self._names, variables, strict=True))
+                for variables in (self._weights, self._first_moments, self._second_moments)
+            )
+        )
 
     def copy(self, model: int = 0) -> Copy:
         """Copy the state, to numpy arrays at once: the next step changes the variables."""
-        state = State(*({name: to_numpy(v) for name, v in part.items()} for part in self._parts()))
+        state = State(*({name: to_numpy(v) for name, v in part.items()} for part in self._state_variables()))
         return Copy(flaw([all(np.isfinite(a).all() for a in part.values()) for part in state]), lambda: state)
 
     def load(self, state: State, source: str, model: int = 0) -> None:
         """Set the state."""
-        for part, arrays in zip(self._parts(), state, strict=True):
+        for part, arrays in zip(self._state_variables(), state, strict=True):
             check_shapes({name: tuple(v.shape) for name, v in part.items()}, arrays, source)
             for name, variable in part.items():
                 self._assign(variable, arrays[name])
@@ -85,7 +90,9 @@ class OneModel(Engine):
 
 def flaw(finite: Iterable[Any]) -> str:
     """Name the first of weights and moments that are not finite."""
-    return next((name for name, all_ in zip(("weight", "moment", "moment"), finite, strict=True) if not all_), "")
+    return next(
+        (name for name, is_finite in zip(("weight", "moment", "moment"), finite, strict=True) if not is_finite), ""
+    )
 
 
 def adam_step(weight: Any, first: Any, second: Any, gradient: Any, adam: Adam, step: Any) -> tuple[Any, Any, Any]:
@@ -105,8 +112,8 @@ def adam_step(weight: Any, first: Any, second: Any, gradient: Any, adam: Adam, s
     first = adam.beta_1 * first + (1 - adam.beta_1) * gradient
     second = adam.beta_2 * second + (1 - adam.beta_2) * ops.square(gradient)
     rate = adam.learning_rate * ops.sqrt(1 - adam.beta_2**step) / (1 - adam.beta_1**step)
-    kept = weight - adam.learning_rate * adam.weight_decay * weight if decays(adam) else weight
-    return kept - rate * first / (ops.sqrt(second) + adam.epsilon), first, second
+    decayed = weight - adam.learning_rate * adam.weight_decay * weight if decays(adam) else weight
+    return decayed - rate * first / (ops.sqrt(second) + adam.epsilon), first, second
 
 
 def decays(adam: Adam) -> bool:

@@ -38,59 +38,69 @@ class JaxEngine(Engine):
 
     def __init__(self, *models: Model, pixels: Any = None) -> None:
         self._names = models[0].names()
-        self.devices, share = spread(len(models), len(jax.local_devices()))
-        self._count, self._filled = len(models), self.devices * share - len(models)
+        self.devices, models_per_device = spread(len(models), len(jax.local_devices()))
+        self._model_count, self._padding_count = len(models), self.devices * models_per_device - len(models)
         mesh = jax.sharding.Mesh(np.array(jax.local_devices()[: self.devices]), ("models",))
-        own, all_ = jax.sharding.PartitionSpec("models"), jax.sharding.PartitionSpec()
-        self._own = jax.sharding.NamedSharding(mesh, own)
+        sharded, replicated = jax.sharding.PartitionSpec("models"), jax.sharding.PartitionSpec()
+        self._sharding = jax.sharding.NamedSharding(mesh, sharded)
         weights = [self._put(list(w)) for w in zip(*(m.weights().values() for m in models), strict=True)]
-        self._state = (weights, *([self._put([np.zeros_like(w[0])] * len(models)) for w in weights] for _ in range(2)))
-        self._copied = jax.jit(_copied)
+        self._state = (
+            weights,
+            *([self._put([np.zeros_like(w[0])] * len(models)) for w in weights] for _ in range(2)),
+        )
+        self._copy_states = jax.jit(_copy_states)
         self._copies: tuple[NDArray[np.bool_], Callable[[], tuple[list[NDArray[np.float32]], ...]]] | None = None
-        self._held = None if pixels is None else jax.device_put(pixels, jax.sharding.NamedSharding(mesh, all_))
-        strengths = _varying([m.objective for m in models])
-        optimisers = [_varying(adams) for adams in zip(*(m.optimisers() for m in models), strict=True)]
+        self._pixels = None if pixels is None else jax.device_put(pixels, jax.sharding.NamedSharding(mesh, replicated))
+        strengths = _varying_floats([m.objective for m in models])
+        optimisers = [_varying_floats(adams) for adams in zip(*(m.optimisers() for m in models), strict=True)]
         self._varying = jax.tree.map(self._put, (strengths, optimisers))
 
-        def one(state: tuple[list[Any], ...], batch: Arrays, varying: tuple[Any, Any]) -> tuple[Any, dict[str, Any]]:
+        def step_model(
+            state: tuple[list[Any], ...], batch: Arrays, varying: tuple[Any, Any]
+        ) -> tuple[Any, dict[str, Any]]:
             model = models[0].varied(varying[0])
             gradients, history = jax.grad(model.loss, has_aux=True)(state[0], batch)
-            self._terms = list(history)  # in the objective's order, which jit does not keep
+            self._history_names = list(history)  # in the objective's order, which jit does not keep
             updated = [
-                adam_step(w, m, v, g, varied(adam, own), batch["step"])
-                for w, m, v, g, adam, own in zip(*state, gradients, model.optimisers(), varying[1], strict=True)
+                adam_step(w, m, v, g, varied(adam, fields), batch["step"])
+                for w, m, v, g, adam, fields in zip(*state, gradients, model.optimisers(), varying[1], strict=True)
             ]
             return tuple(list(part) for part in zip(*updated, strict=True)), history
 
         def step(
-            state: tuple[list[Any], ...], batch: dict[str, Any], varying: Any, held: Any
+            state: tuple[list[Any], ...], batch: dict[str, Any], varying: Any, device_pixels: Any
         ) -> tuple[Any, dict[str, Any]]:
-            if held is not None:
-                batch["images"] = held[batch.pop("rows")]
-            return jax.vmap(one)(state, batch, varying)
+            if device_pixels is not None:
+                batch["images"] = device_pixels[batch.pop("rows")]
+            return jax.vmap(step_model)(state, batch, varying)
 
         # Without check_vma: it would take the transpose of a convolution for a sum over the devices.
-        divided = jax.shard_map(step, mesh=mesh, in_specs=(own, own, own, all_), out_specs=own, check_vma=False)
-        self._step = jax.jit(divided, donate_argnums=0)
+        sharded_step = jax.shard_map(
+            step, mesh=mesh, in_specs=(sharded, sharded, sharded, replicated), out_specs=sharded, check_vma=False
+        )
+        self._step = jax.jit(sharded_step, donate_argnums=0)
 
     def _stack(self, arrays: Sequence[Any]) -> NDArray[Any]:
         """Stack arrays, one for each model, with copies of the last one for what fills the devices up."""
-        return np.stack([*arrays, *[arrays[-1]] * self._filled])
+        return np.stack([*arrays, *[arrays[-1]] * self._padding_count])
 
     def _put(self, arrays: Sequence[Any]) -> Any:
         """Put arrays, one for each model, on the models' devices, as one with a leading axis."""
-        return jax.device_put(self._stack(arrays), self._own)
+        return jax.device_put(self._stack(arrays), self._sharding)
 
     def step(self, *batches: Arrays) -> dict[str, Any]:
         """Take one step of every model."""
         self._state, history = self._step(*self.arguments(*batches))
         self._copies = None
-        return {name: history[name][: self._count] if self._filled else history[name] for name in self._terms}
+        return {
+            name: history[name][: self._model_count] if self._padding_count else history[name]
+            for name in self._history_names
+        }
 
     def arguments(self, *batches: Arrays) -> tuple[Any, ...]:
         """Return the compiled function's arguments: the batches are all that a step takes to the device."""
         stacked = {name: self._stack([batch[name] for batch in batches]) for name in batches[0]}
-        return self._state, jax.device_put(stacked, self._own), self._varying, self._held
+        return self._state, jax.device_put(stacked, self._sharding), self._varying, self._pixels
 
     def copy(self, model: int = 0) -> Copy:
         """Copy a model's state, on the device; the first that is brought brings those of all models.
@@ -99,7 +109,7 @@ class JaxEngine(Engine):
         it takes to ask for the next step.
         """
         if self._copies is None:
-            copies, finite = self._copied(self._state)
+            copies, finite = self._copy_states(self._state)
             self._copies = (
                 np.asarray(finite),
                 functools.cache(lambda: tuple([np.asarray(a) for a in part] for part in copies)),
@@ -114,14 +124,14 @@ class JaxEngine(Engine):
         """Set a model's state."""
         for part, arrays in zip(self._state, state, strict=True):
             check_shapes({n: tuple(a.shape[1:]) for n, a in zip(self._names, part, strict=True)}, arrays, source)
-        weights, first, second = (
-            [jax.device_put(a.at[model].set(arrays[n]), self._own) for n, a in zip(self._names, part, strict=True)]
+        weights, first_moments, second_moments = (
+            [jax.device_put(a.at[model].set(arrays[n]), self._sharding) for n, a in zip(self._names, part, strict=True)]
             for part, arrays in zip(self._state, state, strict=True)
         )
-        self._state, self._copies = (weights, first, second), None
+        self._state, self._copies = (weights, first_moments, second_moments), None
 
 
-def _copied(state: tuple[list[Any], ...]) -> tuple[tuple[list[Any], ...], Any]:
+def _copy_states(state: tuple[list[Any], ...]) -> tuple[tuple[list[Any], ...], Any]:
     """Copy states of models side by side; say which are finite: bool (3, models) for weights and both moments."""
     finite = [[jax.numpy.isfinite(a).reshape(len(a), -1).all(1) for a in part] for part in state]
     return jax.tree.map(jax.numpy.copy, state), jax.numpy.stack([jax.numpy.stack(part).all(0) for part in finite])
@@ -145,9 +155,9 @@ def spread(models: int, devices: int) -> tuple[int, int]:
     return math.ceil(models / share), share
 
 
-def _varying(settings: Sequence[Any]) -> dict[str, NDArray[np.float32]]:
+def _varying_floats(settings: Sequence[Any]) -> dict[str, NDArray[np.float32]]:
     """Find the floats in which dataclasses of one kind differ: float32 arrays (models,) by name."""
-    columns = {f.name: [getattr(each, f.name) for each in settings] for f in dataclasses.fields(settings[0])}
+    columns = {f.name: [getattr(instance, f.name) for instance in settings] for f in dataclasses.fields(settings[0])}
     return {
         name: np.array(values, np.float32)
         for name, values in columns.items()

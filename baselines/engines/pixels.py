@@ -38,18 +38,19 @@ def place(dataset: Dataset, *, limit: int | None, drawn: int) -> Any:
         limit = int(SHARE * free) if drawn >= len(dataset) else 0
     if len(dataset) * math.prod(dataset.image_shape) > limit:
         return None
-    held = jax.numpy.zeros((len(dataset), *dataset.image_shape), np.uint8)
-    write = jax.jit(
-        lambda held, block, start: jax.lax.dynamic_update_slice(held, block, (start, 0, 0, 0)), donate_argnums=0
+    device_pixels = jax.numpy.zeros((len(dataset), *dataset.image_shape), np.uint8)
+    write_block = jax.jit(
+        lambda device_pixels, block, start: jax.lax.dynamic_update_slice(device_pixels, block, (start, 0, 0, 0)),
+        donate_argnums=0,
     )
 
-    def read(start: int) -> Pixels:
+    def read_block(start: int) -> Pixels:
         return dataset.images(np.arange(start, min(start + BLOCK, len(dataset))))
 
     workers = os.cpu_count() or 1
     starts = range(0, len(dataset), BLOCK)
     with ThreadPoolExecutor(workers) as pool:
         for i in range(0, len(starts), workers):  # no more than these wait in the host's memory
-            for start, block in zip(starts[i:], pool.map(read, starts[i : i + workers]), strict=False):
-                held = write(held, block, np.int32(start))
-    return held
+            for start, block in zip(starts[i:], pool.map(read_block, starts[i : i + workers]), strict=False):
+                device_pixels = write_block(device_pixels, block, np.int32(start))
+    return device_pixels

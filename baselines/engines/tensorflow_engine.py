@@ -30,15 +30,15 @@ class TensorFlowEngine(OneModel):
                 loss, history = model.loss(self._weights, batch)
             zero = tensorflow.UnconnectedGradients.ZERO
             gradients = tape.gradient(loss, self._weights, unconnected_gradients=zero)
-            for weight, first, second, gradient, adam in zip(
-                self._weights, self._first, self._second, gradients, optimisers, strict=True
+            for weight, first_moment, second_moment, gradient, adam in zip(
+                self._weights, self._first_moments, self._second_moments, gradients, optimisers, strict=True
             ):
                 if decays(adam):
                     weight.assign_sub(adam.learning_rate * adam.weight_decay * weight)
                 tensorflow.raw_ops.ResourceApplyAdam(
                     var=weight.handle,
-                    m=first.handle,
-                    v=second.handle,
+                    m=first_moment.handle,
+                    v=second_moment.handle,
                     beta1_power=adam.beta_1 ** batch["step"],
                     beta2_power=adam.beta_2 ** batch["step"],
                     lr=adam.learning_rate,
@@ -60,7 +60,7 @@ class TensorFlowEngine(OneModel):
         """
         (batch,) = batches
         tensors = {name: tensorflow.constant(array) for name, array in batch.items()}
-        with _deterministic():
+        with _enable_determinism():
             if self._step is None:
                 self._step = self._trace.get_concrete_function(tensors)
             history: dict[str, Any] = self._step(tensors)
@@ -71,14 +71,14 @@ class TensorFlowEngine(OneModel):
 
 
 @contextlib.contextmanager
-def _deterministic() -> Iterator[None]:
+def _enable_determinism() -> Iterator[None]:
     """Let operations be deterministic here alone: elsewhere those without a seed would be refused."""
     from tensorflow.python.framework import config  # the public names can turn this on, not off
 
-    before = config.is_op_determinism_enabled()
+    was_enabled = config.is_op_determinism_enabled()
     config.enable_op_determinism()
     try:
         yield
     finally:
-        if not before:
+        if not was_enabled:
             config.disable_op_determinism()

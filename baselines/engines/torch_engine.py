@@ -23,26 +23,26 @@ class TorchEngine(OneModel):
 
     def __init__(self, model: Model) -> None:
         from torch.fx.experimental.proxy_tensor import make_fx
-        from torch.optim.adam import adam as fused
+        from torch.optim.adam import adam as fused_adam
 
         super().__init__(model, torch.zeros_like)
         self._model, self._optimisers = model, model.optimisers()
         self._weights = [weight.detach() for weight in self._weights]  # the same memory
         self._device = self._weights[0].device
-        self._taken = [torch.zeros((), device=self._device) for _ in self._weights]
-        self._groups: dict[Any, list[int]] = {}
+        self._step_counts = [torch.zeros((), device=self._device) for _ in self._weights]
+        self._indices_by_adam: dict[Any, list[int]] = {}
         for i, (adam, frozen) in enumerate(zip(self._optimisers, model.frozen(), strict=True)):
             if not frozen:
-                self._groups.setdefault(adam, []).append(i)
-        self._fused: Any = fused
-        self._trace: Any = make_fx(lambda *given: self._gradients(*given))
+                self._indices_by_adam.setdefault(adam, []).append(i)
+        self._fused_adam: Any = fused_adam
+        self._trace: Any = make_fx(lambda *arguments: self._compute_gradients(*arguments))
         self._graph: Any = None
 
     def step(self, *batches: Arrays) -> dict[str, Any]:
         """Take one step of the one model."""
         (batch,) = batches
         mode, memory = torch.get_deterministic_debug_mode(), torch.utils.deterministic
-        filled = memory.fill_uninitialized_memory
+        was_filling = memory.fill_uninitialized_memory
         torch.set_deterministic_debug_mode("warn")
         memory.fill_uninitialized_memory = False  # no kernel here reads what it has not written
         try:
@@ -52,36 +52,37 @@ class TorchEngine(OneModel):
                     with torch.enable_grad():
                         self._graph = self._trace(self._weights, tensors)
                 gradients, history = self._graph(self._weights, tensors)  # type: tuple[list[Any], dict[str, Any]]
-                for adam, places in self._groups.items():
-                    self._adam(adam, places, gradients, int(batch["step"]))
+                for adam, indices in self._indices_by_adam.items():
+                    self._update_weights(adam, indices, gradients, int(batch["step"]))
         finally:  # what else a program computes with PyTorch is its own business
             torch.set_deterministic_debug_mode(mode)
-            memory.fill_uninitialized_memory = filled
+            memory.fill_uninitialized_memory = was_filling
         return history
 
-    def _gradients(self, weights: list[Any], batch: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def _compute_gradients(self, weights: list[Any], batch: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return the loss's gradient with respect to each weight, and the history's scalars, each of shape (1,)."""
         leaves = [weight.detach().requires_grad_() for weight in weights]
         loss, history = self._model.loss(leaves, batch)
-        found = torch.autograd.grad(loss, leaves, allow_unused=True) if loss.requires_grad else [None] * len(leaves)
+        raw = torch.autograd.grad(loss, leaves, allow_unused=True) if loss.requires_grad else [None] * len(leaves)
         # The fused kernel reads memory in order, whatever the strides; a convolution's gradient is a transposed view.
-        gradients = [torch.zeros_like(w) if g is None else g.contiguous() for w, g in zip(leaves, found, strict=True)]
+        gradients = [torch.zeros_like(w) if g is None else g.contiguous() for w, g in zip(leaves, raw, strict=True)]
         return gradients, {name: value.detach().reshape(1) for name, value in history.items()}
 
-    def _adam(self, adam: Any, places: list[int], gradients: list[Any], step: int) -> None:
+    def _update_weights(self, adam: Any, indices: list[int], gradients: list[Any], step: int) -> None:
         """Update the weights of one optimiser, with one kernel for all of them and the formula of `adam_step`.
 
         PyTorch adds epsilon to the corrected root, so that it is given one that is as large before the correction.
         """
-        weights, first, second, slopes, taken = (
-            [part[i] for i in places] for part in (self._weights, self._first, self._second, gradients, self._taken)
+        weights, first_moments, second_moments, chosen_gradients, step_counts = (
+            [part[i] for i in indices]
+            for part in (self._weights, self._first_moments, self._second_moments, gradients, self._step_counts)
         )
         if adam.weight_decay:
             torch._foreach_mul_(weights, 1 - adam.learning_rate * adam.weight_decay)
-        for count in taken:
+        for count in step_counts:
             count.fill_(step - 1)
-        self._fused(
-            *(weights, slopes, first, second, [], taken),
+        self._fused_adam(
+            *(weights, chosen_gradients, first_moments, second_moments, [], step_counts),
             fused=True,
             amsgrad=False,
             maximize=False,

@@ -69,7 +69,7 @@ def conv(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> Net
     Raises:
         InvalidInput: the image's sides are not multiples of 16.
     """
-    return _convolutional(image_shape, latents, rng)
+    return _build_convolutional(image_shape, latents, rng)
 
 
 def conv_dlib(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> Networks:
@@ -86,7 +86,7 @@ def conv_dlib(image_shape: ImageShape, latents: int, rng: np.random.Generator) -
     Raises:
         InvalidInput: the image's sides are not multiples of 16.
     """
-    return _convolutional(image_shape, latents, rng, kernels=(4, 4, 2, 2))
+    return _build_convolutional(image_shape, latents, rng, kernels=(4, 4, 2, 2))
 
 
 def conv_small(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> Networks:
@@ -106,10 +106,10 @@ def conv_small(image_shape: ImageShape, latents: int, rng: np.random.Generator) 
     Raises:
         InvalidInput: the image's sides are not multiples of 16.
     """
-    return _convolutional(image_shape, latents, rng, filters=(16, 16, 32, 32), units=128)
+    return _build_convolutional(image_shape, latents, rng, filters=(16, 16, 32, 32), units=128)
 
 
-def _convolutional(
+def _build_convolutional(
     image_shape: ImageShape,
     latents: int,
     rng: np.random.Generator,
@@ -120,28 +120,28 @@ def _convolutional(
 ) -> Networks:
     from baselines.nets import convolutions  # it needs Keras
 
-    height, width, channels = _of_multiples(image_shape, 16, "convolutional architecture")
-    layers, initial = keras.layers, glorot(rng)
-    alike: dict[str, Any] = {"padding": "same", "kernel_initializer": initial}
+    height, width, channels = _check_multiples(image_shape, 16, "convolutional architecture")
+    layers, initializer = keras.layers, glorot(rng)
+    options: dict[str, Any] = {"padding": "same", "kernel_initializer": initializer}
 
-    def double(x: Any, name: str, count: int, activation: str | None) -> Any:
-        return convolutions.Conv2DTranspose(count, 4, 2, activation=activation, name=name, **alike)(x)
+    def upsample(x: Any, name: str, count: int, activation: str | None) -> Any:
+        return convolutions.Conv2DTranspose(count, 4, 2, activation=activation, name=name, **options)(x)
 
     x = image = keras.Input(image_shape, name="input")
     for i, (count, kernel) in enumerate(zip(filters, kernels, strict=True)):
-        x = convolutions.Conv2D(count, kernel, 2, activation="relu", name=f"encoder_{i + 1}", **alike)(x)
+        x = convolutions.Conv2D(count, kernel, 2, activation="relu", name=f"encoder_{i + 1}", **options)(x)
     x = layers.Flatten(name="encoder_5")(x)
-    x = layers.Dense(units, "relu", kernel_initializer=initial, name="encoder_6")(x)
-    encoder = keras.Model(image, _heads(x, latents, initial), name="encoder")
+    x = layers.Dense(units, "relu", kernel_initializer=initializer, name="encoder_6")(x)
+    encoder = keras.Model(image, _posterior_heads(x, latents, initializer), name="encoder")
 
     x = code = keras.Input((latents,), name="codes")
-    smallest = (height // 16, width // 16, filters[-1])
-    x = layers.Dense(units, "relu", kernel_initializer=initial, name="decoder_1")(x)
-    x = layers.Dense(math.prod(smallest), "relu", kernel_initializer=initial, name="decoder_2")(x)
-    x = layers.Reshape(smallest, name="reshape")(x)
+    smallest_shape = (height // 16, width // 16, filters[-1])
+    x = layers.Dense(units, "relu", kernel_initializer=initializer, name="decoder_1")(x)
+    x = layers.Dense(math.prod(smallest_shape), "relu", kernel_initializer=initializer, name="decoder_2")(x)
+    x = layers.Reshape(smallest_shape, name="reshape")(x)
     for i, count in enumerate(reversed(filters[:-1])):
-        x = double(x, f"decoder_{i + 3}", count, "relu")
-    return Networks(encoder, keras.Model(code, double(x, "output", channels, None), name="decoder"))
+        x = upsample(x, f"decoder_{i + 3}", count, "relu")
+    return Networks(encoder, keras.Model(code, upsample(x, "output", channels, None), name="decoder"))
 
 
 def fc(image_shape: ImageShape, latents: int, rng: np.random.Generator, *, width: int = 1200) -> Networks:
@@ -161,17 +161,17 @@ def fc(image_shape: ImageShape, latents: int, rng: np.random.Generator, *, width
         InvalidInput: ``width`` is not positive.
     """
     validation.within("width", width, least=1)
-    layers, initial = keras.layers, glorot(rng)
+    layers, initializer = keras.layers, glorot(rng)
     x = image = keras.Input(image_shape, name="input")
     x = layers.Flatten(name="encoder_1")(x)
     for i in (2, 3):
-        x = layers.Dense(width, "relu", kernel_initializer=initial, name=f"encoder_{i}")(x)
-    encoder = keras.Model(image, _heads(x, latents, initial), name="encoder")
+        x = layers.Dense(width, "relu", kernel_initializer=initializer, name=f"encoder_{i}")(x)
+    encoder = keras.Model(image, _posterior_heads(x, latents, initializer), name="encoder")
 
     x = code = keras.Input((latents,), name="codes")
     for i, units in enumerate((min(256, width), width, width)):
-        x = layers.Dense(units, "tanh", kernel_initializer=initial, name=f"decoder_{i + 1}")(x)
-    x = layers.Dense(math.prod(image_shape), kernel_initializer=initial, name="output")(x)
+        x = layers.Dense(units, "tanh", kernel_initializer=initializer, name=f"decoder_{i + 1}")(x)
+    x = layers.Dense(math.prod(image_shape), kernel_initializer=initializer, name="output")(x)
     return Networks(encoder, keras.Model(code, layers.Reshape(image_shape, name="image")(x), name="decoder"))
 
 
@@ -188,12 +188,12 @@ def linear(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> N
     Returns:
         Encoder: flattened. Decoder: one linear unit per pixel.
     """
-    layers, initial = keras.layers, glorot(rng)
+    layers, initializer = keras.layers, glorot(rng)
     image = keras.Input(image_shape, name="input")
     flat = layers.Flatten(name="encoder_1")(image)
-    encoder = keras.Model(image, _heads(flat, latents, initial), name="encoder")
+    encoder = keras.Model(image, _posterior_heads(flat, latents, initializer), name="encoder")
     code = keras.Input((latents,), name="codes")
-    pixels = layers.Dense(math.prod(image_shape), kernel_initializer=initial, name="output")(code)
+    pixels = layers.Dense(math.prod(image_shape), kernel_initializer=initializer, name="output")(code)
     return Networks(encoder, keras.Model(code, layers.Reshape(image_shape, name="image")(pixels), name="decoder"))
 
 
@@ -222,73 +222,77 @@ def transformer(image_shape: ImageShape, latents: int, rng: np.random.Generator)
     """
     from baselines.nets import convolutions  # it needs Keras
 
-    height, width, colours = _of_multiples(image_shape, PATCH, "transformer")
-    layers, initial = keras.layers, glorot(rng)
+    height, width, colours = _check_multiples(image_shape, PATCH, "transformer")
+    layers, initializer = keras.layers, glorot(rng)
     rows, columns = height // PATCH, width // PATCH
     tokens = (rows * columns, CHANNELS)
-    positions = _positions(rows, columns)
+    positions = _positional_encoding(rows, columns)
 
     def dense(x: Any, units: int, name: str, activation: str | None = None) -> Any:
-        return layers.Dense(units, activation, kernel_initializer=initial, name=name)(x)
+        return layers.Dense(units, activation, kernel_initializer=initializer, name=name)(x)
 
-    def heads(x: Any, name: str) -> Any:
+    def split_heads(x: Any, name: str) -> Any:
         x = ops.reshape(dense(x, CHANNELS, name), (-1, tokens[0], HEADS, CHANNELS // HEADS))
         return ops.transpose(x, (0, 2, 1, 3))
 
-    def normal(x: Any, name: str) -> Any:
+    def normalise(x: Any, name: str) -> Any:
         return layers.LayerNormalization(name=f"normal_{name}")(x)
 
-    def block(x: Any, name: str) -> Any:
+    def add_block(x: Any, name: str) -> Any:
         with keras.name_scope(name):  # weights are found by the layer that their names begin with
-            seen = normal(x, f"1_{name}")
-            queries, keys, values = (heads(seen, f"{part}_{name}") for part in ("queries", "keys", "values"))
+            normalised = normalise(x, f"1_{name}")
+            queries, keys, values = (
+                split_heads(normalised, f"{part}_{name}") for part in ("queries", "keys", "values")
+            )
             scores = ops.matmul(queries * (CHANNELS // HEADS) ** -0.5, ops.transpose(keys, (0, 1, 3, 2)))
-            mixed = ops.transpose(ops.matmul(ops.softmax(scores), values), (0, 2, 1, 3))
-            x = x + dense(ops.reshape(mixed, (-1, *tokens)), CHANNELS, f"mixed_{name}")
-            hidden = dense(normal(x, f"2_{name}"), 4 * CHANNELS, f"hidden_{name}", "gelu")
+            attended = ops.transpose(ops.matmul(ops.softmax(scores), values), (0, 2, 1, 3))
+            x = x + dense(ops.reshape(attended, (-1, *tokens)), CHANNELS, f"mixed_{name}")
+            hidden = dense(normalise(x, f"2_{name}"), 4 * CHANNELS, f"hidden_{name}", "gelu")
             return layers.Add(name=name)([x, dense(hidden, CHANNELS, f"added_{name}")])
 
     x = image = keras.Input(image_shape, name="input")
-    x = convolutions.Conv2D(CHANNELS, PATCH, PATCH, "same", kernel_initializer=initial, name="encoder_1")(x)
+    x = convolutions.Conv2D(CHANNELS, PATCH, PATCH, "same", kernel_initializer=initializer, name="encoder_1")(x)
     x = ops.reshape(x, (-1, *tokens)) + positions
     for i in range(BLOCKS):
-        x = block(x, f"encoder_{i + 2}")
-    last = f"encoder_{BLOCKS + 2}"
-    with keras.name_scope(last):
-        x = layers.Flatten(name="flat")(normal(x, last))
-    x = dense(x, 256, last, "relu")
-    encoder = keras.Model(image, _heads(x, latents, initial), name="encoder")
+        x = add_block(x, f"encoder_{i + 2}")
+    last_layer = f"encoder_{BLOCKS + 2}"
+    with keras.name_scope(last_layer):
+        x = layers.Flatten(name="flat")(normalise(x, last_layer))
+    x = dense(x, 256, last_layer, "relu")
+    encoder = keras.Model(image, _posterior_heads(x, latents, initializer), name="encoder")
 
     x = code = keras.Input((latents,), name="codes")
     x = dense(dense(x, 256, "decoder_1", "relu"), math.prod(tokens), "decoder_2")
     x = ops.reshape(x, (-1, *tokens)) + positions
     for i in range(BLOCKS):
-        x = block(x, f"decoder_{i + 3}")
+        x = add_block(x, f"decoder_{i + 3}")
     with keras.name_scope("output"):
-        x = ops.reshape(normal(x, "output"), (-1, rows, columns, CHANNELS))
-    x = convolutions.Conv2DTranspose(colours, PATCH, PATCH, "same", kernel_initializer=initial, name="output")(x)
+        x = ops.reshape(normalise(x, "output"), (-1, rows, columns, CHANNELS))
+    x = convolutions.Conv2DTranspose(colours, PATCH, PATCH, "same", kernel_initializer=initializer, name="output")(x)
     return Networks(encoder, keras.Model(code, x, name="decoder"))
 
 
-def _positions(rows: int, columns: int) -> NDArray[np.float32]:
+def _positional_encoding(rows: int, columns: int) -> NDArray[np.float32]:
     """Return sines and cosines of each patch's row and column, wavelengths 2π to below 20,000π: (tokens, channels)."""
-    rates = 10_000.0 ** (-np.arange(CHANNELS // 4) / (CHANNELS // 4))
-    y, x = (np.multiply.outer(place.ravel(), rates) for place in np.indices((rows, columns)))
+    frequencies = 10_000.0 ** (-np.arange(CHANNELS // 4) / (CHANNELS // 4))
+    y, x = (np.multiply.outer(indices.ravel(), frequencies) for indices in np.indices((rows, columns)))
     return np.concatenate([np.sin(y), np.cos(y), np.sin(x), np.cos(x)], axis=1).astype(np.float32)
 
 
-def _of_multiples(image_shape: ImageShape, number: int, what: str) -> ImageShape:
+def _check_multiples(image_shape: ImageShape, divisor: int, what: str) -> ImageShape:
     """Return a shape whose height and width are multiples of a number, or refuse it."""
-    if image_shape[0] % number or image_shape[1] % number:
+    if image_shape[0] % divisor or image_shape[1] % divisor:
         raise InvalidInput(
-            f"image shape: expected height and width that are multiples of {number} for a {what}, received "
+            f"image shape: expected height and width that are multiples of {divisor} for a {what}, received "
             f"{image_shape}. Resize the images or use the architecture fc."
         )
     return image_shape
 
 
-def _heads(x: Any, latents: int, initial: Callable[..., Any]) -> list[Any]:
-    return [keras.layers.Dense(latents, kernel_initializer=initial, name=name)(x) for name in ("mean", "log_variance")]
+def _posterior_heads(x: Any, latents: int, initializer: Callable[..., Any]) -> list[Any]:
+    return [
+        keras.layers.Dense(latents, kernel_initializer=initializer, name=name)(x) for name in ("mean", "log_variance")
+    ]
 
 
 ARCHITECTURES: dict[str, Callable[..., Networks]] = {
@@ -333,15 +337,17 @@ def parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         >>> parameters("conv", {})
         {}
     """
-    known = _keyword_defaults(find(name))
+    defaults = _keyword_defaults(find(name))
     for key in given:
-        if key not in known:
-            raise UnknownName(f"parameter of {name}", key, known)
-    typed = {k: validation.typed(f"parameter of {name} {k!r}", value, type(known[k])) for k, value in given.items()}
-    return {**known, **typed}
+        if key not in defaults:
+            raise UnknownName(f"parameter of {name}", key, defaults)
+    checked = {
+        k: validation.typed(f"parameter of {name} {k!r}", value, type(defaults[k])) for k, value in given.items()
+    }
+    return {**defaults, **checked}
 
 
 @functools.cache
 def _keyword_defaults(architecture: Callable[..., Networks]) -> dict[str, Any]:
-    found = inspect.signature(architecture).parameters.items()
-    return {key: value.default for key, value in found if value.kind.name == "KEYWORD_ONLY"}
+    arguments = inspect.signature(architecture).parameters.items()
+    return {key: argument.default for key, argument in arguments if argument.kind.name == "KEYWORD_ONLY"}

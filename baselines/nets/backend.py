@@ -34,7 +34,7 @@ BACKENDS = ("tensorflow", "torch", "jax")
 """The backends that there is an engine for, the default first: docs/performance.md compares them."""
 
 
-class _Lazy:
+class _LazyModule:
     """A module that is imported when its first attribute is asked for."""
 
     def __init__(self, name: str) -> None:
@@ -58,72 +58,72 @@ def _load(name: str) -> Any:
     if sys.platform == "darwin":  # by itself Keras takes Apple's GPU, on which nobody has tried PyTorch's operations
         os.environ.setdefault("KERAS_TORCH_DEVICE", "cpu")
     if name.startswith("keras"):  # before Keras looks for a backend that may not even be installed
-        installed = (each for each in BACKENDS if importlib.util.find_spec(each))
+        installed = (backend for backend in BACKENDS if importlib.util.find_spec(backend))
         os.environ.setdefault("KERAS_BACKEND", next(installed, BACKENDS[0]))
-        _checked(os.environ["KERAS_BACKEND"])
+        _check_backend(os.environ["KERAS_BACKEND"])
     try:
-        with _uninterrupted(), _quiet():
+        with _defer_interrupt(), _silence_stderr():
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise MissingExtra("training", error.name or name, "torch" if error.name == "torch" else "train") from error
 
 
 @contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
+def _defer_interrupt() -> Iterator[None]:
     """Put off Ctrl-C to the end of the block: a library that catches it while it loads would let the training go on."""
-    held = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(held):
+    previous_handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(previous_handler):
         yield
         return
-    came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    received: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: received.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, held)
-    if came:
+        signal.signal(signal.SIGINT, previous_handler)
+    if received:
         signal.raise_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def _silence_stderr() -> Iterator[None]:
     """Silence standard error: TensorFlow reports its build options there before it reads any setting."""
     if sys.stderr is None:  # closed, as for some daemons
         yield
         return
     sys.stderr.flush()
-    copy = os.dup(2)
+    saved_stderr = os.dup(2)
     try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
+        with open(os.devnull, "wb") as devnull:
+            os.dup2(devnull.fileno(), 2)
         yield
     finally:
-        os.dup2(copy, 2)
-        os.close(copy)
+        os.dup2(saved_stderr, 2)
+        os.close(saved_stderr)
 
 
-keras: Any = _Lazy("keras")
+keras: Any = _LazyModule("keras")
 """The package ``keras``."""
 
-ops: Any = _Lazy("keras.ops")
+ops: Any = _LazyModule("keras.ops")
 """The module ``keras.ops``: numpy's functions on the backend's tensors."""
 
-tensorflow: Any = _Lazy("tensorflow")
+tensorflow: Any = _LazyModule("tensorflow")
 """The package ``tensorflow``. Use it only where the backend is TensorFlow."""
 
-jax: Any = _Lazy("jax")
+jax: Any = _LazyModule("jax")
 """The package ``jax``. Use it only where the backend is jax."""
 
-torch: Any = _Lazy("torch")
+torch: Any = _LazyModule("torch")
 """The package ``torch``. Use it only where the backend is PyTorch."""
 
 
 def name() -> str:
     """Return the name of Keras' backend, one of `BACKENDS`."""
-    return _checked(keras.backend.backend())
+    return _check_backend(keras.backend.backend())
 
 
-def _checked(backend: str) -> str:
+def _check_backend(backend: str) -> str:
     """Check that there is an engine for a backend: Keras has others."""
     if backend not in BACKENDS:
         raise UnknownName("KERAS_BACKEND", backend, BACKENDS)
@@ -132,8 +132,8 @@ def _checked(backend: str) -> str:
 
 def to_numpy(tensor: Tensor) -> NDArray[Any]:
     """Copy a tensor or variable to a numpy array; Keras' own function warns of PyTorch's tensors and of variables."""
-    held = tensor.value if isinstance(tensor, keras.Variable) else tensor
-    return np.array(np.asarray(held.detach().cpu() if hasattr(held, "detach") else held))
+    value = tensor.value if isinstance(tensor, keras.Variable) else tensor
+    return np.array(np.asarray(value.detach().cpu() if hasattr(value, "detach") else value))
 
 
 def one_hot(classes: Tensor, count: int) -> Tensor:
@@ -163,16 +163,16 @@ def layers_in(precision: str) -> Iterator[None]:
     Yields:
         Nothing: it is a context.
     """
-    before, layout, floats = keras.config.dtype_policy(), keras.config.image_data_format(), keras.config.floatx()
+    policy, data_format, floatx = keras.config.dtype_policy(), keras.config.image_data_format(), keras.config.floatx()
     keras.config.set_floatx("float32")
     keras.config.set_image_data_format("channels_last")
     keras.config.set_dtype_policy({"float32": "float32", "bfloat16": "mixed_bfloat16"}[precision])
     try:
         yield
     finally:
-        keras.config.set_dtype_policy(before)
-        keras.config.set_image_data_format(layout)
-        keras.config.set_floatx(floats)
+        keras.config.set_dtype_policy(policy)
+        keras.config.set_image_data_format(data_format)
+        keras.config.set_floatx(floatx)
 
 
 def host() -> str:
@@ -198,5 +198,5 @@ def versions(*packages: str) -> dict[str, str]:
         >>> sorted(versions("numpy"))
         ['numpy', 'offaxis', 'python']
     """
-    found = {package: str(importlib.import_module(package).__version__) for package in packages}
-    return {"python": platform.python_version(), "offaxis": metadata.version("offaxis"), **found}
+    package_versions = {package: str(importlib.import_module(package).__version__) for package in packages}
+    return {"python": platform.python_version(), "offaxis": metadata.version("offaxis"), **package_versions}

@@ -24,7 +24,7 @@ class Conv2D(keras.layers.Conv2D):  # type: ignore[misc]  # Keras is loaded when
             return super().call(inputs)
         if backend.name() == "jax":
             return self.activation(convolve(inputs, self.kernel, stride) + self.bias)
-        return self.activation(_on_torch(torch.nn.functional.conv2d, inputs, self.kernel, self.bias, stride))
+        return self.activation(_call_torch(torch.nn.functional.conv2d, inputs, self.kernel, self.bias, stride))
 
 
 class Conv2DTranspose(keras.layers.Conv2DTranspose):  # type: ignore[misc]
@@ -36,22 +36,22 @@ class Conv2DTranspose(keras.layers.Conv2DTranspose):  # type: ignore[misc]
         if backend.name() == "tensorflow":
             return super().call(inputs)
         if backend.name() == "torch":
-            return self.activation(_on_torch(torch.nn.functional.conv_transpose2d, inputs, kernel, self.bias, stride))
+            return self.activation(_call_torch(torch.nn.functional.conv_transpose2d, inputs, kernel, self.bias, stride))
         n, height, width, _ = inputs.shape
         output = jax.ShapeDtypeStruct((n, height * stride, width * stride, self.filters), inputs.dtype)
         transposed = jax.linear_transpose(lambda x: convolve(x, ops.convert_to_tensor(kernel), stride), output)
         return self.activation(transposed(inputs)[0] + self.bias)
 
 
-def _on_torch(function: Any, images: Any, kernel: Any, bias: Any, stride: int) -> Any:
+def _call_torch(function: Any, images: Any, kernel: Any, bias: Any, stride: int) -> Any:
     """Call a function of PyTorch, which has channels before places and the kernel's axes the other way round.
 
     The images' memory stays as it is: PyTorch knows it as its format ``channels_last``.
     """
     weights = ops.convert_to_tensor(kernel).permute(3, 2, 0, 1)
     padding = (kernel.shape[0] - stride) // 2
-    found = function(images.permute(0, 3, 1, 2), weights, ops.convert_to_tensor(bias), stride, padding)
-    return found.permute(0, 2, 3, 1)
+    output = function(images.permute(0, 3, 1, 2), weights, ops.convert_to_tensor(bias), stride, padding)
+    return output.permute(0, 2, 3, 1)
 
 
 def convolve(images: Any, kernel: Any, stride: int) -> Any:
@@ -68,13 +68,13 @@ def convolve(images: Any, kernel: Any, stride: int) -> Any:
     size, _, channels, filters = kernel.shape
     _, height, width, _ = images.shape
     before = (size - stride) // 2
-    edge = (before, size - stride - before)
+    padding = (before, size - stride - before)
     blocks, rows, columns = size // stride, height // stride, width // stride
-    x = ops.pad(images, ((0, 0), edge, edge, (0, 0)))
+    x = ops.pad(images, ((0, 0), padding, padding, (0, 0)))
     x = ops.reshape(x, (-1, rows + blocks - 1, stride, columns + blocks - 1, stride, channels))
     x = ops.transpose(x, (0, 1, 3, 2, 4, 5))
     x = ops.reshape(x, (-1, rows + blocks - 1, columns + blocks - 1, stride * stride * channels))
-    shifted = [x[:, i : i + rows, j : j + columns] for i in range(blocks) for j in range(blocks)]
-    product = ops.reshape(kernel, (blocks, stride, blocks, stride, channels, filters))
-    product = ops.reshape(ops.transpose(product, (0, 2, 1, 3, 4, 5)), (-1, filters))
-    return ops.matmul(ops.concatenate(shifted, axis=-1), product)
+    windows = [x[:, i : i + rows, j : j + columns] for i in range(blocks) for j in range(blocks)]
+    matrix = ops.reshape(kernel, (blocks, stride, blocks, stride, channels, filters))
+    matrix = ops.reshape(ops.transpose(matrix, (0, 2, 1, 3, 4, 5)), (-1, filters))
+    return ops.matmul(ops.concatenate(windows, axis=-1), matrix)

@@ -36,7 +36,7 @@ class Reconstruction(NamedTuple):
     image: Callable[[Tensor], Tensor]
 
 
-def _sum(x: Tensor) -> Tensor:
+def _sum_pixels(x: Tensor) -> Tensor:
     return ops.sum(x, axis=(1, 2, 3))
 
 
@@ -50,7 +50,7 @@ def bernoulli(images: Tensor, logits: Tensor) -> Tensor:
     Returns:
         Nats, shape (n,).
     """
-    return _sum(ops.softplus(logits) - logits * images)
+    return _sum_pixels(ops.softplus(logits) - logits * images)
 
 
 def mse(images: Tensor, output: Tensor) -> Tensor:
@@ -63,7 +63,7 @@ def mse(images: Tensor, output: Tensor) -> Tensor:
     Returns:
         Shape (n,), summed over pixels; the run's reduction makes a mean of it.
     """
-    return _sum(ops.square(images - output))
+    return _sum_pixels(ops.square(images - output))
 
 
 def blur(images: Tensor) -> Tensor:
@@ -77,13 +77,13 @@ def blur(images: Tensor) -> Tensor:
     Returns:
         The same shape.
     """
-    rows, columns = (_box(side) for side in images.shape[1:3])
+    rows, columns = (_box_matrix(side) for side in images.shape[1:3])
     return ops.einsum("hi,wj,nijc->nhwc", rows, columns, images)
 
 
-def _box(side: int) -> NDArray[np.float32]:
-    place = np.arange(side)
-    return np.where(np.abs(place[:, None] - place) <= BLUR // 2, np.float32(1 / BLUR), np.float32(0))
+def _box_matrix(side: int) -> NDArray[np.float32]:
+    positions = np.arange(side)
+    return np.where(np.abs(positions[:, None] - positions) <= BLUR // 2, np.float32(1 / BLUR), np.float32(0))
 
 
 def box_blur(images: Tensor, output: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ def box_blur(images: Tensor, output: Tensor) -> Tensor:
     Returns:
         Shape (n,).
     """
-    return mse(images, output) + ALPHA * _sum(ops.square(blur(images - output)))
+    return mse(images, output) + ALPHA * _sum_pixels(ops.square(blur(images - output)))
 
 
 def beta_from_mean(beta: float, image_shape: tuple[int, int, int], latents: int) -> float:

@@ -29,9 +29,9 @@ def bare(monkeypatch, tmp_path):
     monkeypatch.setattr(devices, "NODE", tmp_path / "nvidia0")
     monkeypatch.setattr(devices, "CPU_FLAGS", tmp_path / "nowhere")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    devices._driver.cache_clear()
+    devices._driver_version.cache_clear()
     yield
-    devices._driver.cache_clear()
+    devices._driver_version.cache_clear()
 
 
 @pytest.fixture
