@@ -54,8 +54,8 @@ class Augmented(Objective):
         """Darken the channels and erase a square."""
         inside: Any = 1.0
         for axis, length in ((0, images.shape[1]), (1, images.shape[2])):
-            places = (np.arange(length, dtype=np.float32) + 0.5) / length
-            near = ops.abs(ops.subtract(places[None], inputs["centres"][:, axis, None])) < 0.5 * self.erased
+            positions = (np.arange(length, dtype=np.float32) + 0.5) / length
+            near = ops.abs(ops.subtract(positions[None], inputs["centres"][:, axis, None])) < 0.5 * self.erased
             inside = inside * ops.cast(near[:, :, None, None] if axis == 0 else near[:, None, :, None], "float32")
         return images * inputs["brightness"][..., : images.shape[3]] * (1.0 - inside)
 
@@ -72,14 +72,14 @@ class Projected(Augmented):
 
     def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
         """Build the head: a ReLU layer and a linear one, without batch normalisation, which would keep a state."""
-        initial = architectures.glorot(rng)
+        initializer = architectures.glorot(rng)
         codes = keras.Input((latents,), name="codes")
-        x = keras.layers.Dense(self.units, "relu", kernel_initializer=initial, name="head_1")(codes)
-        x = keras.layers.Dense(self.units, use_bias=False, kernel_initializer=initial, name="head_2")(x)
+        x = keras.layers.Dense(self.units, "relu", kernel_initializer=initializer, name="head_1")(codes)
+        x = keras.layers.Dense(self.units, use_bias=False, kernel_initializer=initializer, name="head_2")(x)
         return {"head": Network(keras.Model(codes, x, name="head"), Adam(1e-3))}
 
     def heads(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the head's outputs for the first views and for the second ones, each (n, units)."""
-        found = batch.call("head", batch.codes)
-        pairs = found.shape[0] // 2
-        return found[:pairs], found[pairs:]
+        outputs = batch.call("head", batch.codes)
+        pairs = outputs.shape[0] // 2
+        return outputs[:pairs], outputs[pairs:]

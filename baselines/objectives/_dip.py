@@ -50,10 +50,10 @@ class DipVae(Objective):
         """Weigh the KL divergence by 1, and the two parts of the covariance."""
         covariance = self.covariance(batch)
         diagonal = ops.diagonal(covariance)
-        off = ops.sum(ops.square(covariance - ops.diag(diagonal)))
+        off_diagonal = ops.sum(ops.square(covariance - ops.diag(diagonal)))
         return {
             "kl": Term(1.0, ops.mean(batch.kl)),
-            "off_diagonal": Term(self.lambda_od, off),
+            "off_diagonal": Term(self.lambda_od, off_diagonal),
             "diagonal": Term(self.lambda_d, ops.sum(ops.square(diagonal - 1.0))),
         }
 

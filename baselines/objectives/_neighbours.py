@@ -43,32 +43,32 @@ def neighbours(
             an order.
     """
     check_grid(space, "objective on neighbours in time")
-    moving = [i for i, f in enumerate(space.factors) if f.size > 1 and f.kind in ("ordinal", "cyclic")]
-    if not moving:
+    moving_factors = [i for i, f in enumerate(space.factors) if f.size > 1 and f.kind in ("ordinal", "cyclic")]
+    if not moving_factors:
         raise InvalidInput(
             f"objective on neighbours in time: expected a factor whose values have an order, received {space!r}."
         )
     first = space.labels(rows[rng.integers(len(rows), size=count)])
     second = first.copy()
-    rates = {factor: rate / math.log(space.sizes[factor]) for factor in moving}
-    for factor in moving:
-        second[:, factor] = _step(first[:, factor], space.sizes[factor], rng.random(count), rates[factor], power)
-    chosen, uniform = rng.integers(len(moving), size=count), rng.random(count)
-    still = (first == second).all(axis=1)
-    for place, factor in enumerate(moving):
-        anew = still & (chosen == place)
-        start, size = first[anew, factor], space.sizes[factor]
-        second[anew, factor] = _step(start, size, uniform[anew], rates[factor], power, stay=False)
+    rates = {factor: rate / math.log(space.sizes[factor]) for factor in moving_factors}
+    for factor in moving_factors:
+        second[:, factor] = _draw_steps(first[:, factor], space.sizes[factor], rng.random(count), rates[factor], power)
+    chosen_indices, uniform = rng.integers(len(moving_factors), size=count), rng.random(count)
+    unchanged = (first == second).all(axis=1)
+    for index, factor in enumerate(moving_factors):
+        redrawn = unchanged & (chosen_indices == index)
+        start, size = first[redrawn, factor], space.sizes[factor]
+        second[redrawn, factor] = _draw_steps(start, size, uniform[redrawn], rates[factor], power, may_stay=False)
     return np.stack([space.index(first), space.index(second)])
 
 
-def _step(
-    start: Indices, size: int, uniform: NDArray[np.float64], rate: float, power: float, *, stay: bool = True
+def _draw_steps(
+    start: Indices, size: int, uniform: NDArray[np.float64], rate: float, power: float, *, may_stay: bool = True
 ) -> NDArray[np.int64]:
     """Draw class ids near others: (n,), from uniform numbers in [0, 1)."""
-    apart = np.abs(np.arange(size) - start[:, None])
+    distances = np.abs(np.arange(size) - start[:, None])
     with np.errstate(over="ignore"):  # exp(-inf) is 0
-        weights = np.exp(-((apart * rate) ** power)) * (stay | (apart > 0))
-    lost = weights.sum(axis=1, keepdims=True) < np.finfo(np.float64).tiny  # all underflow: the nearest are drawn
-    ends = np.cumsum(np.where(lost, apart == 1, weights), axis=1)
-    return (ends[:, :-1] <= uniform[:, None] * ends[:, -1:]).sum(axis=1)
+        weights = np.exp(-((distances * rate) ** power)) * (may_stay | (distances > 0))
+    underflowed = weights.sum(axis=1, keepdims=True) < np.finfo(np.float64).tiny  # all underflow: the nearest are drawn
+    cumulative = np.cumsum(np.where(underflowed, distances == 1, weights), axis=1)
+    return (cumulative[:, :-1] <= uniform[:, None] * cumulative[:, -1:]).sum(axis=1)

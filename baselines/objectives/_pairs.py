@@ -75,10 +75,10 @@ class PairVae(Objective):
         if self.reference_pairs:
             changed = np.where(rng.random(count) < 0.5, 1, changed)
         first = space.labels(rows[rng.integers(len(rows), size=count)])
-        order = rng.random((count, len(varying))).argsort(axis=1).argsort(axis=1)
-        anew = np.zeros(first.shape, bool)
-        anew[:, varying] = order < changed[:, None]
-        second = np.where(anew, rng.integers(0, sizes, first.shape), first)
+        ranks = rng.random((count, len(varying))).argsort(axis=1).argsort(axis=1)
+        redrawn = np.zeros(first.shape, bool)
+        redrawn[:, varying] = ranks < changed[:, None]
+        second = np.where(redrawn, rng.integers(0, sizes, first.shape), first)
         return np.stack([space.index(first), space.index(second)])
 
     def average(self, first: Posterior, second: Posterior) -> Posterior:
@@ -122,6 +122,6 @@ def shared_latents(first: Posterior, second: Posterior, *, symmetric: bool = Fal
 
 def _divergence(first: Posterior, second: Posterior) -> Tensor:
     """Return 2 KL(first || second) of each latent; the factor does not matter to the threshold."""
-    ratio = first.log_variance - second.log_variance
-    apart = (second.mean - first.mean) * ops.exp(-0.5 * second.log_variance)  # the inverse variance overflows before
-    return ops.exp(ratio) + ops.square(apart) - 1.0 - ratio
+    log_ratio = first.log_variance - second.log_variance
+    z_score = (second.mean - first.mean) * ops.exp(-0.5 * second.log_variance)  # the inverse variance overflows before
+    return ops.exp(log_ratio) + ops.square(z_score) - 1.0 - log_ratio

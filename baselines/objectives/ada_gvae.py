@@ -23,6 +23,6 @@ class OBJECTIVE(PairVae):
 
     def average(self, first: Posterior, second: Posterior) -> Posterior:
         """Average means and variances; variances by their logarithms, since training takes them below float32."""
-        apart = second.log_variance - first.log_variance
-        log_variance = first.log_variance + ops.softplus(apart) - math.log(2)
+        log_ratio = second.log_variance - first.log_variance
+        log_variance = first.log_variance + ops.softplus(log_ratio) - math.log(2)
         return Posterior(0.5 * (first.mean + second.mean), log_variance)

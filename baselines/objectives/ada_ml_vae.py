@@ -26,6 +26,6 @@ class OBJECTIVE(PairVae):
 
         Both by the logarithms of the variances, since training takes variances below float32.
         """
-        apart = second.log_variance - first.log_variance
-        mean = ops.sigmoid(apart) * first.mean + ops.sigmoid(-apart) * second.mean
-        return Posterior(mean, second.log_variance - ops.softplus(apart) + math.log(2))
+        log_ratio = second.log_variance - first.log_variance
+        mean = ops.sigmoid(log_ratio) * first.mean + ops.sigmoid(-log_ratio) * second.mean
+        return Posterior(mean, second.log_variance - ops.softplus(log_ratio) + math.log(2))

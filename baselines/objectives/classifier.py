@@ -66,16 +66,16 @@ class OBJECTIVE(Objective):
 
         A factor with one value is right whatever the codes. Where no factor varies, the share is 1.
         """
-        labels, losses, right = batch.inputs["labels"], [], []
-        first = 0
+        labels, losses, accuracies = batch.inputs["labels"], [], []
+        start = 0
         for factor, size in enumerate(batch.sizes):
-            logits = batch.codes[:, first : first + size]
-            wanted = backend.one_hot(labels[:, factor], size)
-            losses.append(-ops.mean(ops.sum(wanted * ops.log_softmax(logits), axis=1)))
+            logits = batch.codes[:, start : start + size]
+            targets = backend.one_hot(labels[:, factor], size)
+            losses.append(-ops.mean(ops.sum(targets * ops.log_softmax(logits), axis=1)))
             if size > 1:
-                right.append(ops.mean(ops.cast(ops.argmax(logits, axis=1) == labels[:, factor], "float32")))
-            first += size
+                accuracies.append(ops.mean(ops.cast(ops.argmax(logits, axis=1) == labels[:, factor], "float32")))
+            start += size
         return {
             "cross_entropy": Term(1.0, sum(losses)),
-            "accuracy": Term(0.0, sum(right) / len(right) if right else ops.ones(())),
+            "accuracy": Term(0.0, sum(accuracies) / len(accuracies) if accuracies else ops.ones(())),
         }

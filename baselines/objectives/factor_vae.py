@@ -68,12 +68,12 @@ class OBJECTIVE(Objective):
 
     def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
         """Build the discriminator: six layers with leaky ReLU of slope 0.2, then two logits."""
-        initial = architectures.glorot(rng)
+        initializer = architectures.glorot(rng)
         x = codes = keras.Input((latents,), name="codes")
         for i in range(6):
-            x = keras.layers.Dense(self.units, kernel_initializer=initial, name=f"discriminator_{i + 1}")(x)
+            x = keras.layers.Dense(self.units, kernel_initializer=initializer, name=f"discriminator_{i + 1}")(x)
             x = keras.layers.LeakyReLU(negative_slope=0.2, name=f"leaky_{i + 1}")(x)
-        logits = keras.layers.Dense(2, kernel_initializer=initial, name="logits")(x)
+        logits = keras.layers.Dense(2, kernel_initializer=initializer, name="logits")(x)
         adam = Adam(self.discriminator_learning_rate, self.discriminator_beta_1, self.discriminator_beta_2)
         return {"discriminator": Network(keras.Model(codes, logits, name="discriminator"), adam)}
 

@@ -61,8 +61,8 @@ class OBJECTIVE(Objective):
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
         """Draw pairs of latents without replacement: int32 (pairs, 2)."""
-        every = np.array(list(itertools.combinations(range(latents), 2)), np.int32)
-        return {"pairs": every[rng.permutation(len(every))[: self.pairs]]}
+        all_pairs = np.array(list(itertools.combinations(range(latents), 2)), np.int32)
+        return {"pairs": all_pairs[rng.permutation(len(all_pairs))[: self.pairs]]}
 
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the KL divergence by β and the distance of the supports by γ."""
@@ -87,15 +87,15 @@ def support_distance(codes: Tensor, pairs: Tensor) -> Tensor:
     """
     count = codes.shape[0]
     first, second = (ops.transpose(ops.take(codes, pairs[:, side], axis=1)) for side in (0, 1))  # (pairs, n)
-    apart = [ops.square(z[:, :, None] - z[:, None, :]) for z in (ops.stop_gradient(first), ops.stop_gradient(second))]
-    distances = apart[0][:, :, None, :] + apart[1][:, None, :, :]  # of (z_i of a, z_j of b) from each image
+    squared = [ops.square(z[:, :, None] - z[:, None, :]) for z in (ops.stop_gradient(first), ops.stop_gradient(second))]
+    distances = squared[0][:, :, None, :] + squared[1][:, None, :, :]  # of (z_i of a, z_j of b) from each image
     nearest = ops.reshape(ops.argmin(distances, axis=-1), (-1, count * count))
     farthest = ops.argmax(ops.reshape(ops.min(distances, axis=-1), (-1, count * count)), axis=-1)[:, None]
-    image = ops.take_along_axis(nearest, farthest, axis=1)
+    nearest_image = ops.take_along_axis(nearest, farthest, axis=1)
 
-    def of(z: Tensor, place: Tensor) -> Tensor:
-        return ops.take_along_axis(z, place, axis=1)
+    def take_images(z: Tensor, indices: Tensor) -> Tensor:
+        return ops.take_along_axis(z, indices, axis=1)
 
-    across = of(first, farthest // count) - of(first, image)
-    along = of(second, farthest % count) - of(second, image)
-    return ops.sum(ops.square(across) + ops.square(along))
+    first_difference = take_images(first, farthest // count) - take_images(first, nearest_image)
+    second_difference = take_images(second, farthest % count) - take_images(second, nearest_image)
+    return ops.sum(ops.square(first_difference) + ops.square(second_difference))

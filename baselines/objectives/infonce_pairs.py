@@ -63,8 +63,8 @@ class OBJECTIVE(Objective):
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the cross-entropy of both directions by 1."""
         first, second = halves(batch.posterior)
-        apart = ops.abs(first.mean[:, None] - second.mean[None])
-        return {"info_nce": Term(1.0, info_nce(-ops.sum(apart**self.power, axis=2) / self.temperature))}
+        differences = ops.abs(first.mean[:, None] - second.mean[None])
+        return {"info_nce": Term(1.0, info_nce(-ops.sum(differences**self.power, axis=2) / self.temperature))}
 
 
 def info_nce(logits: Tensor) -> Tensor:
@@ -76,5 +76,5 @@ def info_nce(logits: Tensor) -> Tensor:
     Returns:
         Nats, a scalar.
     """
-    either = [ops.mean(ops.logsumexp(logits, axis=axis)) for axis in (0, 1)]
-    return 0.5 * (either[0] + either[1]) - ops.mean(ops.diagonal(logits))
+    log_normalisers = [ops.mean(ops.logsumexp(logits, axis=axis)) for axis in (0, 1)]
+    return 0.5 * (log_normalisers[0] + log_normalisers[1]) - ops.mean(ops.diagonal(logits))

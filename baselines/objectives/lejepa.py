@@ -50,17 +50,17 @@ class OBJECTIVE(Augmented):
         self, rows: Indices, space: FactorSpace | FactorTable, latents: int, rng: np.random.Generator
     ) -> dict[str, NDArray[Any]]:
         """Draw the inputs of `Augmented`, and directions of length 1: float32 (latents, directions)."""
-        drawn = rng.standard_normal((latents, self.directions))
-        directions = (drawn / np.linalg.norm(drawn, axis=0)).astype(np.float32)
+        vectors = rng.standard_normal((latents, self.directions))
+        directions = (vectors / np.linalg.norm(vectors, axis=0)).astype(np.float32)
         return {**super().inputs(rows, space, latents, rng), "directions": directions}
 
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh SIGReg, the mean of both views', by λ, and the distance of codes to their mean by 1 - λ."""
         pairs = batch.codes.shape[0] // 2
         first, second = batch.codes[:pairs], batch.codes[pairs:]
-        seen = batch.inputs["directions"]
+        directions = batch.inputs["directions"]
         return {
-            "sigreg": Term(self.gaussian, 0.5 * (sigreg(first, seen) + sigreg(second, seen))),
+            "sigreg": Term(self.gaussian, 0.5 * (sigreg(first, directions) + sigreg(second, directions))),
             "invariance": Term(1 - self.gaussian, 0.25 * ops.mean(ops.square(first - second))),
         }
 
@@ -78,9 +78,9 @@ def sigreg(codes: Tensor, directions: Tensor) -> Tensor:
     Returns:
         A scalar, not negative.
     """
-    wanted = np.exp(-(KNOTS**2) / 2)
-    weights = 2 * (KNOTS[1] - KNOTS[0]) * wanted * np.where((KNOTS == 0) | (KNOTS == 3), 0.5, 1).astype(np.float32)
+    target = np.exp(-(KNOTS**2) / 2)
+    weights = 2 * (KNOTS[1] - KNOTS[0]) * target * np.where((KNOTS == 0) | (KNOTS == 3), 0.5, 1).astype(np.float32)
     angles = ops.multiply(ops.matmul(codes, directions)[:, :, None], KNOTS)
-    real = ops.subtract(ops.mean(ops.cos(angles), axis=0), wanted)
-    apart = ops.square(real) + ops.square(ops.mean(ops.sin(angles), axis=0))
-    return codes.shape[0] * ops.mean(ops.sum(ops.multiply(apart, weights), axis=1))
+    real_difference = ops.subtract(ops.mean(ops.cos(angles), axis=0), target)
+    squared_distances = ops.square(real_difference) + ops.square(ops.mean(ops.sin(angles), axis=0))
+    return codes.shape[0] * ops.mean(ops.sum(ops.multiply(squared_distances, weights), axis=1))

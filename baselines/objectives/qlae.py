@@ -58,17 +58,17 @@ class OBJECTIVE(Objective):
 
     def networks(self, latents: int, sizes: Sequence[int], rng: np.random.Generator) -> dict[str, Network]:
         """Build the codebooks: a table of (latents, values)."""
-        spaced = np.tile(np.linspace(-0.5, 0.5, self.values, dtype=np.float32), (latents, 1))
-        row = keras.Input((latents,), dtype="int32", name="latents")
-        table = keras.layers.Embedding(
+        initial_values = np.tile(np.linspace(-0.5, 0.5, self.values, dtype=np.float32), (latents, 1))
+        latent_ids = keras.Input((latents,), dtype="int32", name="latents")
+        codebook = keras.layers.Embedding(
             latents,
             self.values,
-            embeddings_initializer=lambda shape, dtype: ops.convert_to_tensor(spaced),
+            embeddings_initializer=lambda shape, dtype: ops.convert_to_tensor(initial_values),
             dtype="float32",
             name="values",
         )
         adam = Adam(self.codebook_learning_rate)
-        return {"codebook": Network(keras.Model(row, table(row), name="codebook"), adam)}
+        return {"codebook": Network(keras.Model(latent_ids, codebook(latent_ids), name="codebook"), adam)}
 
     def code(self, mean: Tensor, call: Call) -> Tensor:
         """Round to the nearest values, exactly; the gradient passes as if nothing were rounded."""
@@ -79,8 +79,8 @@ class OBJECTIVE(Objective):
         latents = mean.shape[1]
         table = call("codebook", ops.arange(latents, dtype="int32")[None])[0]
         nearest = ops.argmin(ops.abs(ops.expand_dims(mean, -1) - table), axis=-1)
-        chosen = backend.one_hot(nearest, self.values)
-        return ops.sum(chosen * table, axis=-1)
+        selection = backend.one_hot(nearest, self.values)
+        return ops.sum(selection * table, axis=-1)
 
     def decay_of(self, weight: str) -> float:
         """Let the kernels of encoder and decoder decay, but for the log-variance's, which nothing reads."""

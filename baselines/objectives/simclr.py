@@ -56,8 +56,8 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     """
     count = 2 * first.shape[0]
     vectors = ops.concatenate([first, second])
-    squares = ops.sum(ops.square(vectors), axis=1, keepdims=True)
-    vectors = vectors * ops.rsqrt(ops.maximum(squares, 1e-14))  # ops.normalize has no finite gradient at 0
+    squared_norms = ops.sum(ops.square(vectors), axis=1, keepdims=True)
+    vectors = vectors * ops.rsqrt(ops.maximum(squared_norms, 1e-14))  # ops.normalize has no finite gradient at 0
     logits = ops.matmul(vectors, ops.transpose(vectors)) / temperature
-    partners = ops.mean(ops.sum(vectors[: count // 2] * vectors[count // 2 :], axis=1)) / temperature
-    return ops.mean(ops.logsumexp(logits - 1e9 * ops.eye(count, dtype="float32"), axis=1)) - partners
+    partner_similarity = ops.mean(ops.sum(vectors[: count // 2] * vectors[count // 2 :], axis=1)) / temperature
+    return ops.mean(ops.logsumexp(logits - 1e9 * ops.eye(count, dtype="float32"), axis=1)) - partner_similarity

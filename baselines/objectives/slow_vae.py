@@ -76,12 +76,12 @@ class OBJECTIVE(Objective):
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the KL divergence by β / 2 and the transition term by γ / 2."""
         first, second = halves(batch.posterior)
-        crossed = sum(
-            cross_entropy_to_laplace(own.mean - other.mean, own.log_variance, self.rate)
-            for own, other in ((first, second), (second, first))
+        cross_entropies = sum(
+            cross_entropy_to_laplace(posterior.mean - other.mean, posterior.log_variance, self.rate)
+            for posterior, other in ((first, second), (second, first))
         )
         entropy = 0.5 * (batch.posterior.log_variance + math.log(2 * math.pi * math.e))
-        transition = ops.mean(ops.sum(crossed, axis=1)) - ops.mean(ops.sum(entropy, axis=1))
+        transition = ops.mean(ops.sum(cross_entropies, axis=1)) - ops.mean(ops.sum(entropy, axis=1))
         return {
             "kl": Term(0.5 * self.beta, ops.mean(batch.kl)),
             "transition": Term(0.5 * self.gamma, transition),

@@ -44,19 +44,19 @@ class OBJECTIVE(Projected):
     def terms(self, batch: Batch) -> dict[str, Term]:
         """Weigh the three terms by λ, μ and ν, as the authors' code does: there variances are halved as well."""
         first, second = self.heads(batch)
-        spread, together = zip(_moments(first), _moments(second), strict=True)
+        variance_losses, covariance_losses = zip(_moment_losses(first), _moment_losses(second), strict=True)
         return {
             "invariance": Term(self.similarity, ops.mean(ops.square(first - second))),
-            "variance": Term(self.variance, 0.5 * sum(spread)),
-            "covariance": Term(self.covariance, sum(together)),
+            "variance": Term(self.variance, 0.5 * sum(variance_losses)),
+            "covariance": Term(self.covariance, sum(covariance_losses)),
         }
 
 
-def _moments(vectors: Tensor) -> tuple[Tensor, Tensor]:
+def _moment_losses(vectors: Tensor) -> tuple[Tensor, Tensor]:
     """Return how far deviations fall below 1, mean over the outputs, and the sum of squared covariances by output."""
     count, units = vectors.shape
     centred = vectors - ops.mean(vectors, axis=0)
     covariance = ops.matmul(ops.transpose(centred), centred) / (count - 1)
     variance = ops.diagonal(covariance)
-    lacking = ops.mean(ops.relu(1 - ops.sqrt(variance + 1e-4)))
-    return lacking, (ops.sum(ops.square(covariance)) - ops.sum(ops.square(variance))) / units
+    variance_loss = ops.mean(ops.relu(1 - ops.sqrt(variance + 1e-4)))
+    return variance_loss, (ops.sum(ops.square(covariance)) - ops.sum(ops.square(variance))) / units

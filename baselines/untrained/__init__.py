@@ -136,9 +136,9 @@ def write(
     dataset = benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
     baseline = find(name, parameters)
     hyperparameters = dataclasses.asdict(baseline)
-    ours = {"method": name, "dataset": dataset.id, "hyperparameters": hyperparameters, "seed": seed}
-    held = read_record(folder)
-    if not is_free(folder) and any(held.get(key) != value for key, value in ours.items()):
+    identity = {"method": name, "dataset": dataset.id, "hyperparameters": hyperparameters, "seed": seed}
+    existing = read_record(folder)
+    if not is_free(folder) and any(existing.get(key) != value for key, value in identity.items()):
         raise InvalidInput(
             f"{folder}: expected a free folder, or one that holds {name} for {dataset.id} with the same parameters and "
             "seed, received something else. Choose another folder."

@@ -46,13 +46,15 @@ class BASELINE(pca.BASELINE):
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Project the images onto the components, and turn them."""
-        principal, known = self.fit(dataset, seed=seed)
+        principal_components, principal_codes = self.fit(dataset, seed=seed)
         from sklearn.decomposition import FastICA
         from sklearn.exceptions import ConvergenceWarning
 
         ica = FastICA(whiten="unit-variance", max_iter=ITERATIONS, random_state=seed % 2**32)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            ica.fit(known)
-        each = dataset.batches(rows, batch_size=ENCODED)
-        return np.concatenate([ica.transform(principal.transform(pca.flat(images))) for _, images in each])
+            ica.fit(principal_codes)
+        batches = dataset.batches(rows, batch_size=ENCODED)
+        return np.concatenate(
+            [ica.transform(principal_components.transform(pca.flat(images))) for _, images in batches]
+        )

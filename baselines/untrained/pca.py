@@ -74,12 +74,12 @@ class BASELINE(Untrained):
         needs("an untrained baseline that is fitted", "metrics", "sklearn")
         from sklearn.decomposition import PCA
 
-        known = rows_to_fit(dataset)
-        images = flat(dataset.images(known.start + draws.sample(seed, len(known), self.sample)))
-        if self.latents > (most := min(len(images) - 1, images.shape[1])):
+        fit_rows = rows_to_fit(dataset)
+        images = flat(dataset.images(fit_rows.start + draws.sample(seed, len(fit_rows), self.sample)))
+        if self.latents > (max_latents := min(len(images) - 1, images.shape[1])):
             raise InvalidInput(
-                f"latents: expected at most {most}, with {len(images)} images of {images.shape[1]} numbers, received "
-                f"{self.latents}."
+                f"latents: expected at most {max_latents}, with {len(images)} images of {images.shape[1]} numbers, "
+                f"received {self.latents}."
             )
         pca = PCA(self.latents, svd_solver="randomized", random_state=seed % 2**32)
         return pca, pca.fit_transform(images)
