@@ -48,22 +48,22 @@ def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:
     if split and split not in dataset.splits:
         raise UnknownName(f"split of {dataset.id}", split, [*dataset.splits, *splitting.split_rules()])
     rows = dataset.splits[split] if split else range(len(dataset))
-    return _shuffled(rows, max(1, int(share * len(rows))))
+    return _shuffle_rows(rows, max(1, int(share * len(rows))))
 
 
 @functools.lru_cache(maxsize=1)  # of all runs that are trained together, and of the check before
-def _shuffled(rows: range, count: int) -> Indices:
+def _shuffle_rows(rows: range, count: int) -> Indices:
     """Shuffle rows, and return the first of them, read-only."""
-    found: Indices = rows.start + draws.permutation(0, len(rows))[:count]
-    found.flags.writeable = False
-    return found
+    shuffled: Indices = rows.start + draws.permutation(0, len(rows))[:count]
+    shuffled.flags.writeable = False
+    return shuffled
 
 
 def factors_drawn(config: RunConfig, objective: Objective, dataset: Dataset) -> FactorSpace | FactorTable:
     """Return the dataset's factors; for an objective on pairs, both of whose images are of the split, the split's."""
-    part = dataset.splits[config.split] if config.split else range(len(dataset))
-    whole = objective.n_views == 1 or len(part) == len(dataset)
-    return dataset.space if whole else dataset.space.part(part)
+    split_rows = dataset.splits[config.split] if config.split else range(len(dataset))
+    uses_all_factors = objective.n_views == 1 or len(split_rows) == len(dataset)
+    return dataset.space if uses_all_factors else dataset.space.part(split_rows)
 
 
 def draw_batch(
@@ -92,13 +92,13 @@ def draw_batch(
         the objective's inputs.
     """
     rng = generator(config.seed, step)
-    chosen = objective.rows(rows, space or dataset.space, config.batch_size, rng).ravel()
-    size = objective.code_size(config.latents, dataset.space.sizes)
+    batch_rows = objective.rows(rows, space or dataset.space, config.batch_size, rng).ravel()
+    code_size = objective.code_size(config.latents, dataset.space.sizes)
     return {
-        "noise": rng.standard_normal((len(chosen), size), np.float32),
+        "noise": rng.standard_normal((len(batch_rows), code_size), np.float32),
         "step": np.array(step, np.float32),
-        **objective.inputs(chosen, dataset.space, config.latents, rng),
-        **({"images": dataset.images(chosen)} if images else {"rows": chosen.astype(np.int32)}),
+        **objective.inputs(batch_rows, dataset.space, config.latents, rng),
+        **({"images": dataset.images(batch_rows)} if images else {"rows": batch_rows.astype(np.int32)}),
     }
 
 
@@ -119,27 +119,27 @@ def batches(
         earlier get the batch of their last step again. An error comes where its batch would have.
     """
     objectives = [config.build_objective() for config in configs]
-    chosen = [training_rows(dataset, config.train_share, config.split) for config in configs]
+    run_rows = [training_rows(dataset, config.train_share, config.split) for config in configs]
     spaces = [factors_drawn(c, objective, dataset) for c, objective in zip(configs, objectives, strict=True)]
 
-    def draw(taken: int) -> Batches:
+    def draw(offset: int) -> Batches:
         return [
-            draw_batch(config, objective, dataset, rows, min(last + taken, config.steps), images=images, space=space)
-            for config, objective, rows, last, space in zip(configs, objectives, chosen, done, spaces, strict=True)
+            draw_batch(config, objective, dataset, rows, min(last + offset, config.steps), images=images, space=space)
+            for config, objective, rows, last, space in zip(configs, objectives, run_rows, done, spaces, strict=True)
         ]
 
-    left = iter(range(1, 1 + max(config.steps - last for config, last in zip(configs, done, strict=True))))
+    offsets = iter(range(1, 1 + max(config.steps - last for config, last in zip(configs, done, strict=True))))
     pool = ThreadPoolExecutor(1, thread_name_prefix="batches")
 
-    def drawn() -> Iterator[Batches]:
+    def prefetch() -> Iterator[Batches]:
         pending: collections.deque[Future[Batches]] = collections.deque()
         while True:
-            pending.extend(pool.submit(draw, taken) for taken in itertools.islice(left, AHEAD - len(pending)))
+            pending.extend(pool.submit(draw, offset) for offset in itertools.islice(offsets, AHEAD - len(pending)))
             if not pending:
                 return
             yield pending.popleft().result()
 
     try:
-        yield drawn()
+        yield prefetch()
     finally:
         pool.shutdown(cancel_futures=True)

@@ -33,18 +33,18 @@ def holds(folder: Path, config: RunConfig) -> bool:
             return False
         expected, remedy = "a run's folder or an empty one", "Choose another folder."
         raise InvalidInput(f"{folder}: expected {expected}, received something else. {remedy}")
-    held = read_config(folder)
-    if held == config:
+    existing = read_config(folder)
+    if existing == config:
         return True
-    ours, theirs = config.as_json(), held.as_json()
+    ours, theirs = config.as_json(), existing.as_json()
     key = next(k for k in ours if ours[k] != theirs[k])
     expected, received = f"the run with {key} {ours[key]!r}", f"a run with {key} {theirs[key]!r}"
     remedy = "Choose another folder, or resume that run."
-    if config.steps > held.steps and held.with_steps(config.steps) == config:
-        known = (folder / "images.json").exists() or held.dataset.partition("/")[0] in benchmark_data.names()
+    if config.steps > existing.steps and existing.with_steps(config.steps) == config:
+        is_known = (folder / "images.json").exists() or existing.dataset.partition("/")[0] in benchmark_data.names()
         call = f"baselines.lengthen({str(folder)!r}, {config.steps}, dataset=...), then train it as now"
         command = f"offaxis train resume {shlex.quote(str(folder))} --steps {config.steps}"
-        remedy = f"To make it longer: {command if known else call}"
+        remedy = f"To make it longer: {command if is_known else call}"
     raise InvalidInput(f"{folder}: expected {expected}, received {received}. {remedy}")
 
 
@@ -72,11 +72,11 @@ def unmake(folder: Path) -> None:
 
 def longer(folder: Path, steps: int) -> RunConfig:
     """Return the config of a run that is to take more steps, those that are done included. Nothing is written."""
-    held = read_config(folder)
-    if steps < held.steps:
-        expected = f"at least {held.steps}, the number that {folder} is set to"
+    current = read_config(folder)
+    if steps < current.steps:
+        expected = f"at least {current.steps}, the number that {folder} is set to"
         raise InvalidInput(f"steps: expected {expected}, received {steps}. For fewer, train a new run.")
-    return held if steps == held.steps else held.with_steps(steps)
+    return current if steps == current.steps else current.with_steps(steps)
 
 
 def lengthen(folder: str | os.PathLike[str], steps: int, dataset: Dataset | None = None) -> RunConfig:
@@ -100,17 +100,17 @@ def lengthen(folder: str | os.PathLike[str], steps: int, dataset: Dataset | None
         MissingExtra: the extra ``train`` is not installed.
     """
     folder = Path(folder)
-    held, config = read_config(folder), longer(folder, steps)
-    if config == held:
-        return held
-    dataset = Run(folder, held, held.steps, dataset).dataset
+    current, config = read_config(folder), longer(folder, steps)
+    if config == current:
+        return current
+    dataset = Run(folder, current, current.steps, dataset).dataset
     dataset.prepare()
     same_pixels(folder, digests_of(dataset))
     with alone(folder):
         snapshots = Snapshots(folder)
         if snapshots.last is not None:
             snapshots.read(snapshots.last)
-            whole_history(folder, held)
+            whole_history(folder, current)
         unmake(folder)  # first: a kill here leaves the shorter run, and not the longer one with its codes
         files.write_json(folder / "config.json", config.as_json())
     return config

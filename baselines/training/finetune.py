@@ -73,23 +73,24 @@ def config(
         ('decoder_1', 'log_variance', 'mean')
     """
     weights = read_source(source)
-    inner = layers(weights, "decoder")
+    decoder_layers = layers(weights, "decoder")
     if side not in ("inside", "outside"):
         raise UnknownName("side", side, ("inside", "outside"))
     least = 0 if heads else 1  # of a model that is frozen throughout, nothing would be trained
-    if not least <= decoder <= len(inner):
+    if not least <= decoder <= len(decoder_layers):
         raise InvalidInput(
-            f"decoder (--decoder): expected {least} to {len(inner)} layers, as {source} has them, received {decoder}."
+            f"decoder (--decoder): expected {least} to {len(decoder_layers)} layers, as {source} has them, received "
+            f"{decoder}."
         )
-    chosen = inner[:decoder] if side == "inside" else inner[len(inner) - decoder :]
-    reset = (*(HEADS if heads else ()), *chosen)
-    frozen = [layer for layer in (*layers(weights, "encoder"), *inner) if layer not in reset]
-    held = read_config(Path(source))
-    held = held.with_steps(changes.get("steps", held.steps))
-    if changes.get("objective", held.objective) != held.objective:
+    trained_layers = decoder_layers[:decoder] if side == "inside" else decoder_layers[len(decoder_layers) - decoder :]
+    reset = (*(HEADS if heads else ()), *trained_layers)
+    frozen = [layer for layer in (*layers(weights, "encoder"), *decoder_layers) if layer not in reset]
+    source_config = read_config(Path(source))
+    source_config = source_config.with_steps(changes.get("steps", source_config.steps))
+    if changes.get("objective", source_config.objective) != source_config.objective:
         changes = {"hyperparameters": {}} | changes
-    own = {"start_from": os.fspath(source), "start_weights": digest(weights), "reset": reset, "frozen": frozen}
-    return RunConfig.from_json(held.as_json() | {"dataset": dataset, "split": ""} | own | changes)
+    transfer = {"start_from": os.fspath(source), "start_weights": digest(weights), "reset": reset, "frozen": frozen}
+    return RunConfig.from_json(source_config.as_json() | {"dataset": dataset, "split": ""} | transfer | changes)
 
 
 def resolved(config: RunConfig, folder: Path, dataset: Dataset) -> RunConfig:
@@ -112,31 +113,31 @@ def resolved(config: RunConfig, folder: Path, dataset: Dataset) -> RunConfig:
     if not config.start_from:
         return config
     if (folder / "config.json").exists():
-        held = read_config(folder)
+        stored = read_config(folder)
         if not config.start_weights:
-            return dataclasses.replace(config, start_weights=held.start_weights)
-        same = config.start_weights == held.start_weights  # wherever they lie
-        return dataclasses.replace(config, start_from=held.start_from) if same else config
+            return dataclasses.replace(config, start_weights=stored.start_weights)
+        same_weights = config.start_weights == stored.start_weights  # wherever they lie
+        return dataclasses.replace(config, start_from=stored.start_from) if same_weights else config
     weights = read_source(config.start_from)
-    found = digest(weights)
+    source_digest = digest(weights)
     source = Run.open(config.start_from)
-    compared = {
-        "weights": (config.start_weights or found, found),
+    requirements = {
+        "weights": (config.start_weights or source_digest, source_digest),
         "architecture": (config.architecture, source.config.architecture),
         "architecture_parameters": (config.architecture_parameters, source.config.architecture_parameters),
         "latents": (config.latents, source.config.latents),
         "image shape": (dataset.image_shape, source.image_shape),
     }
-    for what, (wanted, there) in compared.items():
-        if wanted != there:
-            weights_differ = "Restore the source, or leave start_weights out to start from what it is now."
-            remedy = weights_differ if what == "weights" else f"A run has the {what} of the one that it starts from."
-            raise InvalidInput(f"{what} of {config.start_from}: expected {wanted}, received {there}. {remedy}")
-    known = [layer for network in ("encoder", "decoder") for layer in layers(weights, network)]
+    for what, (expected, actual) in requirements.items():
+        if expected != actual:
+            restore_weights = "Restore the source, or leave start_weights out to start from what it is now."
+            remedy = restore_weights if what == "weights" else f"A run has the {what} of the one that it starts from."
+            raise InvalidInput(f"{what} of {config.start_from}: expected {expected}, received {actual}. {remedy}")
+    layer_names = [layer for network in ("encoder", "decoder") for layer in layers(weights, network)]
     for layer in (*config.reset, *config.frozen):
-        if layer not in known:
-            raise UnknownName(f"layer with weights of {config.start_from}", layer, known)
-    return dataclasses.replace(config, start_weights=found)
+        if layer not in layer_names:
+            raise UnknownName(f"layer with weights of {config.start_from}", layer, layer_names)
+    return dataclasses.replace(config, start_weights=source_digest)
 
 
 def start(model: Model, folder: Path) -> None:
@@ -181,15 +182,15 @@ def take(model: Model, path: Path | None = None) -> Weights:
             f"{source}: expected the weights with the hash {config.start_weights[:16]} that the run starts from, "
             f"received {digest(weights)[:16]}. Restore them, or train again in another folder."
         )
-    own = model.weights()  # no decoder's where the objective has none
-    kept = {name: array for name, array in weights.items() if layer_of(name) not in config.reset and name in own}
+    initial = model.weights()  # no decoder's where the objective has none
+    kept = {name: array for name, array in weights.items() if layer_of(name) not in config.reset and name in initial}
     for name, array in kept.items():
-        if (wanted := own[name].shape) != array.shape:
+        if (shape := initial[name].shape) != array.shape:
             raise InvalidInput(
-                f"{name} of {source}: expected shape {wanted}, received {array.shape}, since codes have another size. "
+                f"{name} of {source}: expected shape {shape}, received {array.shape}, since codes have another size. "
                 f"Reset {layer_of(name)}."
             )
-    model.load({**own, **kept}, source)
+    model.load({**initial, **kept}, source)
     return weights
 
 
@@ -244,8 +245,8 @@ def digest(weights: Weights) -> str:
         >>> digest(one) == digest(other), digest(one) == digest({"a": np.zeros(2), "b": np.zeros(1)})
         (True, False)
     """
-    content = hashlib.sha256()
+    hasher = hashlib.sha256()
     for name in sorted(weights):
-        content.update(f"{name} {weights[name].shape}".encode())
-        content.update(weights[name].astype("<f4").tobytes())
-    return content.hexdigest()
+        hasher.update(f"{name} {weights[name].shape}".encode())
+        hasher.update(weights[name].astype("<f4").tobytes())
+    return hasher.hexdigest()

@@ -156,14 +156,14 @@ def train_together(
         Stopped: as of `train`, with snapshots of all.
         MissingExtra: Keras or its backend is not installed.
     """
-    if others := [one for one in configs if not isinstance(one, RunConfig)]:
-        raise InvalidInput(f"config: expected a RunConfig, received {others[0]!r}. Make one: RunConfig(dataset=...).")
+    if invalid := [candidate for candidate in configs if not isinstance(candidate, RunConfig)]:
+        raise InvalidInput(f"config: expected a RunConfig, received {invalid[0]!r}. Make one: RunConfig(dataset=...).")
     paths = [default_folder(config) for config in configs] if folders is None else [Path(f) for f in folders]
     _check_group(configs, paths)
     if observers and len(observers) != len(configs):
         raise InvalidInput(f"observers: expected {len(configs)} lists, received {len(observers)}. Give each run one.")
-    own = None if dataset is None else splitting.of(dataset, configs[0].dataset)
-    dataset = benchmark_data.load(configs[0].dataset) if own is None else own
+    user_dataset = None if dataset is None else splitting.of(dataset, configs[0].dataset)
+    dataset = benchmark_data.load(configs[0].dataset) if user_dataset is None else user_dataset
     dataset.prepare()
     configs = [finetune.resolved(c, folder, dataset) for c, folder in zip(configs, paths, strict=True)]
     check([c for c, folder in zip(configs, paths, strict=True) if not holds(folder, c)], dataset)
@@ -176,29 +176,31 @@ def train_together(
         digests = digests_of(dataset)  # other images may bear the same name, also those of a finished run
         for folder in paths:
             same_pixels(folder, digests)
-        left = [i for i, config in enumerate(configs) if not is_trained(paths[i], config)]
-        if not left:
-            return [Run.open(folder, dataset=own) for folder in paths]
+        unfinished = [i for i, config in enumerate(configs) if not is_trained(paths[i], config)]
+        if not unfinished:
+            return [Run.open(folder, dataset=user_dataset) for folder in paths]
         devices.warn(configs[0].precision)
-        _warn_of_means(configs[0])
+        _warn_of_mean_reduction(configs[0])
         progress = progress or stack.enter_context(console.progress(*columns()))
         pool = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="writer"))
-        for i in left:
-            watching = observers[i] if observers else ()
-            recorders[i] = Recorder(configs[i], paths[i], dataset, digests, watching, pool)
+        for i in unfinished:
+            run_observers = observers[i] if observers else ()
+            recorders[i] = Recorder(configs[i], paths[i], dataset, digests, run_observers, pool)
         request = stack.enter_context(stopping.awaited())
-        waiting = list(recorders.values())
-        for group in [waiting] if backend.name() == "jax" else [[recorder] for recorder in waiting]:
+        pending = list(recorders.values())
+        for group in [pending] if backend.name() == "jax" else [[recorder] for recorder in pending]:
             if not request.made:
-                _train(group, dataset, progress, checkpoint_seconds, device_bytes, request)
+                _train_group(group, dataset, progress, checkpoint_seconds, device_bytes, request)
     if request.made:
-        begun = [i for i in left if recorders[i].step] or left
-        raise stopping.stopped([paths[i] for i in begun], [recorders[i].step for i in begun], own=own is not None)
-    stops = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
-    return [stop or Run.open(folder, dataset=own) for stop, folder in zip(stops, paths, strict=True)]
+        started = [i for i in unfinished if recorders[i].step] or unfinished
+        raise stopping.stopped(
+            [paths[i] for i in started], [recorders[i].step for i in started], own=user_dataset is not None
+        )
+    failures = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
+    return [failure or Run.open(folder, dataset=user_dataset) for failure, folder in zip(failures, paths, strict=True)]
 
 
-def _warn_of_means(config: RunConfig) -> None:
+def _warn_of_mean_reduction(config: RunConfig) -> None:
     """Warn where a mean reduction makes something else of the hyperparameters than the paper's loss does."""
     changes = config.build_objective().mean_changes
     if config.reduction == "mean" and changes:
@@ -210,8 +212,8 @@ def check(configs: Sequence[RunConfig], dataset: Dataset) -> None:
 
     So no setting that is refused claims a folder.
     """
-    different = {(c.split, c.train_share, c.start_from, c.start_weights, c.reset): c for c in configs}
-    for config in different.values():
+    distinct = {(c.split, c.train_share, c.start_from, c.start_weights, c.reset): c for c in configs}
+    for config in distinct.values():
         rows = training_rows(dataset, config.train_share, config.split)
         model = Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision)
         finetune.take(model)
@@ -231,13 +233,13 @@ def groups(configs: Sequence[RunConfig]) -> list[list[int]]:
         >>> groups(runs)
         [[0, 2], [1, 3]]
     """
-    found: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for i, config in enumerate(configs):
-        found.setdefault(json.dumps(_shared(config)), []).append(i)
-    return list(found.values())
+        positions.setdefault(json.dumps(_shared_settings(config)), []).append(i)
+    return list(positions.values())
 
 
-def _shared(config: RunConfig) -> dict[str, Any]:
+def _shared_settings(config: RunConfig) -> dict[str, Any]:
     """Collect what must be the same for all runs of a group."""
     values = config.as_json()
     fixed = {name: v for name, v in config.hyperparameters.items() if not isinstance(v, float)}
@@ -248,17 +250,17 @@ def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
     if len(folders) != len(configs) or len(set(folders)) != len(folders) or not configs:
         expected = f"another one for each of {len(configs)} runs, and a run at least"
         raise InvalidInput(f"folders: expected {expected}, received {list(map(str, folders))}.")
-    first = _shared(configs[0])
+    reference = _shared_settings(configs[0])
     for config in configs:
-        for name, value in _shared(config).items():
-            if value != first.get(name):
+        for name, value in _shared_settings(config).items():
+            if value != reference.get(name):
                 raise InvalidInput(
-                    f"{name} of runs that are trained together: expected the same for all, {first.get(name)!r}, "
+                    f"{name} of runs that are trained together: expected the same for all, {reference.get(name)!r}, "
                     f"received {value!r}. baselines.training.loop.groups says which runs go together."
                 )
 
 
-def _train(
+def _train_group(
     recorders: Sequence[Recorder],
     dataset: Dataset,
     progress: rich.progress.Progress,
@@ -267,27 +269,27 @@ def _train(
     request: stopping.Request,
 ) -> None:
     """Train runs in one program until each is finished or has diverged, or a stop is requested."""
-    models = [_model(recorder, dataset) for recorder in recorders]
+    models = [_build_model(recorder, dataset) for recorder in recorders]
     for recorder in recorders:
         if recorder.running:  # anew, where snapshots were removed
             unmake(recorder.folder)
-    drawn = sum((r.config.steps - r.step) * r.images for r in recorders)
-    held = pixels.place(dataset, limit=device_bytes, drawn=drawn) if backend.name() == "jax" else None
-    program = _Program(recorders, engines.start(*models, pixels=held), progress, checkpoint_seconds)
+    images_left = sum((r.config.steps - r.step) * r.images for r in recorders)
+    device_pixels = pixels.place(dataset, limit=device_bytes, drawn=images_left) if backend.name() == "jax" else None
+    program = _Program(recorders, engines.start(*models, pixels=device_pixels), progress, checkpoint_seconds)
     program.begin()
-    with batches([r.config for r in recorders], dataset, program.first, images=held is None) as feed:
+    with batches([r.config for r in recorders], dataset, program.steps_before, images=device_pixels is None) as feed:
         for batch in feed:
             scalars = program.step(batch)
             for recorder in recorders:
                 recorder.settle(wait=False)
-            program.look(scalars, stop=(stop := request.made))
+            program.process_step(scalars, stop=(stop := request.made))
             if stop or not any(recorder.running for recorder in recorders):
                 break
     for recorder in recorders:
         recorder.settle()
 
 
-def _model(recorder: Recorder, dataset: Dataset) -> Model:
+def _build_model(recorder: Recorder, dataset: Dataset) -> Model:
     """Make a run's model, with the weights that it starts from."""
     config = recorder.config
     model = Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision)
@@ -299,7 +301,7 @@ class _Program:
     """Runs side by side in one engine: what is recorded, kept and shown of them, step by step.
 
     Attributes:
-        first: the last step that each run had done before.
+        steps_before: the last step that each run had done before.
     """
 
     def __init__(
@@ -311,18 +313,18 @@ class _Program:
     ) -> None:
         self._recorders, self._engine = recorders, engine
         self._checkpoint_seconds = checkpoint_seconds
-        self._before = [self._resumed(i) for i in range(len(recorders))]
-        self.first = [recorder.step for recorder in recorders]
-        shown = side_by_side([r.config for r in recorders], self.first)
-        self._groups = [[recorders[i] for i in group] for group in shown]
+        self._seconds_before = [self._resume(i) for i in range(len(recorders))]
+        self.steps_before = [recorder.step for recorder in recorders]
+        positions = side_by_side([r.config for r in recorders], self.steps_before)
+        self._bar_groups = [[recorders[i] for i in group] for group in positions]
         self._bars = [
             Bar(progress, [r.config for r in group], [r.step for r in group], [r.loss for r in group])
-            for group in self._groups
+            for group in self._bar_groups
         ]
         self._stepped: list[int] = []
-        self._start = self._saved = self._shown = time.perf_counter()
+        self._start_time = self._save_time = self._show_time = time.perf_counter()
 
-    def _resumed(self, i: int) -> float:
+    def _resume(self, i: int) -> float:
         """Put a run where its last snapshot left it; return the seconds that it had taken."""
         recorder = self._recorders[i]
         if not recorder.step:
@@ -335,9 +337,9 @@ class _Program:
         """Keep the state that training starts from, with the run's record."""
         for i, recorder in enumerate(self._recorders):
             if recorder.snapshots.last is None:
-                self._keep(i)
+                self._keep_snapshot(i)
             elif not (recorder.folder / "run.json").exists():  # somebody has removed it
-                recorder.describe(recorder.step, self._before[i])
+                recorder.describe(recorder.step, self._seconds_before[i])
 
     def step(self, batch: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
         """Take a step of every run; return its scalars for each, where a run records them."""
@@ -349,29 +351,29 @@ class _Program:
             return {}
         return {name: backend.to_numpy(value) for name, value in scalars.items()}
 
-    def look(self, scalars: dict[str, NDArray[Any]], *, stop: bool) -> None:
+    def process_step(self, scalars: dict[str, NDArray[Any]], *, stop: bool) -> None:
         """Record, keep and show what is due after a step; mark the runs that have diverged."""
         now = time.perf_counter()
-        keep_all = stop or now - self._saved > self._checkpoint_seconds
-        show_all = now - self._shown > SHOWN
+        keep_all = stop or now - self._save_time > self._checkpoint_seconds
+        show_all = now - self._show_time > SHOWN
         for i in self._stepped:
             recorder = self._recorders[i]
             try:
                 if recorder.records:
                     recorder.record({name: float(value[i]) for name, value in scalars.items()})
                 if recorder.config.keeps(recorder.step) or keep_all:
-                    self._keep(i)
+                    self._keep_snapshot(i)
             except Diverged as error:
                 recorder.stopped = error
         if show_all or not all(self._recorders[i].running for i in self._stepped):
-            self._show()
-        self._saved = now if keep_all else self._saved
-        self._shown = now if show_all else self._shown
+            self._update_bars()
+        self._save_time = now if keep_all else self._save_time
+        self._show_time = now if show_all else self._show_time
 
-    def _keep(self, i: int) -> None:
-        share = (time.perf_counter() - self._start) / len(self._recorders)
-        self._recorders[i].keep(self._engine.copy(i), self._before[i] + share)
+    def _keep_snapshot(self, i: int) -> None:
+        elapsed = (time.perf_counter() - self._start_time) / len(self._recorders)
+        self._recorders[i].keep(self._engine.copy(i), self._seconds_before[i] + elapsed)
 
-    def _show(self) -> None:
-        for bar, group in zip(self._bars, self._groups, strict=True):
+    def _update_bars(self) -> None:
+        for bar, group in zip(self._bars, self._bar_groups, strict=True):
             bar.show([r.step for r in group], [r.loss for r in group], [r.stopped is not None for r in group])

@@ -37,69 +37,69 @@ def train(tasks: Sequence[Task], jobs: int | None, threads: int | None, device: 
     jobs = min(jobs or joblib.cpu_count(), len(tasks))
     if not tasks:
         return
-    share = threads or max(1, joblib.cpu_count() // jobs)
-    pinned = _cores(jobs, share)
+    thread_count = threads or max(1, joblib.cpu_count() // jobs)
+    core_sets = _choose_cores(jobs, thread_count)
     processes: list[subprocess.Popen[str]] = []
-    over = threading.Event()
+    stop_event = threading.Event()
 
     def serve(cores: set[int]) -> None:
         process = None
-        while waiting and not over.is_set():
+        while waiting and not stop_event.is_set():
             try:
                 task = waiting.popleft()
             except IndexError:  # another thread took the last one
                 break
             for _ in range(ATTEMPTS):
                 if process is None:
-                    process = _start(share, cores)
+                    process = _start_worker(thread_count, cores)
                     processes.append(process)
-                    if over.is_set():  # it began while the others were ended
+                    if stop_event.is_set():  # it began while the others were ended
                         process.kill()
                         return
-                if _answered(process, (*task, share, device)):
+                if _run_task(process, (*task, thread_count, device)):
                     break
                 status = process.wait()
                 process = None
-                if over.is_set():
+                if stop_event.is_set():
                     return
             else:
-                runs, into, codes = task
+                runs, into, encode = task
                 if len(runs) > 1:  # together they may need more memory than there is: one by one, then
-                    waiting.extend(([run], into, codes) for run in runs)
+                    waiting.extend(([run], into, encode) for run in runs)
                     continue
                 worker.record_failure(Path(into), runs[0][2], f"its worker died {ATTEMPTS} times, last with {status}")
 
     try:
         with concurrent.futures.ThreadPoolExecutor(jobs, thread_name_prefix="sweep") as pool:
             try:
-                for served in concurrent.futures.as_completed([pool.submit(serve, cores) for cores in pinned]):
-                    served.result()
+                for future in concurrent.futures.as_completed([pool.submit(serve, cores) for cores in core_sets]):
+                    future.result()
             finally:
-                over.set()
-                _end(processes)
+                stop_event.set()
+                _end_workers(processes)
     finally:
         for process in processes:
             process.communicate()
 
 
-def _end(processes: Sequence[subprocess.Popen[str]]) -> None:
+def _end_workers(processes: Sequence[subprocess.Popen[str]]) -> None:
     """End workers: those that train come to the end of their step and write a snapshot first.
 
     One that takes too long, or all of them after a second Ctrl-C, is killed; it goes on from its snapshot before.
     """
     for process in processes:
         process.terminate()
-    until = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + PATIENCE
     try:
         for process in processes:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(0.0, until - time.monotonic()))
+                process.wait(max(0.0, deadline - time.monotonic()))
     finally:
         for process in processes:
             process.kill()
 
 
-def _cores(jobs: int, threads: int) -> list[set[int]]:
+def _choose_cores(jobs: int, threads: int) -> list[set[int]]:
     """Choose the cores of each worker: as many as it has threads, where they fill the machine; else none in particular.
 
     Workers that wander evict each other's weights from the caches. Where cores are left over, something else may run
@@ -113,7 +113,7 @@ def _cores(jobs: int, threads: int) -> list[set[int]]:
     return [set(usable[i * threads : (i + 1) * threads]) for i in range(jobs)]
 
 
-def _start(threads: int, cores: set[int]) -> subprocess.Popen[str]:
+def _start_worker(threads: int, cores: set[int]) -> subprocess.Popen[str]:
     """Start a worker, out of reach of the terminal's Ctrl+C: this process ends it."""
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "baselines.training.worker"],
@@ -129,7 +129,7 @@ def _start(threads: int, cores: set[int]) -> subprocess.Popen[str]:
     return process
 
 
-def _answered(process: subprocess.Popen[str], task: tuple[Any, ...]) -> bool:
+def _run_task(process: subprocess.Popen[str], task: tuple[Any, ...]) -> bool:
     """Give a worker a task and wait for it; return whether it lived to answer."""
     if process.stdin is None or process.stdout is None:
         return False

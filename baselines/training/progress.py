@@ -37,10 +37,10 @@ def side_by_side(configs: Sequence[RunConfig], steps: Sequence[int]) -> list[lis
         >>> side_by_side(runs, [0, 500, 0])
         [[0, 2], [1]]
     """
-    found: dict[tuple[int, int], list[int]] = {}
+    groups: dict[tuple[int, int], list[int]] = {}
     for i, (config, step) in enumerate(zip(configs, steps, strict=True)):
-        found.setdefault((step, config.steps), []).append(i)
-    return list(found.values())
+        groups.setdefault((step, config.steps), []).append(i)
+    return list(groups.values())
 
 
 def named(configs: Sequence[RunConfig]) -> str:
@@ -51,9 +51,9 @@ def named(configs: Sequence[RunConfig]) -> str:
         'ae/0 to 24 (25 runs) dsprites'
     """
     seeds = [config.seed for config in configs]
-    which = f"{min(seeds)} to {max(seeds)}" if min(seeds) < max(seeds) else f"{seeds[0]}"
-    many = f" ({len(configs)} runs)" if len(configs) > 1 else ""
-    return f"{configs[0].objective}/{which}{many} {configs[0].dataset}"
+    seed_range = f"{min(seeds)} to {max(seeds)}" if min(seeds) < max(seeds) else f"{seeds[0]}"
+    run_count = f" ({len(configs)} runs)" if len(configs) > 1 else ""
+    return f"{configs[0].objective}/{seed_range}{run_count} {configs[0].dataset}"
 
 
 class Bar:
@@ -73,11 +73,11 @@ class Bar:
         steps: Sequence[int],
         losses: Sequence[str],
     ) -> None:
-        self._progress, self._first, self._start = progress, _mean(steps), time.perf_counter()
-        self._images = configs[0].batch_size * configs[0].build_objective().n_views
-        self._each = " each" if len(configs) > 1 else ""
-        self._bar = progress.add_task(
-            named(configs), total=configs[0].steps, completed=self._first, rate="", loss=_said(losses, 0)
+        self._progress, self._first_step, self._start_time = progress, _mean_step(steps), time.perf_counter()
+        self._images_per_step = configs[0].batch_size * configs[0].build_objective().n_views
+        self._rate_suffix = " each" if len(configs) > 1 else ""
+        self._task = progress.add_task(
+            named(configs), total=configs[0].steps, completed=self._first_step, rate="", loss=_format_losses(losses, 0)
         )
 
     def show(self, steps: Sequence[int], losses: Sequence[str], stopped: Sequence[bool]) -> None:
@@ -88,27 +88,29 @@ class Bar:
             losses: the loss of that step, as text; empty if there is none.
             stopped: which of them cannot go on. They count for nothing while another one can.
         """
-        going = [i for i, over in enumerate(stopped) if not over] or range(len(steps))
-        step = _mean([steps[i] for i in going])
-        rate = max(0, step - self._first) * self._images / (time.perf_counter() - self._start)
+        active = [i for i, is_stopped in enumerate(stopped) if not is_stopped] or range(len(steps))
+        step = _mean_step([steps[i] for i in active])
+        rate = max(0, step - self._first_step) * self._images_per_step / (time.perf_counter() - self._start_time)
         self._progress.update(
-            self._bar,
+            self._task,
             completed=step,
-            rate=f"{rate:,.0f} img/s{self._each}",
-            loss=f"stopped: {_range(losses)}" if all(stopped) else _said([losses[i] for i in going], sum(stopped)),
+            rate=f"{rate:,.0f} img/s{self._rate_suffix}",
+            loss=f"stopped: {_format_range(losses)}"
+            if all(stopped)
+            else _format_losses([losses[i] for i in active], sum(stopped)),
         )
 
 
-def _mean(steps: Sequence[int]) -> int:
+def _mean_step(steps: Sequence[int]) -> int:
     return sum(steps) // len(steps)
 
 
-def _said(losses: Sequence[str], stopped: int) -> str:
-    held = _range(losses)
-    return ", ".join(filter(None, [held and f"loss {held}", f"{stopped} stopped" if stopped else ""]))
+def _format_losses(losses: Sequence[str], stopped: int) -> str:
+    loss_range = _format_range(losses)
+    return ", ".join(filter(None, [loss_range and f"loss {loss_range}", f"{stopped} stopped" if stopped else ""]))
 
 
-def _range(losses: Sequence[str]) -> str:
+def _format_range(losses: Sequence[str]) -> str:
     """Return the lowest and the highest loss, or the one that all have."""
-    known = sorted(filter(None, losses), key=lambda text: (math.isnan(float(text)), float(text)))
-    return " to ".join(dict.fromkeys([known[0], known[-1]])) if known else ""
+    recorded = sorted(filter(None, losses), key=lambda text: (math.isnan(float(text)), float(text)))
+    return " to ".join(dict.fromkeys([recorded[0], recorded[-1]])) if recorded else ""

@@ -64,20 +64,23 @@ class Recorder:
         self.stopped: Diverged | None = None
         self._dataset, self._digests, self._observers = dataset, digests, observers
         self._pool = pool
-        self._kept: Future[None] | None = None
+        self._pending_write: Future[None] | None = None
         clear_leftovers(folder)
         same_pixels(folder, digests)
         self.step = self.snapshots.last or 0
-        self._computed_before = _computed(folder) if self.step else []
-        before = [read_record(Path(source)) for source in (folder, config.start_from) if source]
-        told = [self.objective.supervision, *(held["supervision"] for held in before if "supervision" in held)]
-        if any(held.get("dataset", dataset.id) != dataset.id for held in before):
-            told.append("pretrained")  # on other images
-        self._supervision = max(told, key=get_args(Supervision).index)
+        self._computed_before = _read_computed(folder) if self.step else []
+        previous_records = [read_record(Path(source)) for source in (folder, config.start_from) if source]
+        supervisions = [
+            self.objective.supervision,
+            *(record["supervision"] for record in previous_records if "supervision" in record),
+        ]
+        if any(record.get("dataset", dataset.id) != dataset.id for record in previous_records):
+            supervisions.append("pretrained")  # on other images
+        self._supervision = max(supervisions, key=get_args(Supervision).index)
         self._history = folder / "history.jsonl"
         rows = whole_history(folder, config)
-        files.write_text(self._history, "".join(_line(row) for row in rows))
-        self._limit = _limit(rows[0]["loss"]) if rows else math.inf
+        files.write_text(self._history, "".join(_format_line(row) for row in rows))
+        self._loss_limit = _explosion_threshold(rows[0]["loss"]) if rows else math.inf
         self.loss = f"{rows[-1]['loss']:.4g}" if rows else ""
 
     @property
@@ -101,13 +104,13 @@ class Recorder:
         Raises:
             Diverged: a scalar is not finite, or the loss has exploded.
         """
-        first = {name: scalars[name] for name in ("loss", "reconstruction") if name in scalars}
-        row = {"step": self.step, **first, **scalars}  # the order of the columns
+        leading = {name: scalars[name] for name in ("loss", "reconstruction") if name in scalars}
+        row = {"step": self.step, **leading, **scalars}  # the order of the columns
         self.loss = f"{row['loss']:.4g}"
-        if not all(math.isfinite(value) for value in row.values()) or row["loss"] > self._limit:
-            raise self._diverged(self.loss)
+        if not all(math.isfinite(value) for value in row.values()) or row["loss"] > self._loss_limit:
+            raise self._divergence_error(self.loss)
         if self.step == 1:
-            self._limit = _limit(row["loss"])
+            self._loss_limit = _explosion_threshold(row["loss"])
         _append(self._history, row)
         for observe in self._observers:
             observe(self.step, {name: value for name, value in row.items() if name != "step"})
@@ -124,19 +127,19 @@ class Recorder:
             InvalidInput: the snapshot before could not be written.
         """
         if copy.flaw:
-            raise self._diverged(f"a {copy.flaw} that is not finite")
+            raise self._divergence_error(f"a {copy.flaw} that is not finite")
         self.settle()  # no more than one waits, or memory would fill up behind a slow disk
-        self._kept = self._pool.submit(self._write, self.step, copy, seconds)
+        self._pending_write = self._pool.submit(self._write_snapshot, self.step, copy, seconds)
 
     def settle(self, *, wait: bool = True) -> None:
         """Raise what went wrong with the last snapshot, once it is over or, without ``wait``, if it is over already."""
-        if self._kept is not None and (wait or self._kept.done()):
-            self._kept.result()
+        if self._pending_write is not None and (wait or self._pending_write.done()):
+            self._pending_write.result()
 
     def describe(self, step: int, seconds: float) -> None:
         """Write the run's record after a step and so many seconds of training."""
         computed = devices.record(self.config.precision)
-        before = [each for each in self._computed_before if each != computed]
+        computed_before = [entry for entry in self._computed_before if entry != computed]
         images = step * self.images
         write_record(
             self.folder,
@@ -150,18 +153,18 @@ class Recorder:
             hyperparameters=settings(self.config),
             versions=backend.versions("numpy", "keras", backend.name()),
             computed=computed,
-            **({"computed_before": before} if before else {}),
+            **({"computed_before": computed_before} if computed_before else {}),
         )
 
-    def _write(self, step: int, copy: Copy, seconds: float) -> None:
+    def _write_snapshot(self, step: int, copy: Copy, seconds: float) -> None:
         _flush(self._history)
         self.describe(step, seconds)  # before the snapshot, so that a run with its last snapshot always has its record
         self.snapshots.write(step, copy.bring(), seconds)
-        for other in self.snapshots.steps():
-            if other != step and not self.config.keeps(other):
-                self.snapshots.remove(other)
+        for other_step in self.snapshots.steps():
+            if other_step != step and not self.config.keeps(other_step):
+                self.snapshots.remove(other_step)
 
-    def _diverged(self, received: str) -> Diverged:
+    def _divergence_error(self, received: str) -> Diverged:
         self.settle()
         last = self.snapshots.last
         return Diverged(
@@ -179,43 +182,45 @@ def whole_history(folder: Path, config: RunConfig) -> list[dict[str, float]]:
     path, snapshots = folder / "history.jsonl", Snapshots(folder)
     last = snapshots.last or 0
     rows = read_history(path, until=last)
-    found = [int(row["step"]) for row in rows]
-    wanted = [step for step in range(1, last + 1) if _is_recorded(config, step)]
-    wrong = sorted({*wanted} - {*found}) or [after for before, after in itertools.pairwise(found) if after <= before]
-    if wrong:
-        kept = max((step for step in snapshots.steps() if step < wrong[0]), default=0)
+    steps = [int(row["step"]) for row in rows]
+    expected = [step for step in range(1, last + 1) if _is_recorded(config, step)]
+    wrong_steps = sorted({*expected} - {*steps}) or [
+        after for before, after in itertools.pairwise(steps) if after <= before
+    ]
+    if wrong_steps:
+        last_good_step = max((step for step in snapshots.steps() if step < wrong_steps[0]), default=0)
         raise DamagedFile(
             f"{path}: expected a line for each recorded step up to the snapshot of step {last}, in order, received "
-            f"{'one in a wrong place' if wrong[0] in found else 'none'} for step {wrong[0]}. Restore it, or remove the "
-            f"snapshots after step {kept} and resume: the run goes on from there."
+            f"{'one in a wrong place' if wrong_steps[0] in steps else 'none'} for step {wrong_steps[0]}. Restore it, "
+            f"or remove the snapshots after step {last_good_step} and resume: the run goes on from there."
         )
     return rows
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
     """Return the settings that distinguish a run from others of its method, as run.json and results hold them."""
-    own = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "selection", "start_from")
+    excluded = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "selection", "start_from")
     nested = ("hyperparameters", "architecture_parameters")
     unused = [name for name in ("split", "start_weights", "reset", "frozen") if not getattr(config, name)]
     unused += ["precision"] if config.precision == "float32" else []
     unused += ["reconstruction_weight"] if config.reconstruction_weight == 1 else []
     unused += [] if config.build_objective().decodes else ["reconstruction", "reconstruction_weight", "reduction"]
-    shared = {name: value for name, value in config.as_json().items() if name not in (*own, *nested, *unused)}
-    return {**config.hyperparameters, **config.architecture_parameters, **shared}
+    remaining = {name: value for name, value in config.as_json().items() if name not in (*excluded, *nested, *unused)}
+    return {**config.hyperparameters, **config.architecture_parameters, **remaining}
 
 
-def _computed(folder: Path) -> list[dict[str, Any]]:
+def _read_computed(folder: Path) -> list[dict[str, Any]]:
     """Read how a run was computed so far, each way once."""
-    held = read_record(folder)
-    found = [*held.get("computed_before", []), *([held["computed"]] if "computed" in held else [])]
-    return [each for i, each in enumerate(found) if each not in found[:i]]
+    record = read_record(folder)
+    entries = [*record.get("computed_before", []), *([record["computed"]] if "computed" in record else [])]
+    return [entry for i, entry in enumerate(entries) if entry not in entries[:i]]
 
 
-def _limit(loss: float) -> float:
+def _explosion_threshold(loss: float) -> float:
     return EXPLODED * max(1.0, abs(loss))
 
 
-def _line(row: Mapping[str, float]) -> str:
+def _format_line(row: Mapping[str, float]) -> str:
     return json.dumps(row, allow_nan=False) + "\n"
 
 
@@ -235,6 +240,6 @@ def _flush(path: Path) -> None:
 def _append(path: Path, row: Mapping[str, float]) -> None:
     try:
         with path.open("a", encoding="utf-8") as stream:
-            stream.write(_line(row))
+            stream.write(_format_line(row))
     except OSError as error:
         raise files.unwritable(path, error) from error

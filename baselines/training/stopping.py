@@ -56,27 +56,27 @@ def awaited() -> Iterator[Request]:
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
-    before: dict[signal.Signals, Any] = {}
+    previous_handlers: dict[signal.Signals, Any] = {}
 
-    def note(number: int, _: FrameType | None) -> None:
+    def record_signal(number: int, _: FrameType | None) -> None:
         request.made = True
-        for awaited_one in before:
-            signal.signal(awaited_one, signal.SIG_DFL)
+        for restored_signal in previous_handlers:
+            signal.signal(restored_signal, signal.SIG_DFL)
         with contextlib.suppress(OSError):  # not through a stream that the signal may have come in the middle of
-            shown = "\x1b[?25h" if os.isatty(2) else ""
-            again = " Ctrl-C again ends it at once." if number == signal.SIGINT else ""
-            os.write(2, f"\n{shown}Stopping after this step, with a snapshot.{again}\n".encode())
+            show_cursor = "\x1b[?25h" if os.isatty(2) else ""
+            hint = " Ctrl-C again ends it at once." if number == signal.SIGINT else ""
+            os.write(2, f"\n{show_cursor}Stopping after this step, with a snapshot.{hint}\n".encode())
 
     try:
-        for each in SIGNALS:
-            held = signal.getsignal(each)
-            if held is not None and held != signal.SIG_IGN:
-                before[each] = held
-                signal.signal(each, note)
+        for stop_signal in SIGNALS:
+            handler = signal.getsignal(stop_signal)
+            if handler is not None and handler != signal.SIG_IGN:
+                previous_handlers[stop_signal] = handler
+                signal.signal(stop_signal, record_signal)
         yield request
     finally:
-        for each, held in before.items():
-            signal.signal(each, held)
+        for stop_signal, handler in previous_handlers.items():
+            signal.signal(stop_signal, handler)
 
 
 @contextlib.contextmanager
@@ -89,11 +89,11 @@ def as_interrupt() -> Iterator[None]:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    held = signal.signal(signal.SIGTERM, interrupt)
+    previous_handler = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, held)
+        signal.signal(signal.SIGTERM, previous_handler)
 
 
 def stopped(folders: Sequence[Path], steps: Sequence[int], *, own: bool) -> Stopped:
@@ -111,10 +111,10 @@ def stopped(folders: Sequence[Path], steps: Sequence[int], *, own: bool) -> Stop
         >>> print(stopped([Path("runs/a b")], [979], own=False))
         stopped after step 979, with a snapshot. To go on: offaxis train resume 'runs/a b'
     """
-    many = len(folders) > 1
-    where = f"stopped {len(folders)} runs, each" if many else f"stopped after step {steps[0]},"
-    again = "the same call again" if own or many else command("resume", str(folders[0]))
-    return Stopped(f"{where} with a snapshot.", again)
+    several = len(folders) > 1
+    where = f"stopped {len(folders)} runs, each" if several else f"stopped after step {steps[0]},"
+    continuation = "the same call again" if own or several else command("resume", str(folders[0]))
+    return Stopped(f"{where} with a snapshot.", continuation)
 
 
 def command(*words: str) -> str:

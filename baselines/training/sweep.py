@@ -92,36 +92,38 @@ def select(configs: Sequence[RunConfig], only: Sequence[str]) -> tuple[RunConfig
         >>> [(run.objective, run.hyperparameters["beta"]) for run in chosen]
         [('beta_vae', 4.0), ('beta_vae', 8.0), ('beta_tc_vae', 4.0), ('beta_tc_vae', 8.0)]
     """
-    wanted: dict[str, list[Any]] = collections.defaultdict(list)
+    conditions: dict[str, list[Any]] = collections.defaultdict(list)
     for condition in only:
         key, value = validation.setting("--only", condition)
-        wanted[key].append(value)
-    settings = [_settings(config) for config in configs]
-    for key in wanted:
-        if not any(key in each for each in settings):
+        conditions[key].append(value)
+    settings = [_flat_settings(config) for config in configs]
+    for key in conditions:
+        if not any(key in run_settings for run_settings in settings):
             raise UnknownName("--only", key, set().union(*settings))
-    chosen = tuple(
+    selected = tuple(
         config
         for config, values in zip(configs, settings, strict=True)
-        if all(any(_matches(values, key, value) for value in allowed) for key, allowed in wanted.items())
+        if all(any(_has_setting(values, key, value) for value in allowed) for key, allowed in conditions.items())
     )
-    if not chosen:
-        held = ", ".join(f"{key}={value}" for key in wanted for value in sorted({str(s.get(key)) for s in settings}))
-        raise InvalidInput(f"--only: expected what some run has, of {held}, received {' '.join(only)}.")
-    return chosen
+    if not selected:
+        available = ", ".join(
+            f"{key}={value}" for key in conditions for value in sorted({str(s.get(key)) for s in settings})
+        )
+        raise InvalidInput(f"--only: expected what some run has, of {available}, received {' '.join(only)}.")
+    return selected
 
 
-def _settings(config: RunConfig) -> dict[str, Any]:
+def _flat_settings(config: RunConfig) -> dict[str, Any]:
     values = config.as_json()
     return {**values.pop("hyperparameters"), **values.pop("architecture_parameters"), **values}
 
 
-def _matches(settings: dict[str, Any], key: str, value: Any) -> bool:
+def _has_setting(settings: dict[str, Any], key: str, value: Any) -> bool:
     """Say whether a run has a setting: a dataset may be named without its config."""
     if key == "dataset":
         return value in (settings[key], settings[key].partition("/")[0])
-    given = settings.get(key, math.nan)  # which equals nothing
-    return bool((list(given) if isinstance(given, tuple) else given) == value)
+    actual = settings.get(key, math.nan)  # which equals nothing
+    return bool((list(actual) if isinstance(actual, tuple) else actual) == value)
 
 
 class RunStatus(NamedTuple):
@@ -173,14 +175,14 @@ def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStat
     loss: float | str = ""
     state = "begun" if (folder / "config.json").exists() else "waiting"
     if state == "begun":
-        step, loss = _last_line(folder / "history.jsonl")
-        seconds, version = _recorded(folder / "run.json")
-        whole = is_trained(folder, config) and ((folder / "codes.npz").exists() or not encode)
-        if whole and _version(config.dataset) in ("", version):
+        step, loss = _read_last_step(folder / "history.jsonl")
+        seconds, version = _read_record(folder / "run.json")
+        is_complete = is_trained(folder, config) and ((folder / "codes.npz").exists() or not encode)
+        if is_complete and _dataset_version(config.dataset) in ("", version):
             state, step = "done", config.steps
-    failure = worker.failure(into, digest)
-    if failure.exists() and state != "done":
-        state, error = "failed", _error(failure)[0]
+    failure_file = worker.failure(into, digest)
+    if failure_file.exists() and state != "done":
+        state, error = "failed", _read_failure(failure_file)[0]
     return RunStatus(
         run=name,
         state=state,
@@ -197,7 +199,7 @@ def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStat
     )
 
 
-def _last_line(path: Path) -> tuple[int, float | str]:
+def _read_last_step(path: Path) -> tuple[int, float | str]:
     """Read step and loss of the last whole line of a history that may be growing."""
     with contextlib.suppress(OSError, ValueError, KeyError, IndexError):
         with path.open("rb") as stream:
@@ -207,31 +209,31 @@ def _last_line(path: Path) -> tuple[int, float | str]:
     return 0, ""
 
 
-def _recorded(path: Path) -> tuple[float, str]:
+def _read_record(path: Path) -> tuple[float, str]:
     """Read the seconds of training, and the version of the dataset."""
     with contextlib.suppress(OffaxisError, KeyError, TypeError):
-        held = files.read_json(path)
-        return float(held["budget"]["seconds"]), str(held["dataset_version"])
+        record = files.read_json(path)
+        return float(record["budget"]["seconds"]), str(record["dataset_version"])
     return 0.0, ""
 
 
 @functools.cache
-def _version(dataset: str) -> str:
+def _dataset_version(dataset: str) -> str:
     """Return a dataset's version today; of the user's own, which only its pixels tell, nothing."""
-    known = dataset.partition("/")[0] in benchmark_data.names()
-    return benchmark_data.load(dataset).version if known else ""
+    is_published = dataset.partition("/")[0] in benchmark_data.names()
+    return benchmark_data.load(dataset).version if is_published else ""
 
 
 def settled(state: RunStatus, into: Path) -> bool:
     """Return whether there is nothing to do for a run: it is done, or diverged and would diverge again."""
-    return state.state == "done" or (state.state == "failed" and _error(worker.failure(into, state.digest))[1])
+    return state.state == "done" or (state.state == "failed" and _read_failure(worker.failure(into, state.digest))[1])
 
 
-def _error(path: Path) -> tuple[str, bool]:
+def _read_failure(path: Path) -> tuple[str, bool]:
     """Read why a run failed, and whether it would again."""
     with contextlib.suppress(OffaxisError, KeyError, TypeError):
-        held = files.read_json(path)
-        return str(held["error"]), bool(held["diverged"])
+        failure = files.read_json(path)
+        return str(failure["error"]), bool(failure["diverged"])
     return "unknown", False
 
 
@@ -282,8 +284,8 @@ def run(
     for name, value in (("jobs", jobs), ("threads", threads), ("together", together)):
         if value is not None:
             validation.within(name, value, least=1)
-    if (most := collections.Counter(map(run_path, configs)).most_common(1)) and most[0][1] > 1:
-        raise InvalidInput(f"runs of the sweep: expected each once, received {most[0][0]} more than once.")
+    if (most_common := collections.Counter(map(run_path, configs)).most_common(1)) and most_common[0][1] > 1:
+        raise InvalidInput(f"runs of the sweep: expected each once, received {most_common[0][0]} more than once.")
     for dataset in dict.fromkeys(config.dataset for config in configs):
         benchmark_data.load(dataset)
     refusal = InvalidInput(
@@ -299,10 +301,10 @@ def run(
         monitor = _ProgressMonitor(configs, into, encode, progress)
         monitor.write()
         todo = [config for config in configs if not monitor.settled(config)]
-        parts = list(_parts(todo, together))
+        run_groups = list(_group_runs(todo, together))
         tasks: list[processes.Task] = [
-            ([(config.as_json(), run_path(config), config.digest) for config in part], str(into), encode)
-            for part in parts
+            ([(config.as_json(), run_path(config), config.digest) for config in group], str(into), encode)
+            for group in run_groups
         ]
         stack.enter_context(monitor.watching())
         if ray is None:
@@ -310,8 +312,8 @@ def run(
                 benchmark_data.load(dataset).prepare()  # once, so that what is missing is said once
             processes.train(tasks, jobs, threads, device)
         else:
-            chosen = "gpu" if gpus and device == "auto" else device
-            options = (threads or 1, chosen, min(gpus, 1.0) or 1.0)
+            ray_device = "gpu" if gpus and device == "auto" else device
+            options = (threads or 1, ray_device, min(gpus, 1.0) or 1.0)
             for _ in parallel.in_parallel(worker.work, [(*task, *options) for task in tasks], None):
                 pass
     return monitor.states()
@@ -323,13 +325,13 @@ class _ProgressMonitor:
     def __init__(
         self, configs: Sequence[RunConfig], into: Path, encode: bool, progress: rich.progress.Progress
     ) -> None:
-        self._configs, self._into, self._encode, self._progress = configs, into, encode, progress
+        self._configs, self._folder, self._encode, self._progress = configs, into, encode, progress
         self._states = {config.digest: run_status(config, into, encode=encode) for config in configs}
-        self._waiting = [config for config in configs if not self.settled(config)]
-        self._bar = progress.add_task(
+        self._unsettled = [config for config in configs if not self.settled(config)]
+        self._task = progress.add_task(
             f"steps of {len(configs)} runs", total=sum(c.steps for c in configs), rate="", loss=""
         )
-        self._stop = threading.Event()
+        self._stop_event = threading.Event()
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
@@ -339,7 +341,7 @@ class _ProgressMonitor:
         try:
             yield
         finally:
-            self._stop.set()
+            self._stop_event.set()
             thread.join()
             self._refresh()
             self.write()
@@ -350,39 +352,39 @@ class _ProgressMonitor:
 
     def settled(self, config: RunConfig) -> bool:
         """Return whether there is nothing to do."""
-        return settled(self._states[config.digest], self._into)
+        return settled(self._states[config.digest], self._folder)
 
     def write(self) -> None:
         """Write ``index.csv``."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, RunStatus._fields, lineterminator="\n")
+        buffer = io.StringIO()
+        writer = csv.DictWriter(buffer, RunStatus._fields, lineterminator="\n")
         writer.writeheader()
         writer.writerows(state._asdict() for state in self.states())
-        files.write_text(self._into / "index.csv", text.getvalue())
+        files.write_text(self._folder / "index.csv", buffer.getvalue())
 
     def _watch(self) -> None:
-        written = time.monotonic()
-        while not self._stop.wait(POLLED):
+        last_write = time.monotonic()
+        while not self._stop_event.wait(POLLED):
             self._refresh()
-            if time.monotonic() - written > INDEXED:
+            if time.monotonic() - last_write > INDEXED:
                 with contextlib.suppress(OffaxisError):  # the last write tells
                     self.write()
-                written = time.monotonic()
+                last_write = time.monotonic()
 
     def _refresh(self) -> None:
-        for config in self._waiting:
-            self._states[config.digest] = run_status(config, self._into, encode=self._encode)
-        self._waiting = [config for config in self._waiting if self._states[config.digest].state != "done"]
+        for config in self._unsettled:
+            self._states[config.digest] = run_status(config, self._folder, encode=self._encode)
+        self._unsettled = [config for config in self._unsettled if self._states[config.digest].state != "done"]
         states = collections.Counter(state.state for state in self._states.values())
         self._progress.update(
-            self._bar,
+            self._task,
             completed=sum(state.steps if state.state == "failed" else state.step for state in self._states.values()),
             rate=f"{states['done']} done",
             loss=f"{states['failed']} failed" if states["failed"] else "",
         )
 
 
-def _parts(configs: Sequence[RunConfig], together: int) -> Iterator[list[RunConfig]]:
+def _group_runs(configs: Sequence[RunConfig], together: int) -> Iterator[list[RunConfig]]:
     """Divide runs among workers: so many that can be trained in one program, or one by one."""
     for positions in groups(configs) if together > 1 else [[i] for i in range(len(configs))]:
         for i in range(0, len(positions), together):

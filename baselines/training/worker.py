@@ -47,18 +47,18 @@ def work(
     from baselines.engines import devices
     from baselines.training.loop import Diverged, train_together
 
-    quiet = rich.progress.Progress(console=rich.console.Console(quiet=True), disable=True)
+    no_progress = rich.progress.Progress(console=rich.console.Console(quiet=True), disable=True)
     configs = [RunConfig.from_json(dict(config)) for config, _, _ in runs]
     for _, _, digest in runs:
         failure(Path(into), digest).unlink(missing_ok=True)
     try:
         devices.choose(device)
-        outcomes = train_together(configs, [Path(into) / place for _, place, _ in runs], progress=quiet)
+        outcomes = train_together(configs, [Path(into) / run_path for _, run_path, _ in runs], progress=no_progress)
     except Exception as error:
         for run in runs if len(runs) > 1 else ():  # one of them is to blame, or the memory is too small
             work([run], into, encode, threads, device, share)
         if len(runs) == 1:
-            record_failure(Path(into), runs[0][2], _told(error))
+            record_failure(Path(into), runs[0][2], _error_message(error))
         return
     for (_, _, digest), outcome in zip(runs, outcomes, strict=True):
         if isinstance(outcome, Diverged):
@@ -67,10 +67,10 @@ def work(
             try:
                 outcome.encode_task()
             except Exception as error:
-                record_failure(Path(into), digest, _told(error))
+                record_failure(Path(into), digest, _error_message(error))
 
 
-def _told(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     """Return the message of an error of ours, or of a backend's own, such as memory that ran out."""
     return str(error) if isinstance(error, OffaxisError) else f"{type(error).__name__}: {error}"[:2_000]
 
@@ -109,14 +109,14 @@ def main() -> None:
     """Take tasks from standard input until it ends."""
     tasks: queue.SimpleQueue[str] = queue.SimpleQueue()
 
-    def read() -> None:
+    def read_tasks() -> None:
         for line in sys.stdin:
             tasks.put(line)
         os._exit(0)  # whoever gave the tasks is gone; what is half done goes on from its last snapshot
 
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print is no answer
-    threading.Thread(target=read, daemon=True).start()
+    threading.Thread(target=read_tasks, daemon=True).start()
     while True:
         try:
             work(*json.loads(tasks.get()))

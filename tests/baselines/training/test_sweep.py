@@ -145,13 +145,13 @@ def test_choosing_runs():
 
 
 def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp_path, monkeypatch):
-    begun, start = [], processes._start
+    begun, start = [], processes._start_worker
 
     def recorded(threads, cores):
         begun.append(start(threads, cores))
         return begun[-1]
 
-    monkeypatch.setattr(processes, "_start", recorded)
+    monkeypatch.setattr(processes, "_start_worker", recorded)
     history = tmp_path / sweep.run_path(runs[1]) / "history.jsonl"
 
     def kill():
@@ -184,7 +184,7 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
         assert weights(tmp_path / state.run, config) == weights(whole.folder, config)
 
     # Once more: nothing is trained, not even what would diverge again.
-    monkeypatch.setattr(processes, "_start", lambda threads, cores: pytest.fail("there is nothing to do"))
+    monkeypatch.setattr(processes, "_start_worker", lambda threads, cores: pytest.fail("there is nothing to do"))
     assert sweep.run(runs, tmp_path, encode=False) == states
     assert index(tmp_path) == found
 
@@ -204,7 +204,7 @@ def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypat
         started.append(subprocess.Popen(dying, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
         return started[-1]
 
-    monkeypatch.setattr(processes, "_start", start)
+    monkeypatch.setattr(processes, "_start_worker", start)
     states = sweep.run([tiny(seed=1), tiny(seed=2)], tmp_path, jobs=2)
     assert [state.error for state in states] == ["its worker died 3 times, last with 3"] * 2
     assert len(started) == 2 * processes.ATTEMPTS
@@ -241,7 +241,7 @@ def test_sigterm_is_the_sweeps_also_on_ray_which_takes_it_for_itself(tiny, tmp_p
 
 
 def test_a_worker_that_begins_while_a_sweep_is_stopped_gets_no_run(tmp_path, monkeypatch):
-    both, ended, end = threading.Barrier(2), threading.Event(), processes._end
+    both, ended, end = threading.Barrier(2), threading.Event(), processes._end_workers
     late = f"import pathlib, sys; sys.stdin.readline() and pathlib.Path({str(tmp_path / 'begun')!r}).touch(); print()"
 
     def start(threads, cores):
@@ -254,8 +254,8 @@ def test_a_worker_that_begins_while_a_sweep_is_stopped_gets_no_run(tmp_path, mon
         end(processes)
         ended.set()
 
-    monkeypatch.setattr(processes, "_start", start)
-    monkeypatch.setattr(processes, "_end", ending)
+    monkeypatch.setattr(processes, "_start_worker", start)
+    monkeypatch.setattr(processes, "_end_workers", ending)
     with pytest.raises(OSError, match="stopped"):
         processes.train([([], str(tmp_path), False)] * 4, 2, 1, "cpu")
     assert not (tmp_path / "begun").exists()
@@ -277,7 +277,7 @@ def test_what_a_library_prints_is_no_answer_of_a_worker():
 
 
 def test_a_worker_ends_with_whoever_started_it():
-    process = processes._start(1, set())
+    process = processes._start_worker(1, set())
     assert process.poll() is None
     process.communicate(timeout=600)
     assert process.returncode == 0
@@ -287,14 +287,14 @@ def test_a_worker_ends_with_whoever_started_it():
 def test_workers_have_cores_of_their_own_where_they_fill_the_machine(monkeypatch):
     """Two sweeps of one worker each chose the same core, and took twice as long."""
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {2, 3, 5, 7})
-    assert processes._cores(1, 1) == [set()]
-    assert processes._cores(2, 1) == [set(), set()]
-    assert processes._cores(4, 1) == [{2}, {3}, {5}, {7}]
-    assert processes._cores(2, 2) == [{2, 3}, {5, 7}]
-    assert processes._cores(3, 2) == [set(), set(), set()]
+    assert processes._choose_cores(1, 1) == [set()]
+    assert processes._choose_cores(2, 1) == [set(), set()]
+    assert processes._choose_cores(4, 1) == [{2}, {3}, {5}, {7}]
+    assert processes._choose_cores(2, 2) == [{2, 3}, {5, 7}]
+    assert processes._choose_cores(3, 2) == [set(), set(), set()]
     monkeypatch.undo()
     core = min(os.sched_getaffinity(0))
-    process = processes._start(1, {core})
+    process = processes._start_worker(1, {core})
     assert os.sched_getaffinity(process.pid) == {core}
     process.communicate(timeout=600)
 
@@ -412,9 +412,9 @@ def test_without_a_terminal_a_sweep_is_one_short_line(tiny, tmp_path, monkeypatc
 
 def test_runs_are_divided_into_programs(tiny):
     configs = [tiny(seed=seed, latents=latents) for latents in (2, 3) for seed in range(3)]
-    parts = [[(c.latents, c.seed) for c in part] for part in sweep._parts(configs, 2)]
+    parts = [[(c.latents, c.seed) for c in part] for part in sweep._group_runs(configs, 2)]
     assert parts == [[(2, 0), (2, 1)], [(2, 2)], [(3, 0), (3, 1)], [(3, 2)]]
-    assert [len(part) for part in sweep._parts(configs, 1)] == [1] * 6
+    assert [len(part) for part in sweep._group_runs(configs, 1)] == [1] * 6
 
 
 def test_what_cannot_be_run(tiny, tmp_path):
