@@ -111,24 +111,24 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
     console.err.rule("Ten small VAEs: the same model and budget, squares that overlap or do not")
     with console.progress(*columns()) as progress:
         runs = trained(folder / "runs", steps, progress)
-        work = progress.add_task("score", total=None, rate="", loss="")
-        folders = [run.folder for of in runs.values() for run in of]
+        task = progress.add_task("score", total=None, rate="", loss="")
+        folders = [run.folder for dataset_runs in runs.values() for run in dataset_runs]
         for dataset in DATASETS:
             for name in UNTRAINED:
-                progress.update(work, description=f"{name} on {dataset}")
+                progress.update(task, description=f"{name} on {dataset}")
                 folders.append(untrained.write(name, benchmark_data.load(dataset), folder / "runs" / dataset / name))
 
-        progress.update(work, description="scores")
+        progress.update(task, description="scores")
         scored = list(candidates.results_of(folders, status="reproduced"))
         for file in results_tree.write(folder / "results", scored, replace=True):
             media.of_dataset(results_tree.read(file).dataset, file.parent)
-        for dataset, of in runs.items():
-            progress.update(work, description=f"pictures of {dataset}")
-            pictures.draw_all(of[0])
-        shares = {dataset: [explained(run) for run in of] for dataset, of in runs.items()}
-        progress.update(work, description="the board")
+        for dataset, dataset_runs in runs.items():
+            progress.update(task, description=f"pictures of {dataset}")
+            pictures.draw_all(dataset_runs[0])
+        shares = {dataset: [explained(run) for run in dataset_runs] for dataset, dataset_runs in runs.items()}
+        progress.update(task, description="the board")
         page = build.build(folder / "results", folder / "site")
-        progress.update(work, description="done")
+        progress.update(task, description="done")
     console.out.print(formats.terminal(scored))
     console.out.print(closing(scored, shares, page, time.perf_counter() - start), highlight=False, soft_wrap=True)
     return page
@@ -155,15 +155,20 @@ def trained(folder: Path, steps: int, progress: rich.progress.Progress) -> dict[
     """
     import joblib
 
-    plan = {dataset: configs(dataset, steps) for dataset in DATASETS}
-    each = [config for of in zip(*plan.values(), strict=True) for config in of]
-    for state in sweep.run(each, folder, jobs=min(joblib.cpu_count(), WORKERS), progress=progress):
+    configs_by_dataset = {dataset: configs(dataset, steps) for dataset in DATASETS}
+    ordered_configs = [
+        config for run_configs in zip(*configs_by_dataset.values(), strict=True) for config in run_configs
+    ]
+    for state in sweep.run(ordered_configs, folder, jobs=min(joblib.cpu_count(), WORKERS), progress=progress):
         if state.state != "done":
             raise InvalidInput(
                 f"{folder / state.run}: expected a finished run, received {state.error or 'one that was stopped'}. Run "
                 "the demo again: it continues from what is there."
             )
-    return {dataset: [Run.open(folder / sweep.run_path(config)) for config in of] for dataset, of in plan.items()}
+    return {
+        dataset: [Run.open(folder / sweep.run_path(config)) for config in run_configs]
+        for dataset, run_configs in configs_by_dataset.items()
+    }
 
 
 def explained(run: Run) -> float:
@@ -196,7 +201,8 @@ def closing(scored: Sequence[results.Result], shares: Mapping[str, Sequence[floa
         if result.method == SETTINGS["objective"]
     }
     (near, far), (drawn_near, drawn_far) = (
-        [between(of[dataset], form) for dataset in DATASETS] for of, form in ((mig, ".3f"), (shares, "z.0%"))
+        [between(values_by_dataset[dataset], form) for dataset in DATASETS]
+        for values_by_dataset, form in ((mig, ".3f"), (shares, "z.0%"))
     )
     return f"""
 MIG of the β-TCVAE, {len(SEEDS)} seeds:

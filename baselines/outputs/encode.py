@@ -44,49 +44,51 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
             "--method NAME --task TASK"
         )
     content = files.read_json(path)
-    places = {folder / run.dataset.id / f"seed_{_seed(content, run)['seed']}.npz": run for run in runs}
-    if len(places) < len(runs):
+    runs_by_file = {folder / run.dataset.id / f"seed_{_find_seed_entry(content, run)['seed']}.npz": run for run in runs}
+    if len(runs_by_file) < len(runs):
         raise InvalidInput("runs: expected one for each dataset and seed, received two with the same.")
-    records = {place: read_record(run.folder).model_dump(mode="json") for place, run in places.items()}
-    first = next(iter(records.values()))
-    stated, ours = content.get("hyperparameters"), first["hyperparameters"]
+    records = {codes_file: read_record(run.folder).model_dump(mode="json") for codes_file, run in runs_by_file.items()}
+    first_record = next(iter(records.values()))
+    stated, actual = content.get("hyperparameters"), first_record["hyperparameters"]
     stated = stated if isinstance(stated, dict) else {}
     # An earlier call wrote all settings but defaults that run.json leaves out; an author, some of them.
-    names = stated.keys() | ours.keys() if "train_share" in stated else stated.keys() & ours.keys()
+    names = stated.keys() | actual.keys() if "train_share" in stated else stated.keys() & actual.keys()
     for name in sorted(names):
-        if (value := stated.get(name)) != (received := ours.get(name)):
+        if (value := stated.get(name)) != (received := actual.get(name)):
             raise InvalidInput(
                 f"hyperparameter {name} of {runs[0].folder}: expected {value!r}, as in {path}, received {received!r}. "
                 "Make a submission for each method, or correct the file."
             )
-    known, seen = get_args(Supervision), first["supervision"]
-    if (said := content.get("supervision")) in known[: known.index(seen)]:
-        raise InvalidInput(f"supervision of {runs[0].folder}: expected at most {said}, as in {path}, received {seen}.")
-    for place, record in records.items():
-        places[place].check_finished()
+    levels, supervision = get_args(Supervision), first_record["supervision"]
+    if (claimed := content.get("supervision")) in levels[: levels.index(supervision)]:
+        raise InvalidInput(
+            f"supervision of {runs[0].folder}: expected at most {claimed}, as in {path}, received {supervision}."
+        )
+    for codes_file, record in records.items():
+        runs_by_file[codes_file].check_finished()
         for key in ("method", "hyperparameters", "supervision", "selection"):
-            if record[key] != first[key]:
+            if record[key] != first_record[key]:
                 raise InvalidInput(
-                    f"{key} of {places[place].folder}: expected those of the other runs: one method, received others. "
-                    "Make a submission for each."
+                    f"{key} of {runs_by_file[codes_file].folder}: expected those of the other runs: one method, "
+                    "received others. Make a submission for each."
                 )
-    for place, run in places.items():
-        rows = run.dataset.rows(representations.arrays(place.with_name("rows.npy"))["codes"])
-        write_arrays(place, {"indices": rows, "codes": run.encode_rows(rows)})
-        _seed(content, run)["budget"] = records[place]["budget"]
+    for codes_file, run in runs_by_file.items():
+        rows = run.dataset.rows(representations.arrays(codes_file.with_name("rows.npy"))["codes"])
+        write_arrays(codes_file, {"indices": rows, "codes": run.encode_rows(rows)})
+        _find_seed_entry(content, run)["budget"] = records[codes_file]["budget"]
     for key in ("supervision", "selection", "hyperparameters", "versions"):
-        content[key] = first[key] if content.get(key) in (None, "", {}, "none") else content[key]
+        content[key] = first_record[key] if content.get(key) in (None, "", {}, "none") else content[key]
     files.write_json(path, content)
-    return list(places)
+    return list(runs_by_file)
 
 
-def _seed(content: Any, run: Run) -> dict[str, Any]:
+def _find_seed_entry(content: Any, run: Run) -> dict[str, Any]:
     """Find a run's entry in a submission."""
     try:
         tasks: dict[str, list[dict[str, Any]]] = {name: entry["seeds"] for name, entry in content["tasks"].items()}
-        for seed in tasks.get(run.dataset.id, []):
-            if seed["seed"] == run.config.seed:
-                return seed
+        for seed_entry in tasks.get(run.dataset.id, []):
+            if seed_entry["seed"] == run.config.seed:
+                return seed_entry
     except (TypeError, KeyError, AttributeError) as error:
         raise DamagedFile(f"{submission.FILE}: expected tasks with seeds, received something else.") from error
     raise InvalidInput(

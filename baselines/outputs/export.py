@@ -63,16 +63,16 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
             "smaller network, as with --set width=256, or submit its codes alone, which are not ranked."
         )
     rows = np.linspace(0, len(run.dataset) - 1, 64).astype(np.int64)
-    wanted = run.encode(run.dataset.images(rows)).mean
+    run_codes = run.encode(run.dataset.images(rows)).mean
     with files.written_atomically(path) as temporary:
         temporary.write_bytes(content)
-        found = encoders.encode(temporary, run.dataset, rows, layout="NHWC")
-        apart = float(np.abs(found - wanted).max() / max(float(np.abs(wanted).max()), 1e-12))
-        if not apart <= CLOSE:
+        graph_codes = encoders.encode(temporary, run.dataset, rows, layout="NHWC")
+        relative_error = float(np.abs(graph_codes - run_codes).max() / max(float(np.abs(run_codes).max()), 1e-12))
+        if not relative_error <= CLOSE:
             raise InvalidInput(
                 f"encoder of {run.folder}: expected codes of the graph that are the run's own, received codes that "
-                f"differ by {apart:.2%} of the largest. The objective encodes in another way than its encoder network: "
-                "write that into the graph."
+                f"differ by {relative_error:.2%} of the largest. The objective encodes in another way than its encoder "
+                "network: write that into the graph."
             )
     return path
 
@@ -123,5 +123,5 @@ def _write_weights(run: Run, path: Path) -> None:
     import safetensors.numpy
 
     # One entry: safetensors writes several in any order.
-    facts = {"run": json.dumps({"config": run.config.as_json(), "step": run.step}, sort_keys=True)}
-    path.write_bytes(safetensors.numpy.save(dict(sorted(run.model.weights().items())), metadata=facts))
+    metadata = {"run": json.dumps({"config": run.config.as_json(), "step": run.step}, sort_keys=True)}
+    path.write_bytes(safetensors.numpy.save(dict(sorted(run.model.weights().items())), metadata=metadata))

@@ -130,26 +130,26 @@ def derive(
     migs = {
         seed: mig.score(run.encode_rows(rows), factors, constant_factors="drop")["mig"] for seed, run in runs.items()
     }
-    mean = float(np.mean(list(migs.values())))
-    if mean < least_mean_mig:
+    mean_mig = float(np.mean(list(migs.values())))
+    if mean_mig < least_mean_mig:
         raise InvalidInput(
             f"models on {base.id}: expected a mean MIG of at least {least_mean_mig:g}, so that the lowest is an "
-            f"entangled model, received {mean:.3f}. Train longer, or with another strength: they have learned too "
+            f"entangled model, received {mean_mig:.3f}. Train longer, or with another strength: they have learned too "
             "little to choose from."
         )
-    seed = min(migs, key=lambda each: migs[each])
+    seed = min(migs, key=lambda candidate_seed: migs[candidate_seed])
     posterior = posterior_of(runs[seed].encode, base, np.arange(len(base)))
     noise = np.exp(posterior.log_variance.astype(np.float64)).mean(axis=0)
     latent = int(noise.argmin())
     s = posterior.mean[:, latent].astype(np.float64)
-    written = write_hidden(
+    written_path = write_hidden(
         hidden,
         {"table": (s - s.mean()) / s.std()},
         path=None if path is None else Path(path),
         provenance={
             "method": f"the latent with the least noise of the {about(config.objective)['title']} with the lowest MIG",
             "config": dataclasses.replace(config, seed=seed).as_json(),
-            "migs": {str(each): round(score, 6) for each, score in migs.items()},
+            "migs": {str(candidate_seed): round(score, 6) for candidate_seed, score in migs.items()},
             "latent": latent,
             "noise": noise.round(6).tolist(),
             "mean": float(s.mean()),
@@ -158,4 +158,4 @@ def derive(
             "versions": backend.versions("numpy", "keras", backend.name()),
         },
     )
-    return Derived(written, migs, seed, latent, noise)
+    return Derived(written_path, migs, seed, latent, noise)

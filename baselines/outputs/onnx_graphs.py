@@ -21,7 +21,7 @@ IR = 8
 """Version of the file's layout that goes with it."""
 
 
-class _Writer:
+class _GraphWriter:
     """A graph that grows by one operator at a time."""
 
     def __init__(self, onnx: Any) -> None:
@@ -63,10 +63,10 @@ def encoder(image: Any, code: Any, image_shape: tuple[int, int, int]) -> bytes:
     import onnx.helper
     import onnx.numpy_helper
 
-    write = _Writer(onnx)
+    write = _GraphWriter(onnx)
     pixels = write("Cast", "images", to=onnx.TensorProto.FLOAT)
     values = {id(image): write("Div", pixels, write.constant(255.0))}
-    for node in _nodes(code):
+    for node in _list_nodes(code):
         operation = node.operation
         kind = type(operation).__name__
         if kind == "InputLayer":
@@ -79,50 +79,50 @@ def encoder(image: Any, code: Any, image_shape: tuple[int, int, int]) -> bytes:
         (output,) = node.output_tensors
         values[id(output)] = _OPERATIONS[kind](write, node, values)
     codes = write("Identity", values[id(code)], output="codes")
-    helper, kinds = onnx.helper, onnx.TensorProto
+    helper, tensor_types = onnx.helper, onnx.TensorProto
     graph = helper.make_graph(
         write.nodes,
         "encoder",
-        [helper.make_tensor_value_info("images", kinds.UINT8, ["n", *image_shape])],
-        [helper.make_tensor_value_info(codes, kinds.FLOAT, ["n", int(code.shape[1])])],
+        [helper.make_tensor_value_info("images", tensor_types.UINT8, ["n", *image_shape])],
+        [helper.make_tensor_value_info(codes, tensor_types.FLOAT, ["n", int(code.shape[1])])],
         write.tensors,
     )
-    made = helper.make_model(
+    model = helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR, producer_name="offaxis"
     )
-    return made.SerializeToString(deterministic=True)
+    return model.SerializeToString(deterministic=True)
 
 
-def _nodes(code: Any) -> list[Any]:
+def _list_nodes(code: Any) -> list[Any]:
     """List the calls of layers that a symbol depends on, inputs first."""
-    needed: list[Any] = []
-    seen: set[int] = set()
+    nodes: list[Any] = []
+    visited: set[int] = set()
 
     def visit(tensor: Any) -> None:
         history = tensor._keras_history
         node = history.operation._inbound_nodes[history.node_index]
-        if id(node) in seen:
+        if id(node) in visited:
             return
-        seen.add(id(node))
-        for given in node.input_tensors:
-            visit(given)
-        needed.append(node)
+        visited.add(id(node))
+        for input_tensor in node.input_tensors:
+            visit(input_tensor)
+        nodes.append(node)
 
     visit(code)
-    return needed
+    return nodes
 
 
-_Values = Mapping[int, str]
+_ValueNames = Mapping[int, str]
 
 
-def _given(write: _Writer, node: Any, values: _Values) -> list[str]:
+def _input_names(write: _GraphWriter, node: Any, values: _ValueNames) -> list[str]:
     """Name what an operation is called with: outputs of others, or constants. Some layers take them as one list."""
     args = node.arguments.args
     args = args[0] if isinstance(args[0], list) else args
     return [values[id(x)] if id(x) in values else write.constant(to_numpy(x)) for x in args]
 
 
-def _activated(write: _Writer, x: str, layer: Any) -> str:
+def _write_activation(write: _GraphWriter, x: str, layer: Any) -> str:
     name = layer.activation.__name__
     if name == "linear":
         return x
@@ -136,7 +136,7 @@ def _activated(write: _Writer, x: str, layer: Any) -> str:
     raise InvalidInput(f"activation of {layer.name}: expected linear, relu, tanh or gelu, received {name}.")
 
 
-def _conv(write: _Writer, node: Any, values: _Values) -> str:
+def _write_conv(write: _GraphWriter, node: Any, values: _ValueNames) -> str:
     layer, x = node.operation, values[id(node.input_tensors[0])]
     x = write("Transpose", x, perm=[0, 3, 1, 2])
     kernel = write.constant(to_numpy(layer.kernel).transpose(3, 2, 0, 1))
@@ -144,63 +144,67 @@ def _conv(write: _Writer, node: Any, values: _Values) -> str:
     padding = {"same": "SAME_UPPER", "valid": "VALID"}[layer.padding]
     strides, dilations = list(layer.strides), list(layer.dilation_rate)
     x = write("Conv", x, kernel, *bias, auto_pad=padding, strides=strides, dilations=dilations)
-    return _activated(write, write("Transpose", x, perm=[0, 2, 3, 1]), layer)
+    return _write_activation(write, write("Transpose", x, perm=[0, 2, 3, 1]), layer)
 
 
-def _dense(write: _Writer, node: Any, values: _Values) -> str:
+def _write_dense(write: _GraphWriter, node: Any, values: _ValueNames) -> str:
     layer, x = node.operation, values[id(node.input_tensors[0])]
     x = write("MatMul", x, write.constant(to_numpy(layer.kernel)))
     x = x if layer.bias is None else write("Add", x, write.constant(to_numpy(layer.bias)))
-    return _activated(write, x, layer)
+    return _write_activation(write, x, layer)
 
 
-def _normal(write: _Writer, node: Any, values: _Values) -> str:
+def _write_layer_normalization(write: _GraphWriter, node: Any, values: _ValueNames) -> str:
     layer, x = node.operation, values[id(node.input_tensors[0])]
     scale, shift = write.constant(to_numpy(layer.gamma)), write.constant(to_numpy(layer.beta))
     return write("LayerNormalization", x, scale, shift, axis=-1, epsilon=float(layer.epsilon))
 
 
-def _reshape(write: _Writer, node: Any, values: _Values) -> str:
+def _write_reshape(write: _GraphWriter, node: Any, values: _ValueNames) -> str:
     x, output = values[id(node.input_tensors[0])], node.output_tensors[0]
     return write("Reshape", x, write.constant([-1, *map(int, output.shape[1:])], np.int64))
 
 
-def _first(operator: str, **attributes: Any) -> Callable[[_Writer, Any, _Values], str]:
+def _unary_writer(operator: str, **attributes: Any) -> Callable[[_GraphWriter, Any, _ValueNames], str]:
     """Apply an operator to the only tensor."""
     return lambda write, node, values: write(operator, values[id(node.input_tensors[0])], **attributes)
 
 
-def _along(write: _Writer, node: Any, values: _Values, operator: str, axes: Any, **attributes: Any) -> str:
+def _write_with_axes(
+    write: _GraphWriter, node: Any, values: _ValueNames, operator: str, axes: Any, **attributes: Any
+) -> str:
     """Apply an operator that takes axes as a tensor."""
     axes = write.constant(np.atleast_1d(axes), np.int64)
     return write(operator, values[id(node.input_tensors[0])], axes, **attributes)
 
 
-def _one_hot(write: _Writer, node: Any, values: _Values) -> str:
-    depth, ends = write.constant(node.operation.num_classes, np.int64), write.constant([0.0, 1.0])
-    return write("OneHot", values[id(node.input_tensors[0])], depth, ends, axis=-1)
+def _write_one_hot(write: _GraphWriter, node: Any, values: _ValueNames) -> str:
+    depth, off_on_values = write.constant(node.operation.num_classes, np.int64), write.constant([0.0, 1.0])
+    return write("OneHot", values[id(node.input_tensors[0])], depth, off_on_values, axis=-1)
 
 
-def _operator(name: str) -> Callable[[_Writer, Any, _Values], str]:
-    return lambda write, node, values: write(name, *_given(write, node, values))
+def _operator_writer(operator: str) -> Callable[[_GraphWriter, Any, _ValueNames], str]:
+    return lambda write, node, values: write(operator, *_input_names(write, node, values))
 
 
-_OPERATIONS: Mapping[str, Callable[[_Writer, Any, _Values], str]] = {
-    "Conv2D": _conv,
-    "Dense": _dense,
-    "LayerNormalization": _normal,
-    "Matmul": _operator("MatMul"),
-    "Softmax": lambda write, node, values: _first("Softmax", axis=node.operation.axis)(write, node, values),
-    "Transpose": lambda write, node, values: _first("Transpose", perm=node.operation.axes)(write, node, values),
-    "Flatten": _reshape,
-    "Reshape": _reshape,
-    "Multiply": _operator("Mul"),
-    "Add": _operator("Add"),
-    "Absolute": _first("Abs"),
-    "Argmin": _first("ArgMin", axis=-1, keepdims=0),
-    "ExpandDims": lambda write, node, values: _along(write, node, values, "Unsqueeze", node.operation.axis),
-    "OneHot": _one_hot,
+_OPERATIONS: Mapping[str, Callable[[_GraphWriter, Any, _ValueNames], str]] = {
+    "Conv2D": _write_conv,
+    "Dense": _write_dense,
+    "LayerNormalization": _write_layer_normalization,
+    "Matmul": _operator_writer("MatMul"),
+    "Softmax": lambda write, node, values: _unary_writer("Softmax", axis=node.operation.axis)(write, node, values),
+    "Transpose": lambda write, node, values: _unary_writer("Transpose", perm=node.operation.axes)(write, node, values),
+    "Flatten": _write_reshape,
+    "Reshape": _write_reshape,
+    "Multiply": _operator_writer("Mul"),
+    "Add": _operator_writer("Add"),
+    "Absolute": _unary_writer("Abs"),
+    "Argmin": _unary_writer("ArgMin", axis=-1, keepdims=0),
+    "ExpandDims": lambda write, node, values: _write_with_axes(write, node, values, "Unsqueeze", node.operation.axis),
+    "OneHot": _write_one_hot,
     "StopGradient": lambda write, node, values: values[id(node.input_tensors[0])],
-    "Subtract": _operator("Sub"),
-    "Sum": lambda write, node, values: _along(write, node, values, "ReduceSum", node.operation.axis, keepdims=0),
+    "Subtract": _operator_writer("Sub"),
+    "Sum": lambda write, node, values: _write_with_axes(
+        write, node, values, "ReduceSum", node.operation.axis, keepdims=0
+    ),
 }

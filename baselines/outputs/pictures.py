@@ -62,27 +62,27 @@ def traversals(run: Run, *, row: int = 0) -> list[Path]:
         InvalidInput: no such row, or a picture that cannot be written.
     """
     images = run.dataset.images([row])
-    start = run.encode(images).mean
-    labels, order = [f"z{latent}" for latent in range(start.shape[1])], np.arange(start.shape[1])
+    start_codes = run.encode(images).mean
+    labels, order = [f"z{latent}" for latent in range(start_codes.shape[1])], np.arange(start_codes.shape[1])
     if run.model.objective.stochastic:
-        quick = run.encode(run.dataset.images(run.dataset.quick_rows()))
-        kl = backend.to_numpy(kl_to_prior(quick)).mean(axis=0)
-        labels, order = [f"z{i}  KL {each:.2f}" for i, each in enumerate(kl)], np.argsort(-kl, kind="stable")
+        posterior = run.encode(run.dataset.images(run.dataset.quick_rows()))
+        kl = backend.to_numpy(kl_to_prior(posterior)).mean(axis=0)
+        labels, order = [f"z{i}  KL {nats:.2f}" for i, nats in enumerate(kl)], np.argsort(-kl, kind="stable")
     extent = run.model.objective.traversed
-    steps = np.linspace(-extent, extent, VALUES)
-    codes = np.repeat(start, len(order) * VALUES, axis=0).reshape(len(order), VALUES, -1)
-    for place, latent in enumerate(order):
-        codes[place, :, latent] = steps
-    tiles = _pixels(run.decode(codes.reshape(-1, codes.shape[-1]))).reshape(len(order), VALUES, *images.shape[1:])
+    latent_values = np.linspace(-extent, extent, VALUES)
+    codes = np.repeat(start_codes, len(order) * VALUES, axis=0).reshape(len(order), VALUES, -1)
+    for line, latent in enumerate(order):
+        codes[line, :, latent] = latent_values
+    tiles = _to_pixels(run.decode(codes.reshape(-1, codes.shape[-1]))).reshape(len(order), VALUES, *images.shape[1:])
 
     png = run.folder / "traversals.png"
-    _save(png, _grid(tiles, [labels[latent] for latent in order], [f"{step:+.1f}" for step in steps]))
+    _save(png, _draw_grid(tiles, [labels[latent] for latent in order], [f"{value:+.1f}" for value in latent_values]))
     half = (len(order) + 1) // 2
     frames = []
-    for step in [*range(VALUES), *range(VALUES - 2, 0, -1)]:
-        lines = [tiles[start : start + half, step] for start in (0, half) if start < len(order)]
+    for column in [*range(VALUES), *range(VALUES - 2, 0, -1)]:
+        lines = [tiles[first_line : first_line + half, column] for first_line in (0, half) if first_line < len(order)]
         lines[-1] = np.concatenate([lines[-1], np.zeros_like(tiles[: half - len(lines[-1]), 0])])
-        frames.append(_grid(np.stack(lines), None))
+        frames.append(_draw_grid(np.stack(lines), None))
     gif = run.folder / "traversals.gif"
     _save(gif, frames[0], save_all=True, append_images=frames[1:], duration=120, loop=0)
     return [png, gif]
@@ -102,7 +102,7 @@ def reconstructions(run: Run) -> Path:
     """
     images = run.dataset.images(run.dataset.quick_rows()[:10])
     path = run.folder / "reconstructions.png"
-    _save(path, _grid(np.stack([images, _pixels(run.decode(run.encode(images).mean))]), ["image", "decoded"]))
+    _save(path, _draw_grid(np.stack([images, _to_pixels(run.decode(run.encode(images).mean))]), ["image", "decoded"]))
     return path
 
 
@@ -134,11 +134,11 @@ def losses(run: Run) -> Path:
     return path
 
 
-def _pixels(images: NDArray[np.float32]) -> Pixels:
+def _to_pixels(images: NDArray[np.float32]) -> Pixels:
     return np.rint(images * 255).astype(np.uint8)
 
 
-def _grid(tiles: Pixels, labels: list[str] | None, heads: list[str] | None = None) -> PIL.Image.Image:
+def _draw_grid(tiles: Pixels, labels: list[str] | None, heads: list[str] | None = None) -> PIL.Image.Image:
     """Lay out tiles (lines, columns, H, W, C) on white, each line with its label and each column with its head."""
     lines, columns, height, width, channels = tiles.shape
     left, top = LABEL if labels else 0, HEAD if heads else 0
