@@ -24,14 +24,14 @@ Reduction: TypeAlias = Literal["sum", "mean"]
 Precision: TypeAlias = Literal["float32", "bfloat16"]
 Device: TypeAlias = Literal["auto", "cpu", "gpu"]
 
-_TINY = float(np.finfo(np.float32).tiny)
+_LEAST_EPSILON = float(np.finfo(np.float32).tiny)
 """The least epsilon: with less, a weight that no image moves would become 0 / 0."""
 
 _RANGES: tuple[tuple[str, str, Callable[[float], bool]], ...] = (
     ("learning_rate", "a number in (0, 1000)", lambda value: 0 < value < 1e3),
     ("beta_1", "a float32 number in [0, 1)", lambda value: 0 <= value < 1 - 2**-25),
     ("beta_2", "a float32 number in [0, 1)", lambda value: 0 <= value < 1 - 2**-25),
-    ("epsilon", f"a number in [{_TINY:.8g}, 1)", lambda value: _TINY <= value < 1),
+    ("epsilon", f"a number in [{_LEAST_EPSILON:.8g}, 1)", lambda value: _LEAST_EPSILON <= value < 1),
     ("reconstruction_weight", "a positive number", lambda value: value > 0),
     ("train_share", "a number in (0, 1]", lambda value: 0 < value <= 1),
 )
@@ -133,7 +133,7 @@ class RunConfig:
     precision: Precision = "float32"
 
     def __post_init__(self) -> None:
-        for name, value in _checked(self).items():
+        for name, value in _check_values(self).items():
             object.__setattr__(self, name, value)
 
     @functools.cached_property
@@ -148,15 +148,15 @@ class RunConfig:
             (64, True, False)
         """
         defaults = _defaults(self.objective, self.architecture)
-        own: dict[str, Any] = {}
+        non_defaults: dict[str, Any] = {}
         for key, value in self.as_json().items():
             if isinstance(value, dict):
-                own[key] = {name: each for name, each in value.items() if each != defaults[key][name]}
+                non_defaults[key] = {name: setting for name, setting in value.items() if setting != defaults[key][name]}
             elif value != defaults[key] or key in ("dataset", "objective", "architecture"):
-                own[key] = value
+                non_defaults[key] = value
         if self.start_weights:
-            del own["start_from"]
-        text = json.dumps(own, sort_keys=True, separators=(",", ":"))
+            del non_defaults["start_from"]
+        text = json.dumps(non_defaults, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def build_objective(self) -> objectives.Objective:
@@ -177,8 +177,8 @@ class RunConfig:
             >>> RunConfig(dataset="dsprites", objective="ae", snapshots=[10, 900]).with_steps(20).snapshots
             (10,)
         """
-        kept = self.snapshots if isinstance(self.snapshots, int) else [s for s in self.snapshots if s <= steps]
-        return dataclasses.replace(self, steps=steps, snapshots=kept)
+        snapshots = self.snapshots if isinstance(self.snapshots, int) else [s for s in self.snapshots if s <= steps]
+        return dataclasses.replace(self, steps=steps, snapshots=snapshots)
 
     def keeps(self, step: int) -> bool:
         """Return whether the state after a step is kept for good."""
@@ -196,9 +196,9 @@ class RunConfig:
             >>> RunConfig(dataset="dsprites", objective="ae", steps=100, snapshots=40).kept_steps()
             (0, 40, 80, 100)
         """
-        every = self.snapshots
-        between = range(every, self.steps, every) if isinstance(every, int) else every
-        return tuple(sorted({0, *between, self.steps}))
+        snapshots = self.snapshots
+        intermediate = range(snapshots, self.steps, snapshots) if isinstance(snapshots, int) else snapshots
+        return tuple(sorted({0, *intermediate, self.steps}))
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields as JSON's types."""
@@ -254,64 +254,66 @@ def _defaults(objective: str, architecture: str) -> dict[str, Any]:
     return RunConfig(dataset="", objective=objective, architecture=architecture).as_json()
 
 
-def _checked(config: RunConfig) -> dict[str, Any]:
+def _check_values(config: RunConfig) -> dict[str, Any]:
     """Return a config's values as Python's own types, with the defaults of objective and architecture filled in."""
-    given: dict[str, Any] = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
-    for name, kind in validation.types(RunConfig).items():
-        given[name] = validation.typed(name, given[name], str if get_origin(kind) is Literal else kind)
+    values: dict[str, Any] = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    for name, field_type in validation.types(RunConfig).items():
+        values[name] = validation.typed(name, values[name], str if get_origin(field_type) is Literal else field_type)
     for name, low in (("latents", 1), ("steps", 0), ("batch_size", 1), ("history_every", 1)):
-        validation.within(name, given[name], least=low)
-    for name, expected, right in _RANGES:
-        if not right(given[name]):
-            raise InvalidInput(f"{name}: expected {expected}, received {given[name]}.")
-    for name, known in (("reduction", get_args(Reduction)), ("precision", get_args(Precision))):
-        if given[name] not in known:
-            raise UnknownName(name, given[name], known)
+        validation.within(name, values[name], least=low)
+    for name, expected, is_valid in _RANGES:
+        if not is_valid(values[name]):
+            raise InvalidInput(f"{name}: expected {expected}, received {values[name]}.")
+    for name, choices in (("reduction", get_args(Reduction)), ("precision", get_args(Precision))):
+        if values[name] not in choices:
+            raise UnknownName(name, values[name], choices)
     for name in ("hyperparameters", "architecture_parameters"):
-        if not isinstance(given[name], Mapping):
-            raise InvalidInput(f"{name}: expected keys and values, received {given[name]!r}.")
-    if not 0 < len(given["selection"]) <= 200 or not given["selection"].isprintable():
-        received = repr(given["selection"][:60])
+        if not isinstance(values[name], Mapping):
+            raise InvalidInput(f"{name}: expected keys and values, received {values[name]!r}.")
+    if not 0 < len(values["selection"]) <= 200 or not values["selection"].isprintable():
+        received = repr(values["selection"][:60])
         raise InvalidInput(f"selection: expected one line of 1 to 200 characters, received {received}.")
-    reconstruction.find(given["reconstruction"])
-    given["dataset"], given["split"] = splitting.settled(given["dataset"], given["split"])
-    given["seed"] = validation.seed(given["seed"])
+    reconstruction.find(values["reconstruction"])
+    values["dataset"], values["split"] = splitting.settled(values["dataset"], values["split"])
+    values["seed"] = validation.seed(values["seed"])
     objective = config.build_objective()
     for name, least in (("batch_size", objective.least_images), ("latents", objective.least_latents)):
-        validation.within(f"{name} of {config.objective}", given[name], least=least)
-    given["hyperparameters"] = dataclasses.asdict(objective)
-    given["architecture_parameters"] = architectures.parameters(given["architecture"], given["architecture_parameters"])
-    taken = given.keys() | given["architecture_parameters"].keys()
-    if both := sorted(taken & given["hyperparameters"].keys()):
-        raise InvalidInput(f"hyperparameters of {config.objective}: {both[0]} is a setting of every run. Rename it.")
-    given["snapshots"] = _snapshots(given["snapshots"], given["steps"])
-    return given | _layers(given)
+        validation.within(f"{name} of {config.objective}", values[name], least=least)
+    values["hyperparameters"] = dataclasses.asdict(objective)
+    values["architecture_parameters"] = architectures.parameters(
+        values["architecture"], values["architecture_parameters"]
+    )
+    setting_names = values.keys() | values["architecture_parameters"].keys()
+    if clashes := sorted(setting_names & values["hyperparameters"].keys()):
+        raise InvalidInput(f"hyperparameters of {config.objective}: {clashes[0]} is a setting of every run. Rename it.")
+    values["snapshots"] = _check_snapshots(values["snapshots"], values["steps"])
+    return values | _check_layers(values)
 
 
-def _snapshots(given: Any, steps: int) -> int | tuple[int, ...]:
+def _check_snapshots(snapshots: Any, steps: int) -> int | tuple[int, ...]:
     """Check when snapshots are kept."""
-    if isinstance(given, list | tuple):
-        chosen = tuple(sorted({validation.typed("snapshots", step, int) for step in given}))
-        if any(not 0 <= step <= steps for step in chosen):
-            raise InvalidInput(f"snapshots: expected steps in [0, {steps}], received {list(chosen)}.")
-        return chosen
-    if not isinstance(given, int | np.integer):
-        raise InvalidInput(f"snapshots: expected a number of steps or a list of steps, received {given!r}.")
-    every: int = validation.typed("snapshots", given, int)
-    validation.within("snapshots", every, least=1)
-    return every
+    if isinstance(snapshots, list | tuple):
+        snapshot_steps = tuple(sorted({validation.typed("snapshots", step, int) for step in snapshots}))
+        if any(not 0 <= step <= steps for step in snapshot_steps):
+            raise InvalidInput(f"snapshots: expected steps in [0, {steps}], received {list(snapshot_steps)}.")
+        return snapshot_steps
+    if not isinstance(snapshots, int | np.integer):
+        raise InvalidInput(f"snapshots: expected a number of steps or a list of steps, received {snapshots!r}.")
+    interval: int = validation.typed("snapshots", snapshots, int)
+    validation.within("snapshots", interval, least=1)
+    return interval
 
 
-def _layers(given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def _check_layers(values: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Check what a run that starts from another one resets and freezes."""
-    found = {}
+    checked = {}
     for name in ("reset", "frozen"):
-        layers = given[name]
+        layers = values[name]
         if not isinstance(layers, list | tuple) or not all(isinstance(layer, str) for layer in layers):
             raise InvalidInput(f"{name}: expected a list of layers' names, received {layers!r}.")
-        found[name] = tuple(sorted(set(layers)))
-    if both := sorted(set(found["reset"]).intersection(found["frozen"])):
-        raise InvalidInput(f"layers: expected each reset or frozen, received both for {both[0]}.")
-    if (any(found.values()) or given["start_weights"]) and not given["start_from"]:
+        checked[name] = tuple(sorted(set(layers)))
+    if overlap := sorted(set(checked["reset"]).intersection(checked["frozen"])):
+        raise InvalidInput(f"layers: expected each reset or frozen, received both for {overlap[0]}.")
+    if (any(checked.values()) or values["start_weights"]) and not values["start_from"]:
         raise InvalidInput("start_from: expected the run whose layers are reset or frozen, received none.")
-    return found
+    return checked

@@ -29,12 +29,12 @@ def load(name: str) -> Any:
     return typer.main.get_command(importlib.import_module(PARTS[name][0]).app)
 
 
-class _OnDemand(typer.core.TyperGroup):
+class _LazyGroup(typer.core.TyperGroup):
     """A group that knows names and summaries of its commands, and imports one when it is called."""
 
     def __init__(self, **settings: Any) -> None:
-        known = {name: typer.core.TyperCommand(name, help=summary) for name, (_, summary) in PARTS.items()}
-        super().__init__(**settings | {"commands": known})
+        commands = {name: typer.core.TyperCommand(name, help=summary) for name, (_, summary) in PARTS.items()}
+        super().__init__(**settings | {"commands": commands})
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, command, rest = super().resolve_command(ctx, args)
@@ -45,7 +45,7 @@ app = console.command_line(
     "Offaxis, a disentanglement benchmark: datasets, baselines and a leaderboard.\n\n"
     "To begin: offaxis data show xysquares/spacing_8 --to squares.png; then offaxis demo.",
     top=True,
-    cls=_OnDemand,
+    cls=_LazyGroup,
 )
 
 

@@ -67,10 +67,10 @@ def write_record(
 def read_record(folder: Path) -> dict[str, Any]:
     """Read ``run.json``; nothing where there is none yet."""
     path = folder / "run.json"
-    held = files.read_json(path) if path.exists() else {}
-    if not isinstance(held, dict):
-        raise DamagedFile(f"{path}: expected a run's record, received {json.dumps(held)[:80]}.")
-    return held
+    content = files.read_json(path) if path.exists() else {}
+    if not isinstance(content, dict):
+        raise DamagedFile(f"{path}: expected a run's record, received {json.dumps(content)[:80]}.")
+    return content
 
 
 def about(method: str) -> dict[str, str]:
@@ -90,12 +90,12 @@ def about(method: str) -> dict[str, str]:
         if method in discovery.names(package):
             module = discovery.find(package, method, kind="method")
             title, _, description = (module.__doc__ or "").partition("\n")[0].partition(": ")
-            cited = re.match(r"([A-Z]\w+(?:, [A-Z]\w+)*(?: et al\.| and [A-Z]\w+)), .*?\b(\d{4})\b", description)
+            citation = re.match(r"([A-Z]\w+(?:, [A-Z]\w+)*(?: et al\.| and [A-Z]\w+)), .*?\b(\d{4})\b", description)
             constants = {"paper": "PAPER", "code": "CODE", "license": "CODE_LICENSE", "bibtex": "CITATION"}
             return {
                 "title": title,
                 "description": description[:1].upper() + description[1:],
-                "authors": f"{cited[1]}, {cited[2]}" if cited else "",
+                "authors": f"{citation[1]}, {citation[2]}" if citation else "",
                 **{key: getattr(module, constant, "") for key, constant in constants.items()},
             }
     return {}
@@ -108,16 +108,16 @@ def same_pixels(folder: Path, digests: Digests) -> None:
         InvalidInput: it began with other pixels or factors.
         DamagedFile: its record does not hold what it should.
     """
-    held = read_record(folder)
-    if not held:
+    stored = read_record(folder)
+    if not stored:
         return
-    if "dataset_digest" not in held:
+    if "dataset_digest" not in stored:
         raise DamagedFile(f"{folder / 'run.json'}: expected a run's record, received something else.")
-    full = digests.full and digests.full._asdict()
-    if held["dataset_digest"] != digests.quick._asdict() or held.get("dataset_full_digest") != full:
-        mended = "Restore those images" if digests.full else "Use the version of the dataset that run.json names"
+    full_digest = digests.full and digests.full._asdict()
+    if stored["dataset_digest"] != digests.quick._asdict() or stored.get("dataset_full_digest") != full_digest:
+        remedy = "Restore those images" if digests.full else "Use the version of the dataset that run.json names"
         raise InvalidInput(
-            f"dataset of {folder}: expected the pixels and factors that the run began with, received others. {mended}, "
+            f"dataset of {folder}: expected the pixels and factors that the run began with, received others. {remedy}, "
             "or train again in another folder."
         )
 
@@ -132,11 +132,13 @@ def own_images(folder: Path, config: RunConfig) -> Dataset | None:
     path = folder / "images.json"
     if not path.exists():
         return None
-    held = files.read_json(path)
-    if not isinstance(held, dict) or not isinstance(held.get("folder"), str):
-        raise DamagedFile(f"{path}: expected the folder of the run's images, received {json.dumps(held)[:80]}.")
+    location = files.read_json(path)
+    if not isinstance(location, dict) or not isinstance(location.get("folder"), str):
+        raise DamagedFile(f"{path}: expected the folder of the run's images, received {json.dumps(location)[:80]}.")
     name, *_ = config.dataset.partition("/")
-    if not Path(held["folder"]).is_dir():
-        again = f"offaxis train run --config {path.with_name('config.json')} --images FOLDER --to {folder}"
-        raise InvalidInput(f"The images of {folder} are no longer in {held['folder']}. Name their new place: {again}")
-    return splitting.of(benchmark_data.from_folder(held["folder"], name), config.dataset)
+    if not Path(location["folder"]).is_dir():
+        command = f"offaxis train run --config {path.with_name('config.json')} --images FOLDER --to {folder}"
+        raise InvalidInput(
+            f"The images of {folder} are no longer in {location['folder']}. Name their new place: {command}"
+        )
+    return splitting.of(benchmark_data.from_folder(location["folder"], name), config.dataset)

@@ -57,7 +57,7 @@ class Run:
 
     def __init__(self, folder: Path, config: RunConfig, step: int, dataset: Dataset | None = None) -> None:
         self.folder, self.config, self.step = folder, config, step
-        self._own = dataset
+        self._given_dataset = dataset
 
     def __repr__(self) -> str:
         c = self.config
@@ -96,11 +96,11 @@ class Run:
         Raises:
             InvalidInput: those that were given have another name, or these are no longer those that it began with.
         """
-        given = self._own
-        found = own_images(self.folder, self.config) if given is None else splitting.of(given, self.config.dataset)
-        if found is not None:
-            same_pixels(self.folder, digests_of(found))
-        return found
+        given = self._given_dataset
+        dataset = own_images(self.folder, self.config) if given is None else splitting.of(given, self.config.dataset)
+        if dataset is not None:
+            same_pixels(self.folder, digests_of(dataset))
+        return dataset
 
     @property
     def dataset(self) -> Dataset:
@@ -109,20 +109,20 @@ class Run:
         Raises:
             InvalidInput: it is no published one, and was not given, or the run began with other pixels.
         """
-        return self._published if self.own_images is None else self.own_images
+        return self._published_dataset if self.own_images is None else self.own_images
 
     @functools.cached_property
-    def _published(self) -> Dataset:
+    def _published_dataset(self) -> Dataset:
         try:
-            found = benchmark_data.load(self.config.dataset)
+            dataset = benchmark_data.load(self.config.dataset)
         except UnknownName as error:
             raise InvalidInput(
                 f"dataset of {self.folder}: expected the images called {self.config.dataset!r}, received none. Give "
                 "them to Run.open as dataset=, or train with offaxis train run --images FOLDER."
             ) from error
-        if found.prepared:
-            same_pixels(self.folder, digests_of(found))
-        return found
+        if dataset.prepared:
+            same_pixels(self.folder, digests_of(dataset))
+        return dataset
 
     @functools.cached_property
     def image_shape(self) -> tuple[int, int, int]:
@@ -131,14 +131,14 @@ class Run:
         Raises:
             DamagedFile: the record is missing or does not hold it.
         """
-        height, width, channels = self._recorded("image_shape", 3)
+        height, width, channels = self._read_integers("image_shape", 3)
         return height, width, channels
 
-    def _recorded(self, key: str, count: int | None = None) -> list[int]:
-        found = read_record(self.folder).get(key)
-        if not isinstance(found, list) or count not in (None, len(found)) or not all(map(is_whole, found)):
-            raise DamagedFile(f"{self.folder / 'run.json'}: expected a run's record with {key}, received {found!r}.")
-        return found
+    def _read_integers(self, key: str, count: int | None = None) -> list[int]:
+        values = read_record(self.folder).get(key)
+        if not isinstance(values, list) or count not in (None, len(values)) or not all(map(is_whole, values)):
+            raise DamagedFile(f"{self.folder / 'run.json'}: expected a run's record with {key}, received {values!r}.")
+        return values
 
     @property
     def steps(self) -> list[int]:
@@ -153,11 +153,11 @@ class Run:
     @functools.cached_property
     def model(self) -> Model:
         """The networks with the snapshot's weights."""
-        model = Model(self.config, self.image_shape, self._recorded("factor_sizes"))
-        self._load(model, self.step)
+        model = Model(self.config, self.image_shape, self._read_integers("factor_sizes"))
+        self._load_weights(model, self.step)
         return model
 
-    def _load(self, model: Model, step: int) -> None:
+    def _load_weights(self, model: Model, step: int) -> None:
         path = Snapshots(self.folder).path(step) / "weights.npz"
         model.load(read_arrays(path), str(path))
 
@@ -173,7 +173,7 @@ class Run:
         Raises:
             InvalidInput: not uint8 images of the right shape.
         """
-        return self.model.encode(self._checked(images))
+        return self.model.encode(self._check_images(images))
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float32]:
         """Decode codes.
@@ -189,8 +189,8 @@ class Run:
         """
         array = np.asarray(codes, np.float32)
         if array.ndim != 2 or array.shape[1] != self.model.code_size or not len(array) or not np.isfinite(array).all():
-            wanted = f"finite numbers of shape (n, {self.model.code_size})"
-            raise InvalidInput(f"codes: expected {wanted}, received shape {array.shape}, or NaN or infinity.")
+            expected = f"finite numbers of shape (n, {self.model.code_size})"
+            raise InvalidInput(f"codes: expected {expected}, received shape {array.shape}, or NaN or infinity.")
         return self.model.decode(array)
 
     def explained(self, images: Pixels | None = None) -> float:
@@ -229,9 +229,9 @@ class Run:
         Raises:
             InvalidInput: not uint8 images of the right shape.
         """
-        images = self._checked(images)
-        own = int(self.config.digest[:16], 16)
-        noise = generator(own, self.step).standard_normal((len(images), self.model.code_size), np.float32)
+        images = self._check_images(images)
+        noise_seed = int(self.config.digest[:16], 16)
+        noise = generator(noise_seed, self.step).standard_normal((len(images), self.model.code_size), np.float32)
         return self.model.activations(images, noise)
 
     def encode_rows(self, rows: Sequence[int] | Indices, dataset: Dataset | None = None) -> NDArray[np.float32]:
@@ -247,8 +247,8 @@ class Run:
         Raises:
             InvalidInput: no rows, rows that do not exist, or images of another shape.
         """
-        chosen = self._fitting(dataset)
-        return posterior_of(self.encode, chosen, chosen.rows(rows)).mean
+        target = self._check_dataset(dataset)
+        return posterior_of(self.encode, target, target.rows(rows)).mean
 
     def encode_task(self) -> Path:
         """Encode the leaderboard's rows of the run's dataset into ``codes.npz``.
@@ -278,10 +278,10 @@ class Run:
             InvalidInput: the run is not finished, the images have another shape, or the file cannot be written.
         """
         self.check_finished()
-        own = dataset.name not in benchmark_data.names()
-        indices = own_rows(dataset) if own else task_rows(dataset)
+        is_user_dataset = dataset.name not in benchmark_data.names()
+        indices = own_rows(dataset) if is_user_dataset else task_rows(dataset)
         arrays: dict[str, NDArray[Any]] = {"indices": indices, "codes": self.encode_rows(indices, dataset)}
-        if own and dataset.space.names:
+        if is_user_dataset and dataset.space.names:
             arrays |= {"factors": dataset.labels(indices), "factor_names": np.array(dataset.space.names)}
         write_arrays(path, arrays)
         return path
@@ -309,11 +309,11 @@ class Run:
         if path is None and self.step != self.steps[-1]:
             received = f"none: {self.folder / 'activations.npz'} is of step {self.steps[-1]}"
             raise InvalidInput(f"path (--to): expected a file for step {self.step}, received {received}. Name one.")
-        chosen = self._fitting(dataset)
-        indices = chosen.rows(rows)
-        found = self.activations(chosen.images(indices))
+        target = self._check_dataset(dataset)
+        indices = target.rows(rows)
+        activations = self.activations(target.images(indices))
         path = self.folder / "activations.npz" if path is None else Path(path)
-        write_arrays(path, {"layers": np.array(list(found)), "indices": indices, **found})
+        write_arrays(path, {"layers": np.array(list(activations)), "indices": indices, **activations})
         return path
 
     def check_finished(self) -> None:
@@ -327,7 +327,7 @@ class Run:
             remedy = "Open it without step=" if self.config.steps in self.steps else "Resume the run first"
             raise InvalidInput(f"{self.folder}: expected {expected}, received {received}. {remedy}.")
 
-    def _fitting(self, dataset: Dataset | None) -> Dataset:
+    def _check_dataset(self, dataset: Dataset | None) -> Dataset:
         if dataset is None:
             return self.dataset
         if dataset.image_shape == self.image_shape:
@@ -337,7 +337,7 @@ class Run:
             f"shape {dataset.image_shape}. A transfer pair brings both to one format: offaxis data list."
         )
 
-    def _checked(self, images: Pixels) -> Pixels:
+    def _check_images(self, images: Pixels) -> Pixels:
         array = np.asarray(images)
         if array.dtype != np.uint8 or array.ndim != 4 or array.shape[1:] != self.image_shape or not len(array):
             raise InvalidInput(
@@ -358,8 +358,8 @@ def posterior_of(encode: Callable[[Pixels], Posterior], dataset: Dataset, rows: 
     Returns:
         Means and log-variances, float32 (m, latents) each.
     """
-    parts = [encode(images) for _, images in dataset.batches(rows, batch_size=ENCODED)]
-    return Posterior(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    posteriors = [encode(images) for _, images in dataset.batches(rows, batch_size=ENCODED)]
+    return Posterior(*(np.concatenate(column) for column in zip(*posteriors, strict=True)))
 
 
 def task_rows(dataset: Dataset) -> Indices:

@@ -63,11 +63,11 @@ def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Read an ``.npz`` file whole: finite numbers, without Python objects."""
     remedy = "Restore the file, or remove the folder that holds it and resume the run."
-    found = npz.read_all(path, remedy=remedy)
-    for name, array in found.items():
+    arrays = npz.read_all(path, remedy=remedy)
+    for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise DamagedFile(f"{path}: {name}: expected finite numbers, received NaN or infinity. {remedy}")
-    return found
+    return arrays
 
 
 class Snapshots:
@@ -84,8 +84,8 @@ class Snapshots:
         """List the steps that have a snapshot, in order."""
         if not self.folder.is_dir():
             return []
-        found = (re.fullmatch(r"step_(\d{8,})", p.name) for p in self.folder.iterdir())
-        return sorted(int(match[1]) for match in found if match)
+        matches = (re.fullmatch(r"step_(\d{8,})", p.name) for p in self.folder.iterdir())
+        return sorted(int(match[1]) for match in matches if match)
 
     @property
     def last(self) -> int | None:
@@ -111,8 +111,8 @@ class Snapshots:
         )
         facts = files.read_json(folder / "state.json")
         if not isinstance(facts, dict) or facts.get("step") != step or not isinstance(facts.get("seconds"), float):
-            found = json.dumps(facts)[:80]
-            raise DamagedFile(f"{folder / 'state.json'}: expected step {step} and seconds, received {found}.")
+            received = json.dumps(facts)[:80]
+            raise DamagedFile(f"{folder / 'state.json'}: expected step {step} and seconds, received {received}.")
         return State(read_arrays(folder / "weights.npz"), first, second), facts["seconds"]
 
     def remove(self, step: int) -> None:
@@ -161,12 +161,12 @@ def is_trained(folder: Path, config: RunConfig) -> bool:
     if Snapshots(folder).last != config.steps or not (folder / "run.json").exists():
         return False
     try:
-        held = read_config(folder)
+        stored = read_config(folder)
     except DamagedFile:
         return False
-    if config.start_from and held.start_from and config.start_weights in ("", held.start_weights):
-        config = dataclasses.replace(config, start_from=held.start_from, start_weights=held.start_weights)
-    return held == config
+    if config.start_from and stored.start_from and config.start_weights in ("", stored.start_weights):
+        config = dataclasses.replace(config, start_from=stored.start_from, start_weights=stored.start_weights)
+    return stored == config
 
 
 def read_history(path: Path, *, until: int | None = None) -> list[dict[str, float]]:

@@ -17,7 +17,7 @@ from benchmark_data.errors import InvalidInput, UnknownName
 
 T = TypeVar("T")
 
-_KINDS = {int: "an integer", float: "a number", str: "a text", bool: "true or false"}
+_TYPE_NAMES = {int: "an integer", float: "a number", str: "a text", bool: "true or false"}
 
 
 def build(cls: type[T], values: Mapping[str, Any], *, kind: str) -> T:
@@ -52,8 +52,8 @@ def build(cls: type[T], values: Mapping[str, Any], *, kind: str) -> T:
     for name, field in fields.items():
         if name not in values and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise InvalidInput(f"{kind}: expected a value for {name!r}, received none.")
-    kinds = types(cls)  # type: ignore[arg-type]
-    return cls(**{name: typed(f"{kind} {name!r}", value, kinds[name]) for name, value in values.items()})
+    field_types = types(cls)  # type: ignore[arg-type]
+    return cls(**{name: typed(f"{kind} {name!r}", value, field_types[name]) for name, value in values.items()})
 
 
 @functools.cache
@@ -80,14 +80,14 @@ def typed(what: str, value: Any, wanted: Any) -> Any:
         >>> typed("beta", np.int64(4), float)
         4.0
     """
-    if wanted not in _KINDS:
+    if wanted not in _TYPE_NAMES:
         return value
     if isinstance(value, np.generic):
         value = value.item()
     if wanted is float and type(value) is int:
         value = float(value) if abs(value) < 2**1023 else math.inf
     if type(value) is not wanted or (wanted is float and not math.isfinite(value)):
-        raise InvalidInput(f"{what}: expected {_KINDS[wanted]}, received {value!r}.")
+        raise InvalidInput(f"{what}: expected {_TYPE_NAMES[wanted]}, received {value!r}.")
     return value + 0.0 if wanted is float else value  # -0.0 is 0.0, and its run the same
 
 
@@ -116,9 +116,9 @@ def within(what: str, value: float, **limits: float) -> None:
         benchmark_data.errors.InvalidInput: share: expected at most 1, received 1.5.
     """
     for name, limit in limits.items():
-        words, holds = _LIMITS[name]
-        if not holds(value, limit):
-            expected = "a positive number" if (name, limit) == ("above", 0) else words.format(limit)
+        template, is_within = _LIMITS[name]
+        if not is_within(value, limit):
+            expected = "a positive number" if (name, limit) == ("above", 0) else template.format(limit)
             raise InvalidInput(f"{what}: expected {expected}, received {value}.")
 
 
@@ -134,11 +134,11 @@ def seed(value: Any) -> int:
     Raises:
         InvalidInput: it is none.
     """
-    found: int = typed("seed", value, int)
-    within("seed", found, least=0)
-    if found >= 2**63:
-        raise InvalidInput(f"seed: expected less than 2**63, received {found}.")
-    return found
+    number: int = typed("seed", value, int)
+    within("seed", number, least=0)
+    if number >= 2**63:
+        raise InvalidInput(f"seed: expected less than 2**63, received {number}.")
+    return number
 
 
 def setting(option: str, text: str) -> tuple[str, Any]:

@@ -43,26 +43,26 @@ def encode(
     if (step, images) != (None, None) and not layers:
         raise InvalidInput("--step and --images take --layers: the codes to be scored are those of the last snapshot.")
     if layers:
-        _activations(runs, dataset, images or 1000, step, to)
+        _write_activations(runs, dataset, images or 1000, step, to)
         return
     import benchmark_data
-    from baselines.outputs import encode as codes
+    from baselines.outputs import encode as encode_module
     from baselines.run import Run
 
-    opened = [Run.open(folder) for folder in runs]
+    opened_runs = [Run.open(folder) for folder in runs]
     if dataset or (to and to.suffix == ".npz"):
-        if to is None or len(opened) != 1:
+        if to is None or len(opened_runs) != 1:
             raise InvalidInput("--dataset takes --to FILE.npz; an .npz file takes one run.")
         files.check_ending("--to", to, ".npz")
-        target = benchmark_data.named_or_folder(dataset) if dataset else opened[0].dataset
-        written = [opened[0].write_codes(to, target)]
+        target = benchmark_data.named_or_folder(dataset) if dataset else opened_runs[0].dataset
+        paths = [opened_runs[0].write_codes(to, target)]
     else:
-        written = codes.fill(to, opened) if to else [run.encode_task() for run in opened]
-    for path in written:
+        paths = encode_module.fill(to, opened_runs) if to else [run.encode_task() for run in opened_runs]
+    for path in paths:
         console.say(path)
 
 
-def _activations(runs: list[Path], dataset: str, images: int, step: int | None, to: Path | None) -> None:
+def _write_activations(runs: list[Path], dataset: str, images: int, step: int | None, to: Path | None) -> None:
     """Write the activations of every layer of runs, of test rows of the task or of the user's images."""
     import benchmark_data
     from baselines.run import Run
@@ -72,9 +72,9 @@ def _activations(runs: list[Path], dataset: str, images: int, step: int | None, 
     files.check_ending("--to", to, ".npz")
     if to is not None and len(runs) != 1:
         raise InvalidInput(f"--to FILE takes one run, not {len(runs)}.")
-    named = benchmark_data.named_or_folder(dataset) if dataset else None
+    named_dataset = benchmark_data.named_or_folder(dataset) if dataset else None
     for opened in [Run.open(run, step=step) for run in runs]:
-        target = named or opened.dataset
+        target = named_dataset or opened.dataset
         rows = protocol.task(target.id).test if target.name in benchmark_data.names() else rows_of(target)
         console.say(opened.write_activations(rows[:images], to, target))
 
@@ -93,8 +93,8 @@ def export(
 
     for folder in runs:
         run = Run.open(folder)
-        place = to if to is None or len(runs) == 1 else to / export.name(run)
-        console.say(export.write_encoder(run) if place is None else export.export(run, place))
+        destination = to if to is None or len(runs) == 1 else to / export.name(run)
+        console.say(export.write_encoder(run) if destination is None else export.export(run, destination))
 
 
 def list_() -> None:
@@ -104,13 +104,16 @@ def list_() -> None:
     from baselines.nets import architectures, reconstruction
     from baselines.training import sweep
 
-    found = [
+    entries = [
         *(("objective", name, dataclasses.asdict(objectives.find(name)())) for name in objectives.names()),
         *(("architecture", name, architectures.parameters(name, {})) for name in architectures.ARCHITECTURES),
         *(("reconstruction", name, {}) for name in reconstruction.RECONSTRUCTIONS),
         *(("untrained", name, dataclasses.asdict(untrained.find(name))) for name in untrained.names()),
     ]
-    rows = [(kind, name, ", ".join(f"{key}={value}" for key, value in of.items())) for kind, name, of in found]
+    rows = [
+        (kind, name, ", ".join(f"{key}={value}" for key, value in parameters.items()))
+        for kind, name, parameters in entries
+    ]
     for name in sweep.names():
         module = discovery.find(sweeps.__name__, name, kind="sweep")
         rows.append(("sweep", name, str(module.__doc__).partition("\n")[0]))

@@ -29,9 +29,11 @@ def list_(tier: Tier = "desk", to: To = None, runs: RunsRoot = _RUNS) -> None:
     """List the figures and tables of a tier: content, number of runs and state."""
     from baselines.reproduction import catalogue, runner
 
-    known = {id_: entry for id_, entry in catalogue.entries().items() if _has(entry, tier) and not entry.same_as}
+    tier_entries = {
+        id_: entry for id_, entry in catalogue.entries().items() if _has_tier(entry, tier) and not entry.same_as
+    }
     rows = []
-    for id_, entry in known.items():
+    for id_, entry in tier_entries.items():
         try:
             state: Any = runner.state(entry, tier, to or Path("studies") / tier, runs)
         except DamagedFile:
@@ -40,7 +42,7 @@ def list_(tier: Tier = "desk", to: To = None, runs: RunsRoot = _RUNS) -> None:
     console.table(rows, "id", "claim", ">runs", "state")
 
 
-def _has(entry: Any, tier: str) -> bool:
+def _has_tier(entry: Any, tier: str) -> bool:
     """Say whether an entry has a tier; a tier that does not exist is refused."""
     from baselines.reproduction import entries
 
@@ -75,16 +77,16 @@ def run(
     from baselines.reproduction import catalogue, records, runner
     from baselines.training import stopping
 
-    chosen = tuple(entry for entry in catalogue.find(ids) if entry.id in ids or _has(entry, tier))
-    if not chosen:
+    chosen_entries = tuple(entry for entry in catalogue.find(ids) if entry.id in ids or _has_tier(entry, tier))
+    if not chosen_entries:
         raise InvalidInput(f"{' '.join(ids)}: nothing at tier {tier}. See: offaxis study list --tier {tier}")
     folder = to or Path("studies") / tier
     done: list[dict[str, Any]] = []
-    for entry in chosen:
+    for entry in chosen_entries:
         try:
             record = runner.run(entry, tier, folder, runs, jobs=jobs, ray=ray)
         except OffaxisError as error:
-            if len(chosen) == 1:
+            if len(chosen_entries) == 1:
                 raise
             console.tell(f"error: {entry.id}: {error}", style="red")
             continue
@@ -93,7 +95,7 @@ def run(
         done.append(record)
         console.say(folder / entry.id)
         console.say(records.line(record))
-    if len(chosen) > 1:
-        console.say(f"{len(done)} of {len(chosen)} done: {records.spent(done)}.")
-    if len(done) < len(chosen):
+    if len(chosen_entries) > 1:
+        console.say(f"{len(done)} of {len(chosen_entries)} done: {records.spent(done)}.")
+    if len(done) < len(chosen_entries):
         raise typer.Exit(1)

@@ -86,9 +86,9 @@ class How:
     def words(self) -> list[str]:
         """Return the options as they are typed."""
         device = "" if self.device == "auto" else self.device
-        given = {"--device": device, "--threads": str(self.threads or "")}
+        values = {"--device": device, "--threads": str(self.threads or "")}
         flags = [] if self.encode else ["--no-encode"]
-        return [*flags, *(word for option, value in given.items() if value for word in (option, value))]
+        return [*flags, *(word for option, value in values.items() if value for word in (option, value))]
 
 
 @app.command()
@@ -119,18 +119,18 @@ def run(
     values: dict[str, Any] = files.read_json(config) if config else {}
     if not isinstance(values, dict):
         raise InvalidInput(f"{config} holds no object of keys and values, but {type(values).__name__}.")
-    own = _pictures(images, dataset, str(values.get("dataset", "")).partition("/")[0])
-    named = dataset or (own.name if own and "dataset" not in values else None)
-    texts = {"dataset": named, "objective": objective or None, "split": split or None}
-    options: dict[str, Any] = {**texts, "steps": steps, "seed": seed}
-    given = {key: value for key, value in options.items() if value is not None}
-    _change(values, given)
+    user_dataset = _load_images(images, dataset, str(values.get("dataset", "")).partition("/")[0])
+    dataset_name = dataset or (user_dataset.name if user_dataset and "dataset" not in values else None)
+    text_options = {"dataset": dataset_name, "objective": objective or None, "split": split or None}
+    options: dict[str, Any] = {**text_options, "steps": steps, "seed": seed}
+    given_options = {key: value for key, value in options.items() if value is not None}
+    _change_values(values, given_options)
     for key in ("dataset", "objective"):
         if key not in values:
             raise InvalidInput(f"A run needs --{key} NAME{' or --images FOLDER' * (key == 'dataset')}.")
-    settled = RunConfig.from_json(_with_settings(values, set_ or [], given))
-    folder = to or default_folder(settled)
-    _train(settled, folder, How(not no_encode, device, threads), own, images)
+    run_config = RunConfig.from_json(_with_settings(values, set_ or [], given_options))
+    folder = to or default_folder(run_config)
+    _train(run_config, folder, How(not no_encode, device, threads), user_dataset, images)
 
 
 @app.command()
@@ -175,25 +175,26 @@ def transfer(
     from baselines.config import RunConfig
     from baselines.training import finetune
 
-    own = _pictures(images, dataset)
-    target = own.name if own else dataset
+    user_dataset = _load_images(images, dataset)
+    target = user_dataset.name if user_dataset else dataset
     if not target:
         raise InvalidInput("A transfer needs --dataset NAME.")
-    given = {k: v for k, v in (("split", split or None), ("steps", steps), ("seed", seed)) if v is not None}
-    values = finetune.config(source, target, heads=not no_heads, decoder=decoder, side=side, **given).as_json()
-    settled = RunConfig.from_json(_with_settings(values, set_ or [], {"dataset", *given}))
+    given_options = {k: v for k, v in (("split", split or None), ("steps", steps), ("seed", seed)) if v is not None}
+    values = finetune.config(source, target, heads=not no_heads, decoder=decoder, side=side, **given_options).as_json()
+    run_config = RunConfig.from_json(_with_settings(values, set_ or [], {"dataset", *given_options}))
     parts = f"{'' if no_heads else 'heads_'}{decoder}_{side}"
-    name = f"{parts}_{source.name}_seed_{settled.seed}_{settled.digest[:8]}"  # sources of one name differ in weights
-    folder = to or Path("runs") / settled.dataset / "transfer" / name
-    _train(settled, folder, How(encode=not no_encode, device=device, threads=threads), own, images)
+    # The digest: sources of one name differ in weights.
+    name = f"{parts}_{source.name}_seed_{run_config.seed}_{run_config.digest[:8]}"
+    folder = to or Path("runs") / run_config.dataset / "transfer" / name
+    _train(run_config, folder, How(encode=not no_encode, device=device, threads=threads), user_dataset, images)
 
 
-def _pictures(images: Path | None, dataset: str, otherwise: str = "") -> Dataset | None:
+def _load_images(images: Path | None, dataset: str, default_name: str = "") -> Dataset | None:
     """Return the user's images, where a folder of them is given, under the dataset's name or another one."""
     import benchmark_data
 
     if images is not None:
-        return benchmark_data.from_folder(images, dataset or otherwise)
+        return benchmark_data.from_folder(images, dataset or default_name)
     if dataset.partition("/")[0] not in benchmark_data.names() and dataset and Path(dataset).is_dir():
         raise InvalidInput(
             f"--dataset takes a dataset's name, and {dataset} is a folder. "
@@ -205,15 +206,15 @@ def _pictures(images: Path | None, dataset: str, otherwise: str = "") -> Dataset
 def _train(
     config: RunConfig,
     folder: Path,
-    how: How,
-    images: Dataset | None = None,
-    pictures: Path | None = None,
+    options: How,
+    given_dataset: Dataset | None = None,
+    image_folder: Path | None = None,
     *,
     lengthen: bool = False,
 ) -> None:
     """Train a run, or continue it; write its codes; print where it is, and first the device.
 
-    The user's images, ``images``, are those of the folder ``pictures``; of a run that continues without them, those
+    The user's images, ``given_dataset``, are those of ``image_folder``; of a run that continues without them, those
     that its own folder names. A run that is to ``lengthen`` loses what was made of it once nothing refuses it.
     """
     from baselines.engines import devices
@@ -224,52 +225,54 @@ def _train(
     from baselines.training.loop import Stopped, train
     from benchmark_data.variants import splitting
 
-    how.chosen()
+    options.chosen()
     console.tell(f"device: {devices.line()}")
-    for sentence in devices.advice(how.device, config.precision):
+    for sentence in devices.advice(options.device, config.precision):
         console.warn(sentence)
-    own = own_images(folder, config) if images is None else splitting.of(images, config.dataset)
-    if own is not None and pictures is not None:
-        _claim(config, folder, own, pictures)
-    if own is not None:
-        count = len(training_rows(own, config.train_share, config.split))
-        console.tell(f"images: {len(own):,} of {own.id}, {count:,} trained on, the rest held out (train_share)")
+    user_dataset = own_images(folder, config) if given_dataset is None else splitting.of(given_dataset, config.dataset)
+    if user_dataset is not None and image_folder is not None:
+        _claim_folder(config, folder, user_dataset, image_folder)
+    if user_dataset is not None:
+        count = len(training_rows(user_dataset, config.train_share, config.split))
+        console.tell(
+            f"images: {len(user_dataset):,} of {user_dataset.id}, {count:,} trained on, the rest held out (train_share)"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", devices.SlowDevice)  # said above
         if lengthen:
-            claims.lengthen(folder, config.steps, own)
-        before = is_trained(folder, config)
-        encoded = before and (folder / "codes.npz").exists()  # nothing changes a finished run
-        if before:
+            claims.lengthen(folder, config.steps, user_dataset)
+        was_trained = is_trained(folder, config)
+        has_codes = was_trained and (folder / "codes.npz").exists()  # nothing changes a finished run
+        if was_trained:
             console.tell(f"finished before, at step {config.steps:,}: nothing is trained")
         try:
-            finished = train(config, folder, dataset=own)
+            trained_run = train(config, folder, dataset=user_dataset)
         except Stopped as stopped:
-            again = stopping.command("resume", str(folder), *how.words())
-            raise console.interrupted(f"{stopped.where} To go on: {again}") from stopped
+            command = stopping.command("resume", str(folder), *options.words())
+            raise console.interrupted(f"{stopped.where} To go on: {command}") from stopped
     try:
-        if how.encode and not encoded:
-            finished.encode_task()
-        explained(finished)
+        if options.encode and not has_codes:
+            trained_run.encode_task()
+        explained(trained_run)
     except KeyboardInterrupt as interrupt:
-        again = stopping.command("resume", str(folder), *how.words())
-        raise console.interrupted(f"stopped after the training, which is done. To go on: {again}") from interrupt
+        command = stopping.command("resume", str(folder), *options.words())
+        raise console.interrupted(f"stopped after the training, which is done. To go on: {command}") from interrupt
     console.say(folder)
 
 
-def _claim(config: RunConfig, folder: Path, own: Dataset, pictures: Path) -> None:
+def _claim_folder(config: RunConfig, folder: Path, user_dataset: Dataset, image_folder: Path) -> None:
     """Make a folder that of a run on the user's images, and have it name them, so that ``resume`` finds them."""
     from baselines.record import digests_of, remember_images, same_pixels
     from baselines.training import claims, finetune, loop
 
-    config = finetune.resolved(config, folder, own)
+    config = finetune.resolved(config, folder, user_dataset)
     if not claims.holds(folder, config):
-        loop.check([config], own)
+        loop.check([config], user_dataset)
     with claims.alone(folder):
         claims.claim(folder, config)
         if (folder / "run.json").exists():  # or there is nothing to compare, and training reads them all anyway
-            same_pixels(folder, digests_of(own))
-        remember_images(folder, pictures)
+            same_pixels(folder, digests_of(user_dataset))
+        remember_images(folder, image_folder)
 
 
 def explained(run: Run) -> None:
@@ -281,12 +284,14 @@ def explained(run: Run) -> None:
         return
     console.tell(f"reconstructions explain {max(share, 0.0):.0%} of the pixels' variance")
     if share < HARDLY and run.model.objective.reconstructs:
-        beta = ", a lower beta" * hasattr(run.model.objective, "beta")
-        alone = type(run.model.objective).terms is Objective.terms  # a weight of the only term does nothing
-        weight = "" if alone else f", or --set reconstruction_weight={4 * run.config.reconstruction_weight:g}"
+        beta_hint = ", a lower beta" * hasattr(run.model.objective, "beta")
+        is_only_term = type(run.model.objective).terms is Objective.terms  # a weight of the only term does nothing
+        weight_hint = (
+            "" if is_only_term else f", or --set reconstruction_weight={4 * run.config.reconstruction_weight:g}"
+        )
         console.warn(
             "the decoder draws hardly more than one mean picture: the codes hold little of the images. "
-            f"More steps{beta}{weight} may help."
+            f"More steps{beta_hint}{weight_hint} may help."
         )
 
 
@@ -363,43 +368,43 @@ def draw(
 app.command("list")(outputs.list_)
 
 
-def _change(values: dict[str, Any], changes: dict[str, Any]) -> None:
+def _change_values(values: dict[str, Any], changes: dict[str, Any]) -> None:
     """Change keys of a config; another objective or architecture begins with the defaults of its own parameters."""
     for name, group in (("objective", "hyperparameters"), ("architecture", "architecture_parameters")):
-        held = values.get(name)
-        if held is not None and changes.get(name, held) != held and values.pop(group, None):
-            console.tell(f"{name}: {changes[name]} in place of {held}, with its own defaults")
+        previous = values.get(name)
+        if previous is not None and changes.get(name, previous) != previous and values.pop(group, None):
+            console.tell(f"{name}: {changes[name]} in place of {previous}, with its own defaults")
     values |= changes
 
 
-def _with_settings(values: dict[str, Any], settings: list[str], given: Collection[str]) -> dict[str, Any]:
+def _with_settings(values: dict[str, Any], settings: list[str], option_names: Collection[str]) -> dict[str, Any]:
     """Put every setting where it belongs: among the objective's, the architecture's or the config's own keys.
 
-    What is ``given`` by an option of its own cannot be set, too.
+    A key that has an option of its own, and was given by it (``option_names``), cannot be set, too.
     """
     from baselines import objectives, validation
     from baselines.config import RunConfig
     from baselines.nets import architectures
 
     pairs = dict(validation.setting("--set", text) for text in settings)
-    for key in pairs.keys() & given:
+    for key in pairs.keys() & option_names:
         raise InvalidInput(f"--{key} and --set {key}={pairs[key]}: give one of them.")
-    own = {f.name for f in dataclasses.fields(RunConfig)}
-    _change(values, {key: value for key, value in pairs.items() if key in own})
+    config_keys = {f.name for f in dataclasses.fields(RunConfig)}
+    _change_values(values, {key: value for key, value in pairs.items() if key in config_keys})
     architecture = validation.typed("architecture", values.get("architecture", "conv"), str)
     groups = {
         "hyperparameters": {f.name for f in dataclasses.fields(objectives.find(values["objective"]))},
         "architecture_parameters": set(architectures.parameters(architecture, {})),
     }
     for key, value in pairs.items():
-        if key in own:
+        if key in config_keys:
             continue
         group = next((name for name, keys in groups.items() if key in keys), None)
         if group is None:
-            chosen = f"--set of {values['objective']} and {architecture}"
-            raise UnknownName(chosen, key, own.union(*groups.values()))
-        held = values.get(group, {})
-        if not isinstance(held, dict):
-            raise InvalidInput(f"{group} holds keys and values, not {held!r}.")
-        values[group] = {**held, key: value}
+            kind = f"--set of {values['objective']} and {architecture}"
+            raise UnknownName(kind, key, config_keys.union(*groups.values()))
+        parameters = values.get(group, {})
+        if not isinstance(parameters, dict):
+            raise InvalidInput(f"{group} holds keys and values, not {parameters!r}.")
+        values[group] = {**parameters, key: value}
     return values

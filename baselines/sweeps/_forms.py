@@ -43,10 +43,12 @@ def form(published: RunConfig, **changes: Any) -> RunConfig:
         >>> small.hyperparameters, small.reduction, small.steps
         ({'beta': 4.0}, 'mean', 100)
     """
-    if other := sorted(changes.keys() - {*CHANGED, *TERMS}):
-        raise InvalidInput(f"form of a published run: expected changes of {', '.join(CHANGED)}, received {other[0]}.")
-    own = dict(published.hyperparameters) | {key: changes.pop(key) for key in TERMS if key in changes}
-    if "iteration_threshold" in own:
+    if refused := sorted(changes.keys() - {*CHANGED, *TERMS}):
+        raise InvalidInput(f"form of a published run: expected changes of {', '.join(CHANGED)}, received {refused[0]}.")
+    hyperparameters = dict(published.hyperparameters) | {key: changes.pop(key) for key in TERMS if key in changes}
+    if "iteration_threshold" in hyperparameters:
         steps = changes.get("steps", published.steps)
-        own["iteration_threshold"] = math.ceil(own["iteration_threshold"] * steps / published.steps)
-    return dataclasses.replace(published, hyperparameters=own, **changes)
+        hyperparameters["iteration_threshold"] = math.ceil(
+            hyperparameters["iteration_threshold"] * steps / published.steps
+        )
+    return dataclasses.replace(published, hyperparameters=hyperparameters, **changes)

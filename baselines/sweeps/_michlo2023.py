@@ -71,7 +71,7 @@ def runs(
     """
     shared: dict[str, Any] = {"reconstruction": "mse", "reduction": "mean", "learning_rate": 1e-3, "batch_size": 256}
     for dataset in datasets:
-        rows: dict[str, Any] = {"split": "train"} if dataset.startswith("smallnorb") else {}
+        split: dict[str, Any] = {"split": "train"} if dataset.startswith("smallnorb") else {}
         for objective in objectives:
             for published in betas:
                 for seed in seeds:
@@ -82,5 +82,5 @@ def runs(
                         train_share=1.0,
                         seed=seed,
                         snapshots=[],
-                        **shared | rows | settings,
+                        **shared | split | settings,
                     )

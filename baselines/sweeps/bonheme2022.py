@@ -49,10 +49,10 @@ SWEEP = tuple(
         hyperparameters=hyperparameters,
         architecture=architecture,
         seed=seed,
-        snapshots=every,
+        snapshots=interval,
     )
     for architecture, settings in OBJECTIVES.items()
-    for dataset, every in SNAPSHOTS.items()
+    for dataset, interval in SNAPSHOTS.items()
     for objective, hyperparameters in settings
     for seed in range(5)
 )

@@ -90,9 +90,9 @@ def of(published: RunConfig, dataset: str) -> RunConfig:
 def runs() -> Iterator[RunConfig]:
     """Yield the runs, model by model."""
     models = [
-        *((*each, "conv", 10) for each in CONV),
+        *((*model, "conv", 10) for model in CONV),
         ("dsprites", "beta_vae", {"beta": 1}, "conv", 20),
-        *((*each, "fc", 10) for each in FC),
+        *((*model, "fc", 10) for model in FC),
         ("dsprites", "beta_vae", {"beta": 1}, "transformer", 10),
     ]
     for dataset, objective, hyperparameters, architecture, latents in models:

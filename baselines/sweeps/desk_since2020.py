@@ -37,8 +37,8 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
 
 def changes(dataset: str, objective: str) -> dict[str, Any]:
     """Return the settings of a run that differ from those of the task."""
-    twice = {"latents": 2 * desk.SETTINGS[desk.family(dataset)]["latents"]} if objective == "qlae" else {}
-    return {"selection": SELECTION} | OBJECTIVES[objective] | twice
+    doubled_latents = {"latents": 2 * desk.SETTINGS[desk.family(dataset)]["latents"]} if objective == "qlae" else {}
+    return {"selection": SELECTION} | OBJECTIVES[objective] | doubled_latents
 
 
 SWEEP = tuple(
