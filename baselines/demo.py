@@ -155,20 +155,15 @@ def trained(folder: Path, steps: int, progress: rich.progress.Progress) -> dict[
     """
     import joblib
 
-    configs_by_dataset = {dataset: configs(dataset, steps) for dataset in DATASETS}
-    ordered_configs = [
-        config for run_configs in zip(*configs_by_dataset.values(), strict=True) for config in run_configs
-    ]
+    plan = {dataset: configs(dataset, steps) for dataset in DATASETS}
+    ordered_configs = [config for group in zip(*plan.values(), strict=True) for config in group]
     for state in sweep.run(ordered_configs, folder, jobs=min(joblib.cpu_count(), WORKERS), progress=progress):
         if state.state != "done":
             raise InvalidInput(
                 f"{folder / state.run}: expected a finished run, received {state.error or 'one that was stopped'}. Run "
                 "the demo again: it continues from what is there."
             )
-    return {
-        dataset: [Run.open(folder / sweep.run_path(config)) for config in run_configs]
-        for dataset, run_configs in configs_by_dataset.items()
-    }
+    return {dataset: [Run.open(folder / sweep.run_path(config)) for config in group] for dataset, group in plan.items()}
 
 
 def explained(run: Run) -> float:
@@ -201,8 +196,7 @@ def closing(scored: Sequence[results.Result], shares: Mapping[str, Sequence[floa
         if result.method == SETTINGS["objective"]
     }
     (near, far), (drawn_near, drawn_far) = (
-        [between(values_by_dataset[dataset], form) for dataset in DATASETS]
-        for values_by_dataset, form in ((mig, ".3f"), (shares, "z.0%"))
+        [between(values[dataset], form) for dataset in DATASETS] for values, form in ((mig, ".3f"), (shares, "z.0%"))
     )
     return f"""
 MIG of the β-TCVAE, {len(SEEDS)} seeds:

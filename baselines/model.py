@@ -135,12 +135,10 @@ class Model:
 
     def optimisers(self) -> list[Adam]:
         """List the optimiser of each weight, in the order of `variables`. A frozen weight does not decay."""
-        optimisers = [
-            network.optimiser for network in self.networks.values() for _ in network.model.trainable_variables
-        ]
+        adams = [network.optimiser for network in self.networks.values() for _ in network.model.trainable_variables]
         return [
             dataclasses.replace(adam, weight_decay=0.0 if frozen else self.objective.decay_of(name))
-            for adam, name, frozen in zip(optimisers, self.names(), self.frozen(), strict=True)
+            for adam, name, frozen in zip(adams, self.names(), self.frozen(), strict=True)
         ]
 
     def frozen(self) -> list[bool]:

@@ -132,13 +132,11 @@ def own_images(folder: Path, config: RunConfig) -> Dataset | None:
     path = folder / "images.json"
     if not path.exists():
         return None
-    location = files.read_json(path)
-    if not isinstance(location, dict) or not isinstance(location.get("folder"), str):
-        raise DamagedFile(f"{path}: expected the folder of the run's images, received {json.dumps(location)[:80]}.")
+    stored = files.read_json(path)
+    if not isinstance(stored, dict) or not isinstance(stored.get("folder"), str):
+        raise DamagedFile(f"{path}: expected the folder of the run's images, received {json.dumps(stored)[:80]}.")
     name, *_ = config.dataset.partition("/")
-    if not Path(location["folder"]).is_dir():
-        command = f"offaxis train run --config {path.with_name('config.json')} --images FOLDER --to {folder}"
-        raise InvalidInput(
-            f"The images of {folder} are no longer in {location['folder']}. Name their new place: {command}"
-        )
-    return splitting.of(benchmark_data.from_folder(location["folder"], name), config.dataset)
+    if not Path(stored["folder"]).is_dir():
+        retry = f"offaxis train run --config {path.with_name('config.json')} --images FOLDER --to {folder}"
+        raise InvalidInput(f"The images of {folder} are no longer in {stored['folder']}. Name their new place: {retry}")
+    return splitting.of(benchmark_data.from_folder(stored["folder"], name), config.dataset)

@@ -104,16 +104,13 @@ def list_() -> None:
     from baselines.nets import architectures, reconstruction
     from baselines.training import sweep
 
-    entries = [
+    items = [
         *(("objective", name, dataclasses.asdict(objectives.find(name)())) for name in objectives.names()),
         *(("architecture", name, architectures.parameters(name, {})) for name in architectures.ARCHITECTURES),
         *(("reconstruction", name, {}) for name in reconstruction.RECONSTRUCTIONS),
         *(("untrained", name, dataclasses.asdict(untrained.find(name))) for name in untrained.names()),
     ]
-    rows = [
-        (kind, name, ", ".join(f"{key}={value}" for key, value in parameters.items()))
-        for kind, name, parameters in entries
-    ]
+    rows = [(kind, name, ", ".join(f"{key}={value}" for key, value in values.items())) for kind, name, values in items]
     for name in sweep.names():
         module = discovery.find(sweeps.__name__, name, kind="sweep")
         rows.append(("sweep", name, str(module.__doc__).partition("\n")[0]))

@@ -29,11 +29,9 @@ def list_(tier: Tier = "desk", to: To = None, runs: RunsRoot = _RUNS) -> None:
     """List the figures and tables of a tier: content, number of runs and state."""
     from baselines.reproduction import catalogue, runner
 
-    tier_entries = {
-        id_: entry for id_, entry in catalogue.entries().items() if _has_tier(entry, tier) and not entry.same_as
-    }
+    entries = {id_: entry for id_, entry in catalogue.entries().items() if _has_tier(entry, tier) and not entry.same_as}
     rows = []
-    for id_, entry in tier_entries.items():
+    for id_, entry in entries.items():
         try:
             state: Any = runner.state(entry, tier, to or Path("studies") / tier, runs)
         except DamagedFile:

@@ -229,24 +229,22 @@ def _train(
     console.tell(f"device: {devices.line()}")
     for sentence in devices.advice(options.device, config.precision):
         console.warn(sentence)
-    user_dataset = own_images(folder, config) if given_dataset is None else splitting.of(given_dataset, config.dataset)
-    if user_dataset is not None and image_folder is not None:
-        _claim_folder(config, folder, user_dataset, image_folder)
-    if user_dataset is not None:
-        count = len(training_rows(user_dataset, config.train_share, config.split))
-        console.tell(
-            f"images: {len(user_dataset):,} of {user_dataset.id}, {count:,} trained on, the rest held out (train_share)"
-        )
+    dataset = own_images(folder, config) if given_dataset is None else splitting.of(given_dataset, config.dataset)
+    if dataset is not None and image_folder is not None:
+        _claim_folder(config, folder, dataset, image_folder)
+    if dataset is not None:
+        count = len(training_rows(dataset, config.train_share, config.split))
+        console.tell(f"images: {len(dataset):,} of {dataset.id}, {count:,} trained on, the rest held out (train_share)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", devices.SlowDevice)  # said above
         if lengthen:
-            claims.lengthen(folder, config.steps, user_dataset)
+            claims.lengthen(folder, config.steps, dataset)
         was_trained = is_trained(folder, config)
         has_codes = was_trained and (folder / "codes.npz").exists()  # nothing changes a finished run
         if was_trained:
             console.tell(f"finished before, at step {config.steps:,}: nothing is trained")
         try:
-            trained_run = train(config, folder, dataset=user_dataset)
+            trained_run = train(config, folder, dataset=dataset)
         except Stopped as stopped:
             command = stopping.command("resume", str(folder), *options.words())
             raise console.interrupted(f"{stopped.where} To go on: {command}") from stopped
@@ -285,10 +283,8 @@ def explained(run: Run) -> None:
     console.tell(f"reconstructions explain {max(share, 0.0):.0%} of the pixels' variance")
     if share < HARDLY and run.model.objective.reconstructs:
         beta_hint = ", a lower beta" * hasattr(run.model.objective, "beta")
-        is_only_term = type(run.model.objective).terms is Objective.terms  # a weight of the only term does nothing
-        weight_hint = (
-            "" if is_only_term else f", or --set reconstruction_weight={4 * run.config.reconstruction_weight:g}"
-        )
+        only_term = type(run.model.objective).terms is Objective.terms  # a weight of the only term does nothing
+        weight_hint = "" if only_term else f", or --set reconstruction_weight={4 * run.config.reconstruction_weight:g}"
         console.warn(
             "the decoder draws hardly more than one mean picture: the codes hold little of the images. "
             f"More steps{beta_hint}{weight_hint} may help."

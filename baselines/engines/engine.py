@@ -90,9 +90,7 @@ class OneModel(Engine):
 
 def flaw(finite: Iterable[Any]) -> str:
     """Name the first of weights and moments that are not finite."""
-    return next(
-        (name for name, is_finite in zip(("weight", "moment", "moment"), finite, strict=True) if not is_finite), ""
-    )
+    return next((name for name, valid in zip(("weight", "moment", "moment"), finite, strict=True) if not valid), "")
 
 
 def adam_step(weight: Any, first: Any, second: Any, gradient: Any, adam: Adam, step: Any) -> tuple[Any, Any, Any]:

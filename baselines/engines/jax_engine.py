@@ -39,28 +39,23 @@ class JaxEngine(Engine):
     def __init__(self, *models: Model, pixels: Any = None) -> None:
         self._names = models[0].names()
         self.devices, models_per_device = spread(len(models), len(jax.local_devices()))
-        self._model_count, self._padding_count = len(models), self.devices * models_per_device - len(models)
+        self._model_count, self._padding = len(models), self.devices * models_per_device - len(models)
         mesh = jax.sharding.Mesh(np.array(jax.local_devices()[: self.devices]), ("models",))
-        sharded, replicated = jax.sharding.PartitionSpec("models"), jax.sharding.PartitionSpec()
-        self._sharding = jax.sharding.NamedSharding(mesh, sharded)
+        shard, whole = jax.sharding.PartitionSpec("models"), jax.sharding.PartitionSpec()
+        self._sharding = jax.sharding.NamedSharding(mesh, shard)
         weights = [self._put(list(w)) for w in zip(*(m.weights().values() for m in models), strict=True)]
-        self._state = (
-            weights,
-            *([self._put([np.zeros_like(w[0])] * len(models)) for w in weights] for _ in range(2)),
-        )
+        self._state = (weights, *([self._put([np.zeros_like(w[0])] * len(models)) for w in weights] for _ in range(2)))
         self._copy_states = jax.jit(_copy_states)
         self._copies: tuple[NDArray[np.bool_], Callable[[], tuple[list[NDArray[np.float32]], ...]]] | None = None
-        self._pixels = None if pixels is None else jax.device_put(pixels, jax.sharding.NamedSharding(mesh, replicated))
+        self._pixels = None if pixels is None else jax.device_put(pixels, jax.sharding.NamedSharding(mesh, whole))
         strengths = _varying_floats([m.objective for m in models])
         optimisers = [_varying_floats(adams) for adams in zip(*(m.optimisers() for m in models), strict=True)]
         self._varying = jax.tree.map(self._put, (strengths, optimisers))
 
-        def step_model(
-            state: tuple[list[Any], ...], batch: Arrays, varying: tuple[Any, Any]
-        ) -> tuple[Any, dict[str, Any]]:
+        def update(state: tuple[list[Any], ...], batch: Arrays, varying: tuple[Any, Any]) -> tuple[Any, dict[str, Any]]:
             model = models[0].varied(varying[0])
             gradients, history = jax.grad(model.loss, has_aux=True)(state[0], batch)
-            self._history_names = list(history)  # in the objective's order, which jit does not keep
+            self._columns = list(history)  # in the objective's order, which jit does not keep
             updated = [
                 adam_step(w, m, v, g, varied(adam, fields), batch["step"])
                 for w, m, v, g, adam, fields in zip(*state, gradients, model.optimisers(), varying[1], strict=True)
@@ -72,17 +67,15 @@ class JaxEngine(Engine):
         ) -> tuple[Any, dict[str, Any]]:
             if device_pixels is not None:
                 batch["images"] = device_pixels[batch.pop("rows")]
-            return jax.vmap(step_model)(state, batch, varying)
+            return jax.vmap(update)(state, batch, varying)
 
         # Without check_vma: it would take the transpose of a convolution for a sum over the devices.
-        sharded_step = jax.shard_map(
-            step, mesh=mesh, in_specs=(sharded, sharded, sharded, replicated), out_specs=sharded, check_vma=False
-        )
-        self._step = jax.jit(sharded_step, donate_argnums=0)
+        mapped = jax.shard_map(step, mesh=mesh, in_specs=(shard, shard, shard, whole), out_specs=shard, check_vma=False)
+        self._step = jax.jit(mapped, donate_argnums=0)
 
     def _stack(self, arrays: Sequence[Any]) -> NDArray[Any]:
         """Stack arrays, one for each model, with copies of the last one for what fills the devices up."""
-        return np.stack([*arrays, *[arrays[-1]] * self._padding_count])
+        return np.stack([*arrays, *[arrays[-1]] * self._padding])
 
     def _put(self, arrays: Sequence[Any]) -> Any:
         """Put arrays, one for each model, on the models' devices, as one with a leading axis."""
@@ -92,10 +85,7 @@ class JaxEngine(Engine):
         """Take one step of every model."""
         self._state, history = self._step(*self.arguments(*batches))
         self._copies = None
-        return {
-            name: history[name][: self._model_count] if self._padding_count else history[name]
-            for name in self._history_names
-        }
+        return {name: history[name][: self._model_count] if self._padding else history[name] for name in self._columns}
 
     def arguments(self, *batches: Arrays) -> tuple[Any, ...]:
         """Return the compiled function's arguments: the batches are all that a step takes to the device."""

@@ -38,10 +38,9 @@ def place(dataset: Dataset, *, limit: int | None, drawn: int) -> Any:
         limit = int(SHARE * free) if drawn >= len(dataset) else 0
     if len(dataset) * math.prod(dataset.image_shape) > limit:
         return None
-    device_pixels = jax.numpy.zeros((len(dataset), *dataset.image_shape), np.uint8)
+    pixels = jax.numpy.zeros((len(dataset), *dataset.image_shape), np.uint8)
     write_block = jax.jit(
-        lambda device_pixels, block, start: jax.lax.dynamic_update_slice(device_pixels, block, (start, 0, 0, 0)),
-        donate_argnums=0,
+        lambda pixels, block, start: jax.lax.dynamic_update_slice(pixels, block, (start, 0, 0, 0)), donate_argnums=0
     )
 
     def read_block(start: int) -> Pixels:
@@ -52,5 +51,5 @@ def place(dataset: Dataset, *, limit: int | None, drawn: int) -> Any:
     with ThreadPoolExecutor(workers) as pool:
         for i in range(0, len(starts), workers):  # no more than these wait in the host's memory
             for start, block in zip(starts[i:], pool.map(read_block, starts[i : i + workers]), strict=False):
-                device_pixels = write_block(device_pixels, block, np.int32(start))
-    return device_pixels
+                pixels = write_block(pixels, block, np.int32(start))
+    return pixels

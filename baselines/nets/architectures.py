@@ -231,7 +231,7 @@ def transformer(image_shape: ImageShape, latents: int, rng: np.random.Generator)
     def dense(x: Any, units: int, name: str, activation: str | None = None) -> Any:
         return layers.Dense(units, activation, kernel_initializer=initializer, name=name)(x)
 
-    def split_heads(x: Any, name: str) -> Any:
+    def to_heads(x: Any, name: str) -> Any:
         x = ops.reshape(dense(x, CHANNELS, name), (-1, tokens[0], HEADS, CHANNELS // HEADS))
         return ops.transpose(x, (0, 2, 1, 3))
 
@@ -241,9 +241,7 @@ def transformer(image_shape: ImageShape, latents: int, rng: np.random.Generator)
     def add_block(x: Any, name: str) -> Any:
         with keras.name_scope(name):  # weights are found by the layer that their names begin with
             normalised = normalise(x, f"1_{name}")
-            queries, keys, values = (
-                split_heads(normalised, f"{part}_{name}") for part in ("queries", "keys", "values")
-            )
+            queries, keys, values = (to_heads(normalised, f"{part}_{name}") for part in ("queries", "keys", "values"))
             scores = ops.matmul(queries * (CHANNELS // HEADS) ** -0.5, ops.transpose(keys, (0, 1, 3, 2)))
             attended = ops.transpose(ops.matmul(ops.softmax(scores), values), (0, 2, 1, 3))
             x = x + dense(ops.reshape(attended, (-1, *tokens)), CHANNELS, f"mixed_{name}")
@@ -341,10 +339,8 @@ def parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     for key in given:
         if key not in defaults:
             raise UnknownName(f"parameter of {name}", key, defaults)
-    checked = {
-        k: validation.typed(f"parameter of {name} {k!r}", value, type(defaults[k])) for k, value in given.items()
-    }
-    return {**defaults, **checked}
+    typed = {k: validation.typed(f"parameter of {name} {k!r}", value, type(defaults[k])) for k, value in given.items()}
+    return {**defaults, **typed}
 
 
 @functools.cache

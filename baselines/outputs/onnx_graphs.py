@@ -21,7 +21,7 @@ IR = 8
 """Version of the file's layout that goes with it."""
 
 
-class _GraphWriter:
+class _Writer:
     """A graph that grows by one operator at a time."""
 
     def __init__(self, onnx: Any) -> None:
@@ -63,7 +63,7 @@ def encoder(image: Any, code: Any, image_shape: tuple[int, int, int]) -> bytes:
     import onnx.helper
     import onnx.numpy_helper
 
-    write = _GraphWriter(onnx)
+    write = _Writer(onnx)
     pixels = write("Cast", "images", to=onnx.TensorProto.FLOAT)
     values = {id(image): write("Div", pixels, write.constant(255.0))}
     for node in _list_nodes(code):
@@ -115,14 +115,14 @@ def _list_nodes(code: Any) -> list[Any]:
 _ValueNames = Mapping[int, str]
 
 
-def _input_names(write: _GraphWriter, node: Any, values: _ValueNames) -> list[str]:
+def _input_names(write: _Writer, node: Any, values: _ValueNames) -> list[str]:
     """Name what an operation is called with: outputs of others, or constants. Some layers take them as one list."""
     args = node.arguments.args
     args = args[0] if isinstance(args[0], list) else args
     return [values[id(x)] if id(x) in values else write.constant(to_numpy(x)) for x in args]
 
 
-def _write_activation(write: _GraphWriter, x: str, layer: Any) -> str:
+def _write_activation(write: _Writer, x: str, layer: Any) -> str:
     name = layer.activation.__name__
     if name == "linear":
         return x
@@ -136,7 +136,7 @@ def _write_activation(write: _GraphWriter, x: str, layer: Any) -> str:
     raise InvalidInput(f"activation of {layer.name}: expected linear, relu, tanh or gelu, received {name}.")
 
 
-def _write_conv(write: _GraphWriter, node: Any, values: _ValueNames) -> str:
+def _write_conv(write: _Writer, node: Any, values: _ValueNames) -> str:
     layer, x = node.operation, values[id(node.input_tensors[0])]
     x = write("Transpose", x, perm=[0, 3, 1, 2])
     kernel = write.constant(to_numpy(layer.kernel).transpose(3, 2, 0, 1))
@@ -147,47 +147,45 @@ def _write_conv(write: _GraphWriter, node: Any, values: _ValueNames) -> str:
     return _write_activation(write, write("Transpose", x, perm=[0, 2, 3, 1]), layer)
 
 
-def _write_dense(write: _GraphWriter, node: Any, values: _ValueNames) -> str:
+def _write_dense(write: _Writer, node: Any, values: _ValueNames) -> str:
     layer, x = node.operation, values[id(node.input_tensors[0])]
     x = write("MatMul", x, write.constant(to_numpy(layer.kernel)))
     x = x if layer.bias is None else write("Add", x, write.constant(to_numpy(layer.bias)))
     return _write_activation(write, x, layer)
 
 
-def _write_layer_normalization(write: _GraphWriter, node: Any, values: _ValueNames) -> str:
+def _write_layer_normalization(write: _Writer, node: Any, values: _ValueNames) -> str:
     layer, x = node.operation, values[id(node.input_tensors[0])]
     scale, shift = write.constant(to_numpy(layer.gamma)), write.constant(to_numpy(layer.beta))
     return write("LayerNormalization", x, scale, shift, axis=-1, epsilon=float(layer.epsilon))
 
 
-def _write_reshape(write: _GraphWriter, node: Any, values: _ValueNames) -> str:
+def _write_reshape(write: _Writer, node: Any, values: _ValueNames) -> str:
     x, output = values[id(node.input_tensors[0])], node.output_tensors[0]
     return write("Reshape", x, write.constant([-1, *map(int, output.shape[1:])], np.int64))
 
 
-def _unary_writer(operator: str, **attributes: Any) -> Callable[[_GraphWriter, Any, _ValueNames], str]:
+def _unary_writer(operator: str, **attributes: Any) -> Callable[[_Writer, Any, _ValueNames], str]:
     """Apply an operator to the only tensor."""
     return lambda write, node, values: write(operator, values[id(node.input_tensors[0])], **attributes)
 
 
-def _write_with_axes(
-    write: _GraphWriter, node: Any, values: _ValueNames, operator: str, axes: Any, **attributes: Any
-) -> str:
+def _write_along(write: _Writer, node: Any, values: _ValueNames, operator: str, axes: Any, **attributes: Any) -> str:
     """Apply an operator that takes axes as a tensor."""
     axes = write.constant(np.atleast_1d(axes), np.int64)
     return write(operator, values[id(node.input_tensors[0])], axes, **attributes)
 
 
-def _write_one_hot(write: _GraphWriter, node: Any, values: _ValueNames) -> str:
+def _write_one_hot(write: _Writer, node: Any, values: _ValueNames) -> str:
     depth, off_on_values = write.constant(node.operation.num_classes, np.int64), write.constant([0.0, 1.0])
     return write("OneHot", values[id(node.input_tensors[0])], depth, off_on_values, axis=-1)
 
 
-def _operator_writer(operator: str) -> Callable[[_GraphWriter, Any, _ValueNames], str]:
+def _operator_writer(operator: str) -> Callable[[_Writer, Any, _ValueNames], str]:
     return lambda write, node, values: write(operator, *_input_names(write, node, values))
 
 
-_OPERATIONS: Mapping[str, Callable[[_GraphWriter, Any, _ValueNames], str]] = {
+_OPERATIONS: Mapping[str, Callable[[_Writer, Any, _ValueNames], str]] = {
     "Conv2D": _write_conv,
     "Dense": _write_dense,
     "LayerNormalization": _write_layer_normalization,
@@ -200,11 +198,9 @@ _OPERATIONS: Mapping[str, Callable[[_GraphWriter, Any, _ValueNames], str]] = {
     "Add": _operator_writer("Add"),
     "Absolute": _unary_writer("Abs"),
     "Argmin": _unary_writer("ArgMin", axis=-1, keepdims=0),
-    "ExpandDims": lambda write, node, values: _write_with_axes(write, node, values, "Unsqueeze", node.operation.axis),
+    "ExpandDims": lambda write, node, values: _write_along(write, node, values, "Unsqueeze", node.operation.axis),
     "OneHot": _write_one_hot,
     "StopGradient": lambda write, node, values: values[id(node.input_tensors[0])],
     "Subtract": _operator_writer("Sub"),
-    "Sum": lambda write, node, values: _write_with_axes(
-        write, node, values, "ReduceSum", node.operation.axis, keepdims=0
-    ),
+    "Sum": lambda write, node, values: _write_along(write, node, values, "ReduceSum", node.operation.axis, keepdims=0),
 }

@@ -45,10 +45,8 @@ def form(published: RunConfig, **changes: Any) -> RunConfig:
     """
     if refused := sorted(changes.keys() - {*CHANGED, *TERMS}):
         raise InvalidInput(f"form of a published run: expected changes of {', '.join(CHANGED)}, received {refused[0]}.")
-    hyperparameters = dict(published.hyperparameters) | {key: changes.pop(key) for key in TERMS if key in changes}
-    if "iteration_threshold" in hyperparameters:
+    parameters = dict(published.hyperparameters) | {key: changes.pop(key) for key in TERMS if key in changes}
+    if "iteration_threshold" in parameters:
         steps = changes.get("steps", published.steps)
-        hyperparameters["iteration_threshold"] = math.ceil(
-            hyperparameters["iteration_threshold"] * steps / published.steps
-        )
-    return dataclasses.replace(published, hyperparameters=hyperparameters, **changes)
+        parameters["iteration_threshold"] = math.ceil(parameters["iteration_threshold"] * steps / published.steps)
+    return dataclasses.replace(published, hyperparameters=parameters, **changes)

@@ -77,7 +77,7 @@ class Bar:
         self._images_per_step = configs[0].batch_size * configs[0].build_objective().n_views
         self._rate_suffix = " each" if len(configs) > 1 else ""
         self._task = progress.add_task(
-            named(configs), total=configs[0].steps, completed=self._first_step, rate="", loss=_format_losses(losses, 0)
+            named(configs), total=configs[0].steps, completed=self._first_step, rate="", loss=_summary(losses, 0)
         )
 
     def show(self, steps: Sequence[int], losses: Sequence[str], stopped: Sequence[bool]) -> None:
@@ -95,9 +95,7 @@ class Bar:
             self._task,
             completed=step,
             rate=f"{rate:,.0f} img/s{self._rate_suffix}",
-            loss=f"stopped: {_format_range(losses)}"
-            if all(stopped)
-            else _format_losses([losses[i] for i in active], sum(stopped)),
+            loss=f"stopped: {_range(losses)}" if all(stopped) else _summary([losses[i] for i in active], sum(stopped)),
         )
 
 
@@ -105,12 +103,12 @@ def _mean_step(steps: Sequence[int]) -> int:
     return sum(steps) // len(steps)
 
 
-def _format_losses(losses: Sequence[str], stopped: int) -> str:
-    loss_range = _format_range(losses)
+def _summary(losses: Sequence[str], stopped: int) -> str:
+    loss_range = _range(losses)
     return ", ".join(filter(None, [loss_range and f"loss {loss_range}", f"{stopped} stopped" if stopped else ""]))
 
 
-def _format_range(losses: Sequence[str]) -> str:
+def _range(losses: Sequence[str]) -> str:
     """Return the lowest and the highest loss, or the one that all have."""
     recorded = sorted(filter(None, losses), key=lambda text: (math.isnan(float(text)), float(text)))
     return " to ".join(dict.fromkeys([recorded[0], recorded[-1]])) if recorded else ""

@@ -69,14 +69,11 @@ class Recorder:
         same_pixels(folder, digests)
         self.step = self.snapshots.last or 0
         self._computed_before = _read_computed(folder) if self.step else []
-        previous_records = [read_record(Path(source)) for source in (folder, config.start_from) if source]
-        supervisions = [
-            self.objective.supervision,
-            *(record["supervision"] for record in previous_records if "supervision" in record),
-        ]
-        if any(record.get("dataset", dataset.id) != dataset.id for record in previous_records):
-            supervisions.append("pretrained")  # on other images
-        self._supervision = max(supervisions, key=get_args(Supervision).index)
+        records = [read_record(Path(source)) for source in (folder, config.start_from) if source]
+        levels = [self.objective.supervision, *(record["supervision"] for record in records if "supervision" in record)]
+        if any(record.get("dataset", dataset.id) != dataset.id for record in records):
+            levels.append("pretrained")  # on other images
+        self._supervision = max(levels, key=get_args(Supervision).index)
         self._history = folder / "history.jsonl"
         rows = whole_history(folder, config)
         files.write_text(self._history, "".join(_format_line(row) for row in rows))
@@ -184,14 +181,12 @@ def whole_history(folder: Path, config: RunConfig) -> list[dict[str, float]]:
     rows = read_history(path, until=last)
     steps = [int(row["step"]) for row in rows]
     expected = [step for step in range(1, last + 1) if _is_recorded(config, step)]
-    wrong_steps = sorted({*expected} - {*steps}) or [
-        after for before, after in itertools.pairwise(steps) if after <= before
-    ]
-    if wrong_steps:
-        last_good_step = max((step for step in snapshots.steps() if step < wrong_steps[0]), default=0)
+    wrong = sorted({*expected} - {*steps}) or [after for before, after in itertools.pairwise(steps) if after <= before]
+    if wrong:
+        last_good_step = max((step for step in snapshots.steps() if step < wrong[0]), default=0)
         raise DamagedFile(
             f"{path}: expected a line for each recorded step up to the snapshot of step {last}, in order, received "
-            f"{'one in a wrong place' if wrong_steps[0] in steps else 'none'} for step {wrong_steps[0]}. Restore it, "
+            f"{'one in a wrong place' if wrong[0] in steps else 'none'} for step {wrong[0]}. Restore it, "
             f"or remove the snapshots after step {last_good_step} and resume: the run goes on from there."
         )
     return rows

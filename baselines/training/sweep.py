@@ -92,24 +92,22 @@ def select(configs: Sequence[RunConfig], only: Sequence[str]) -> tuple[RunConfig
         >>> [(run.objective, run.hyperparameters["beta"]) for run in chosen]
         [('beta_vae', 4.0), ('beta_vae', 8.0), ('beta_tc_vae', 4.0), ('beta_tc_vae', 8.0)]
     """
-    conditions: dict[str, list[Any]] = collections.defaultdict(list)
+    filters: dict[str, list[Any]] = collections.defaultdict(list)
     for condition in only:
         key, value = validation.setting("--only", condition)
-        conditions[key].append(value)
+        filters[key].append(value)
     settings = [_flat_settings(config) for config in configs]
-    for key in conditions:
+    for key in filters:
         if not any(key in run_settings for run_settings in settings):
             raise UnknownName("--only", key, set().union(*settings))
     selected = tuple(
         config
         for config, values in zip(configs, settings, strict=True)
-        if all(any(_has_setting(values, key, value) for value in allowed) for key, allowed in conditions.items())
+        if all(any(_has_setting(values, key, value) for value in allowed) for key, allowed in filters.items())
     )
     if not selected:
-        available = ", ".join(
-            f"{key}={value}" for key in conditions for value in sorted({str(s.get(key)) for s in settings})
-        )
-        raise InvalidInput(f"--only: expected what some run has, of {available}, received {' '.join(only)}.")
+        actual = ", ".join(f"{key}={value}" for key in filters for value in sorted({str(s.get(key)) for s in settings}))
+        raise InvalidInput(f"--only: expected what some run has, of {actual}, received {' '.join(only)}.")
     return selected
 
 
