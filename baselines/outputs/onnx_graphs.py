@@ -28,7 +28,6 @@ class _Writer:
         self.onnx = onnx
         self.nodes: list[Any] = []
         self.tensors: list[Any] = []
-        self._count = 0
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
         """Add a tensor; give its name."""

@@ -45,7 +45,7 @@ class BASELINE(Untrained):
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Encode the images."""
-        backend.name()
+        backend.name()  # refuses one that has no engine, before anything is built
         config = RunConfig(
             dataset=dataset.id, objective="ae", architecture=self.architecture, latents=self.latents, seed=seed
         )

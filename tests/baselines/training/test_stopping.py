@@ -199,7 +199,7 @@ def test_a_sweep_that_is_stopped_keeps_what_its_workers_did(tmp_path, monkeypatc
         waits(lambda: lines(folder / "history.jsonl") >= 3)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    thread = threading.Thread(target=interrupt)
+    thread = threading.Thread(target=interrupt, daemon=True)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
         sweep.run([config], tmp_path, jobs=1, threads=1, encode=False)

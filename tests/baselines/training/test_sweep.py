@@ -158,9 +158,10 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
         until = time.monotonic() + 600
         while time.monotonic() < until and not (history.exists() and history.read_bytes()):
             time.sleep(0.005)
-        begun[-1].send_signal(signal.SIGKILL)
+        for process in begun[-1:]:
+            process.send_signal(signal.SIGKILL)
 
-    killer = threading.Thread(target=kill)
+    killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     states = sweep.run(runs, tmp_path, jobs=1, threads=1, encode=False)
     killer.join()
