@@ -274,7 +274,7 @@ def _check_values(config: RunConfig) -> dict[str, Any]:
         received = repr(values["selection"][:60])
         raise InvalidInput(f"selection: expected one line of 1 to 200 characters, received {received}.")
     reconstruction.find(values["reconstruction"])
-    values["dataset"], values["split"] = splitting.settled(values["dataset"], values["split"])
+    values["dataset"], values["split"] = splitting.parse_split(values["dataset"], values["split"])
     values["seed"] = validation.seed(values["seed"])
     objective = config.build_objective()
     for name, least in (("batch_size", objective.least_images), ("latents", objective.least_latents)):

@@ -121,7 +121,7 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
         progress.update(task, description="scores")
         scored = list(candidates.results_of(folders, status="reproduced"))
         for file in results_tree.write(folder / "results", scored, replace=True):
-            media.of_dataset(results_tree.read(file).dataset, file.parent)
+            media.write_pictures(results_tree.read(file).dataset, file.parent)
         for dataset, dataset_runs in runs.items():
             progress.update(task, description=f"pictures of {dataset}")
             pictures.draw_all(dataset_runs[0])

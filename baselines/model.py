@@ -20,11 +20,11 @@ from benchmark_data.sources import Pixels
 
 T = TypeVar("T")
 
-INITIAL = 2**64 - 1
+INITIAL_STEP = 2**64 - 1
 """The step whose random numbers are the initial weights of a run that starts from no other."""
 
 
-def initial(config: RunConfig) -> np.random.Generator:
+def initial_rng(config: RunConfig) -> np.random.Generator:
     """Return the random numbers that a config's initial weights are drawn from.
 
     In a run that starts from another's weights, this is what reset layers get. It then depends on those weights as well
@@ -37,7 +37,7 @@ def initial(config: RunConfig) -> np.random.Generator:
     Returns:
         A generator in its first state.
     """
-    return generator(config.seed, int(config.start_weights[:16] or "0", 16) if config.start_from else INITIAL)
+    return generator(config.seed, int(config.start_weights[:16] or "0", 16) if config.start_from else INITIAL_STEP)
 
 
 def generator(seed: int, step: int) -> np.random.Generator:
@@ -45,7 +45,7 @@ def generator(seed: int, step: int) -> np.random.Generator:
 
     Args:
         seed: the run's seed.
-        step: from 1; or `INITIAL`.
+        step: from 1; or `INITIAL_STEP`.
 
     Returns:
         A generator in its first state, counter-based (Philox), so that no state needs to be saved.
@@ -92,7 +92,7 @@ class Model:
         if image_shape[2] > self.objective.channels:
             expected = f"images of at most {self.objective.channels} channels, received shape {image_shape}"
             raise InvalidInput(f"{config.objective}: expected {expected}. Leave out others, such as transparency.")
-        rng = initial(config)
+        rng = initial_rng(config)
         build = architectures.find(config.architecture)
         adam = Adam(config.learning_rate, config.beta_1, config.beta_2, config.epsilon)
         with backend.layers_in(precision):
@@ -155,7 +155,7 @@ class Model:
             A shallow copy.
         """
         model = copy.copy(self)
-        model.objective = varied(self.objective, strengths)
+        model.objective = with_tensors(self.objective, strengths)
         return model
 
     def weights(self) -> dict[str, NDArray[np.float32]]:
@@ -207,7 +207,7 @@ class Model:
         kl = ops.mean(kl, axis=1) if averaged else ops.sum(kl, axis=1)
         observed, what = Batch(posterior, codes, kl, batch["step"], inputs, call, self.sizes), self.config.objective
         returns = "Term(weight, scalar) by name, of which none is step, loss or reconstruction"
-        terms = discovery.called(f"objective {what}", self.objective.terms, observed, returns=returns, sound=_are_terms)
+        terms = discovery.call(f"objective {what}", self.objective.terms, observed, returns=returns, sound=_are_terms)
         loss, history = 0.0, {name: term.value for name, term in terms.items()}
         if self.decoder:
             decoder_input = codes if self.objective.reconstructs else ops.stop_gradient(codes)
@@ -308,7 +308,7 @@ def _cast_to_float32(outputs: Any) -> Any:
     return keras.tree.map_structure(cast, outputs)
 
 
-def varied(settings: T, values: Mapping[str, Any]) -> T:
+def with_tensors(settings: T, values: Mapping[str, Any]) -> T:
     """Copy a frozen dataclass with tensors in place of some numbers, which nothing can check any more.
 
     Args:

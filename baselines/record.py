@@ -30,7 +30,7 @@ class Digests(NamedTuple):
 
 def digests_of(dataset: Dataset) -> Digests:
     """Return a dataset's quick digest, and the full one where its name does not stand for its pixels."""
-    return Digests(dataset.digest(), None if parallel.has_name(dataset) else dataset.digest(full=True))
+    return Digests(dataset.digest(), None if parallel.is_published(dataset) else dataset.digest(full=True))
 
 
 def write_record(
@@ -139,4 +139,4 @@ def own_images(folder: Path, config: RunConfig) -> Dataset | None:
     if not Path(stored["folder"]).is_dir():
         retry = f"offaxis train run --config {path.with_name('config.json')} --images FOLDER --to {folder}"
         raise InvalidInput(f"The images of {folder} are no longer in {stored['folder']}. Name their new place: {retry}")
-    return splitting.of(benchmark_data.from_folder(stored["folder"], name), config.dataset)
+    return splitting.resolve(benchmark_data.from_folder(stored["folder"], name), config.dataset)

@@ -97,7 +97,9 @@ class Run:
             InvalidInput: those that were given have another name, or these are no longer those that it began with.
         """
         given = self._given_dataset
-        dataset = own_images(self.folder, self.config) if given is None else splitting.of(given, self.config.dataset)
+        dataset = (
+            own_images(self.folder, self.config) if given is None else splitting.resolve(given, self.config.dataset)
+        )
         if dataset is not None:
             same_pixels(self.folder, digests_of(dataset))
         return dataset

@@ -147,7 +147,7 @@ def clear_leftovers(folder: Path) -> None:
 
 def read_config(folder: Path) -> RunConfig:
     """Read a run folder's config."""
-    path = files.in_run(folder, "config.json")
+    path = files.path_in_run(folder, "config.json")
     try:
         return RunConfig.read(path)
     except UnknownName as error:

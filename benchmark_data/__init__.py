@@ -124,7 +124,7 @@ def load(name: str, **parameters: object) -> Dataset:
 
     if not isinstance(name, str):
         raise InvalidInput(f"name of a dataset: expected a text, such as 'dsprites', received {name!r}.")
-    base_name, rule = splitting.named(name)
+    base_name, rule = splitting.parse_divided_name(name)
     if rule and not parameters:
         return _load_divided(load(base_name).id, rule)
     request, (name, _, config) = name, name.partition("/")
@@ -135,9 +135,9 @@ def load(name: str, **parameters: object) -> Dataset:
     if config and config not in known_configs and not rule:
         prefix, _, suffix = config.replace("/", ".", 1).partition(".")
         # A slash in place of the dot.
-        if prefix in known_configs and suffix and splitting.named(f"{name}/{suffix}")[1] == suffix:
+        if prefix in known_configs and suffix and splitting.parse_divided_name(f"{name}/{suffix}")[1] == suffix:
             raise InvalidInput(
-                f"name of a dataset: expected {splitting.joined(f'{name}/{prefix}', suffix)}, received {request}."
+                f"name of a dataset: expected {splitting.divided_name(f'{name}/{prefix}', suffix)}, received {request}."
             )
         if prefix in known_configs and suffix:
             raise UnknownName(f"split of {name}/{prefix}", suffix, splitting.split_rules())

@@ -30,10 +30,10 @@ out = rich.console.Console()
 err = rich.console.Console(stderr=True)
 """Errors and progress go here: standard error."""
 
-EVERY = 10.0
+REPORT_SECONDS = 10.0
 """Seconds between two lines of a display whose output is no terminal."""
 
-PERIOD = 300.0
+RATE_WINDOW_SECONDS = 300.0
 """Seconds over which rates and the time left are estimated: a step of some tasks takes minutes."""
 
 
@@ -105,7 +105,7 @@ def table(rows: Iterable[Sequence[object]], *columns: str, title: str = "", whol
     out.print(rich_table, highlight=False, crop=not whole)
 
 
-def interrupted(how: str) -> typer.Exit:
+def interruption(how: str) -> typer.Exit:
     """Describe how to go on with what was interrupted, on standard error.
 
     Args:
@@ -196,7 +196,7 @@ def progress(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
     """Make a progress display: description, bar, done of all, rate or the given columns, time gone and time left.
 
     Where a line is too short for all, the description is cut, and no number. Where standard error is no terminal, a
-    line is written every `EVERY` seconds instead, and the whole once at the end.
+    line is written every `REPORT_SECONDS` seconds instead, and the whole once at the end.
 
     Args:
         *columns: what to show instead of the rate, such as a rate in images and a loss.
@@ -247,7 +247,7 @@ def _make_display(*columns: rich.progress.ProgressColumn) -> rich.progress.Progr
         rich.progress.BarColumn(max(4, min(40, err.width // 8)), table_column=_uncut_column()),
         *columns,
         console=err,
-        speed_estimate_period=PERIOD,
+        speed_estimate_period=RATE_WINDOW_SECONDS,
     )
 
 
@@ -276,7 +276,7 @@ class _Display(rich.progress.Progress):
         super().stop()
 
     def _report_progress(self) -> None:
-        while not self._stop_event.wait(EVERY):
+        while not self._stop_event.wait(REPORT_SECONDS):
             statuses = [self._describe_task(task) for task in self.tasks if task.visible and not task.finished]
             if statuses:
                 self.console.print(" | ".join(statuses), soft_wrap=True, markup=False, highlight=False)

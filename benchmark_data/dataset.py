@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput, UnknownName, check_count
 from benchmark_data.expected_effects import Effect
-from benchmark_data.factors import FactorSpace, FactorTable, Indices, integers
+from benchmark_data.factors import FactorSpace, FactorTable, Indices, check_integers
 from benchmark_data.types import Extra, Pixels, Source
 
 if TYPE_CHECKING:
@@ -217,9 +217,9 @@ class Dataset:
                 else than such images.
         """
         rows = self.rows(indices)
-        return self.drawn(rows, self.space.labels(rows))
+        return self.images_with_labels(rows, self.space.labels(rows))
 
-    def drawn(self, rows: Int64[Indices, " n"], labels: Int64[Indices, "n F"]) -> UInt8[Pixels, "n H W C"]:
+    def images_with_labels(self, rows: Int64[Indices, " n"], labels: Int64[Indices, "n F"]) -> UInt8[Pixels, "n H W C"]:
         """Return images of rows whose class ids are known: what readers call, which give labels, too.
 
         Args:
@@ -236,7 +236,7 @@ class Dataset:
             >>> import benchmark_data
             >>> sprites = benchmark_data.load("dsprites")
             >>> rows = np.array([0, 1])
-            >>> sprites.drawn(rows, sprites.labels(rows)).shape
+            >>> sprites.images_with_labels(rows, sprites.labels(rows)).shape
             (2, 64, 64, 1)
         """
         images: object = self.source.images(rows, labels)
@@ -337,7 +337,7 @@ class Dataset:
         Raises:
             InvalidInput: an empty selection, not integers, or a row that does not exist.
         """
-        array = integers(f"rows of {self.id}", indices)
+        array = check_integers(f"rows of {self.id}", indices)
         if not len(array):
             raise InvalidInput(f"rows of {self.id}: expected at least one row, received an empty selection.")
         count = len(self)

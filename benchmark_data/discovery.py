@@ -62,10 +62,10 @@ def find(package: str, name: str, *, kind: str) -> ModuleType:
         return module
     if name not in names(package):
         raise UnknownName(kind, name, names(package))
-    return called(f"{kind} {name}", importlib.import_module, f"{package}.{name}")
+    return call(f"{kind} {name}", importlib.import_module, f"{package}.{name}")
 
 
-def called(
+def call(
     what: str, code: Callable[..., T], *arguments: Any, returns: str = "", sound: Callable[[T], bool] | None = None
 ) -> T:
     """Run code of a plug-in, and name the plug-in in what goes wrong.

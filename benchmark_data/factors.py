@@ -141,7 +141,7 @@ class _BaseFactors:
         Raises:
             InvalidInput: not integers, or there is no such row.
         """
-        rows, valid = integers("rows", indices), self._row_numbers()
+        rows, valid = check_integers("rows", indices), self._row_numbers()
         if rows.size and (rows.min() < valid.start or rows.max() >= valid.stop):
             missing_row = int(rows[(rows < valid.start) | (rows >= valid.stop)][0])
             raise InvalidInput(f"rows: expected rows from {valid.start} to {valid.stop - 1}, received {missing_row}.")
@@ -369,7 +369,7 @@ class FactorTable(_BaseFactors):
     def _labels(self, rows: Indices) -> Indices:
         return self._table[rows]
 
-    def _every_label(self) -> Indices:
+    def _all_labels(self) -> Indices:
         return self._labels(np.asarray(self._row_numbers(), np.int64))
 
     @functools.cached_property
@@ -412,11 +412,11 @@ class _TablePart(FactorTable):
         return super().index(labels) + self._start
 
 
-def integers(what: str, indices: object) -> NDArray[np.integer]:
+def check_integers(what: str, indices: object) -> NDArray[np.integer]:
     """Check that a selection of rows is a list of integers. Which rows there are is for the caller to say.
 
     Example:
-        >>> integers("rows", range(2, 5)).tolist()
+        >>> check_integers("rows", range(2, 5)).tolist()
         [2, 3, 4]
     """
     try:

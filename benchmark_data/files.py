@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 
-MOST_JSON = 2**26
+MAX_JSON_BYTES = 2**26
 """Bytes of a JSON file, at most, unless the environment variable ``OFFAXIS_MAX_JSON`` says otherwise."""
 
 
@@ -108,7 +108,7 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
-def withdraw(path: Path) -> None:
+def remove_file(path: Path) -> None:
     """Remove a file, if it is there, before what it tells of is replaced.
 
     Raises:
@@ -268,7 +268,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         DamagedFile: the file is missing, too large, not UTF-8, not JSON, nested too deeply, or has a key twice.
     """
     try:
-        if (size := os.stat(path).st_size) > (maximum := limit("OFFAXIS_MAX_JSON", MOST_JSON)):
+        if (size := os.stat(path).st_size) > (maximum := limit("OFFAXIS_MAX_JSON", MAX_JSON_BYTES)):
             raise DamagedFile(
                 f"{path} has {size:,} bytes, more than {maximum:,}. Set OFFAXIS_MAX_JSON to a larger number to read it."
             )
@@ -282,7 +282,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         ) from error
 
 
-def bounded(path: str | os.PathLike[str], largest: int, *, what: str, size: str = "at most") -> bytes:
+def read_bounded(path: str | os.PathLike[str], largest: int, *, what: str, size: str = "at most") -> bytes:
     """Read a file that a stranger may have put there: no link is followed, and its size is known before it is read.
 
     Args:
@@ -413,7 +413,7 @@ def comma_separated(header: Sequence[str], rows: Iterable[Sequence[object]]) -> 
     return stream.getvalue()
 
 
-def in_run(folder: Path, name: str) -> Path:
+def path_in_run(folder: Path, name: str) -> Path:
     """Return the path of a file that every run folder has, after a look whether the folder may be one.
 
     Args:

@@ -165,10 +165,10 @@ def as_dataset(
     """
     dataset = _load_dataset(dataset, config)
     dataset.prepare()
-    columns = reading.checked_columns(dataset, columns, encoding.columns(dataset))
+    columns = reading.check_columns(dataset, columns, encoding.columns(dataset))
     # datasets.Split.TRAIN stands for its name.
     split_text = str(split) if isinstance(split, datasets.NamedSplit) else split
-    split_rows = reading.rows_of(dataset, reading.split_text(dataset, split_text))
+    split_rows = reading.rows_of(dataset, reading.check_split_text(dataset, split_text))
     rows = reading.order(split_rows, seed=shuffle_seed, epoch=epoch, shard=shard)
     transform = _Decoder(parallel.handle(dataset))
     schema = features(dataset)
@@ -248,7 +248,7 @@ class _Decoder:
     def __init__(self, handle: parallel.Handle, key: str = "") -> None:
         self.handle = handle
         self.key = handle if isinstance(handle, str) else key or f"{handle.id} {id(handle):x}"
-        _opened[self.key] = parallel.opened(handle)
+        _opened[self.key] = parallel.open_handle(handle)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _Decoder, (self.handle, self.key)
@@ -364,7 +364,7 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
         )
         raise InvalidInput(
             f"publish {dataset.id}: expected a licence that allows to pass on copies, received {dataset.license}. "
-            f"{published_remedy if parallel.has_name(dataset) else own_remedy}"
+            f"{published_remedy if parallel.is_published(dataset) else own_remedy}"
         )
     if set("*?[") & set(str(folder)) or "::" in str(folder):
         raise InvalidInput(f"{folder}: expected a folder without *, ?, [ and ::, which `datasets` takes for patterns.")
@@ -395,7 +395,7 @@ def _signature(dataset: Dataset, digest: Digest, rows: range) -> str:
 
 def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: str) -> None:
     """Write one Parquet file, unless it is there."""
-    dataset = parallel.opened(handle)
+    dataset = parallel.open_handle(handle)
     schema = features(dataset).arrow_schema
     schema = schema.with_metadata({**schema.metadata, b"offaxis": signature.encode()})
     if _stored_signature(path) != signature.encode():

@@ -40,12 +40,12 @@ def handle(dataset: Dataset) -> Handle:
         return dataset
 
 
-def opened(handle: Handle) -> Dataset:
+def open_handle(handle: Handle) -> Dataset:
     """Return the dataset that `handle` stands for."""
     return benchmark_data.load(handle) if isinstance(handle, str) else handle
 
 
-def has_name(dataset: Dataset) -> bool:
+def is_published(dataset: Dataset) -> bool:
     """Return whether a dataset's name and version stand for its pixels: not those of the user's own images.
 
     Those may be corrected under the same name, so that only a digest of every row tells them from others.

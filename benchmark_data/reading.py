@@ -62,7 +62,7 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
     if split is None:
         return range(count)
     parts = []
-    for term in split_text(dataset, split).split("+"):
+    for term in check_split_text(dataset, split).split("+"):
         match = re.fullmatch(r"\s*(\w+)\s*(?:\[(-?\d+%?)?:(-?\d+%?)?\])?\s*", term)
         name = match[1] if match else term.partition("[")[0].strip()
         rows = dataset.splits[name]
@@ -83,7 +83,7 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
     return parts[0] if len(parts) == 1 else np.concatenate([np.asarray(part, np.int64) for part in parts])
 
 
-def split_text(dataset: Dataset, split: object) -> str:
+def check_split_text(dataset: Dataset, split: object) -> str:
     """Return a split that was given as a text, as it must be."""
     if not isinstance(split, str):
         raise InvalidInput(
@@ -147,7 +147,7 @@ def check_order(seed: int | None, epoch: int = 0) -> None:
     check_count("epoch", epoch, 0)
 
 
-def checked_columns(dataset: Dataset, columns: Sequence[str] | None, known: Iterable[str]) -> list[str]:
+def check_columns(dataset: Dataset, columns: Sequence[str] | None, known: Iterable[str]) -> list[str]:
     """Return the columns of a reader's records, checked."""
     known = list(known)
     if isinstance(columns, str) or (columns is not None and not len(columns)):
@@ -193,7 +193,7 @@ class Batch(Sequence[Any]):
         return _item_at(self.whole, index)
 
 
-class Bare(list[Any]):
+class FieldBatch(list[Any]):
     """Items of one field that were read at once: a list, as PyTorch's own collate stacks no other sequence."""
 
     def __init__(self, whole: Any) -> None:
@@ -267,7 +267,7 @@ class Images:
         return {**vars(self), "dataset": parallel.handle(self.dataset)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, dataset=parallel.opened(state["dataset"]))
+        vars(self).update(state, dataset=parallel.open_handle(state["dataset"]))
 
     def __getitem__(self, index: Any) -> Any:
         """Return an item by its number, or a whole batch by a list of numbers, an array or a slice."""
@@ -280,11 +280,11 @@ class Images:
             raise IndexError(f"item {number} of {len(self)}")
         return _item_at(self._read_batch(np.array([number % len(self)])), 0)
 
-    def __getitems__(self, indices: ArrayLike) -> Batch | Bare:
+    def __getitems__(self, indices: ArrayLike) -> Batch | FieldBatch:
         """Return several items, read at once: what PyTorch's ``DataLoader`` calls."""
         numbers = self._check_numbers(indices)
         whole = self._read_batch(numbers)
-        return Batch(whole, len(numbers)) if isinstance(whole, tuple) else Bare(whole)
+        return Batch(whole, len(numbers)) if isinstance(whole, tuple) else FieldBatch(whole)
 
     def batches(
         self, batch_size: int, *, seed: int | None = None, epoch: int = 0, shard: tuple[int, int] = (0, 1)
@@ -331,7 +331,7 @@ class Images:
 
     def _read_field(self, field: str, rows: Indices, labels: Indices) -> Any:
         if field == "image":
-            return self._convert_images(self.dataset.drawn(rows, labels))
+            return self._convert_images(self.dataset.images_with_labels(rows, labels))
         if field == "value":
             return self._convert_array(self.dataset.space.values(labels)[:, self._factor_columns].astype(np.float32))
         if field not in ("label", "scaled"):

@@ -289,7 +289,7 @@ def as_dataset(
     if as_supervised and columns is not None:
         raise InvalidInput(f"columns of {dataset.id}: give columns or as_supervised, not both.")
     column_names = (
-        ["image", "factors"] if as_supervised else reading.checked_columns(dataset, columns, encoding.columns(dataset))
+        ["image", "factors"] if as_supervised else reading.check_columns(dataset, columns, encoding.columns(dataset))
     )
     rows = reading.rows_of(dataset, split)
     size = UNBATCHED if batch_size is None else batch_size
@@ -364,7 +364,7 @@ def build(
 
 def write_shard(handle: parallel.Handle, rows: range, path: str, file_format: str) -> int:
     """Write one shard: the work of one worker process."""
-    dataset = parallel.opened(handle)
+    dataset = parallel.open_handle(handle)
     examples = encoding.Examples(dataset)
     num_bytes = 0
 

@@ -128,7 +128,7 @@ def collate(items: Any) -> Any:
     Returns:
         The batch; of other datasets' items, what PyTorch's own ``default_collate`` makes.
     """
-    is_batch = isinstance(items, reading.Batch | reading.Bare)
+    is_batch = isinstance(items, reading.Batch | reading.FieldBatch)
     return items.whole if is_batch else torch.utils.data.default_collate(items)
 
 

@@ -63,7 +63,7 @@ def fill(root: Path, methods: int, seeds: int) -> int:
             made = results.result(
                 task,
                 method,
-                [run.model_copy(update={"method": method}) for run in _runs(base.of(TIER), k, number, seeds)],
+                [run.model_copy(update={"method": method}) for run in _runs(base.runs_in(TIER), k, number, seeds)],
                 about=base.about if known else base.about.model_copy(update={"title": f"{base.title} {k}"}),
             )
             text = json.dumps(made.model_dump(mode="json", by_alias=True), indent=2, sort_keys=True)

@@ -63,7 +63,7 @@ def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) 
     ]
     data = benchmark_data.load(configs[0].dataset)
     started = time.perf_counter()
-    on_jax, on_gpu = backend.name() == "jax", bool(devices.usable())
+    on_jax, on_gpu = backend.name() == "jax", bool(devices.usable_gpus())
     held = pixels.place(data, limit=None if on_gpu else 0, drawn=len(data)) if on_jax else None
     filled = time.perf_counter() - started
     all_models = [Model(config, data.image_shape, precision=precision) for config in configs]
@@ -94,7 +94,7 @@ def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) 
     return {
         "rate": statistics.median(rates),
         "peak": peak,
-        "device": devices.named(),
+        "device": devices.describe_device(),
         "flop": flop(all_models[0]),
         "pixels": "on the host" if held is None else f"{held.nbytes / 1e9:.2f} GB in {filled:.0f} s",
         "compiled": compiled,

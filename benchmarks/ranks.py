@@ -25,7 +25,7 @@ def board(shape, methods, rng, *, seeds=5, unequal=False):
 
 def places(groups):
     """Rank groups on one task."""
-    return list(rank_intervals.places({str(m): [group] for m, group in enumerate(groups)}).values())
+    return list(rank_intervals.rank_intervals({str(m): [group] for m, group in enumerate(groups)}).values())
 
 
 def errors(shape, rng, draws, *, unequal):

@@ -103,8 +103,8 @@ def table_of_files() -> list[str]:
 def table_of_metrics() -> list[str]:
     """Write a row for each metric, and for UDR, which compares runs without labels."""
     lines = [row("metric", "question", "range, ideal", "random codes", "source"), row(*["---"] * 5)]
-    known = [(f"`{name}`", properties.of(name)) for name in discovery.names("leaderboard.metrics")]
-    known.append(("`udr` (`leaderboard.comparisons`)", properties.of("udr", "leaderboard.comparisons")))
+    known = [(f"`{name}`", properties.find(name)) for name in discovery.names("leaderboard.metrics")]
+    known.append(("`udr` (`leaderboard.comparisons`)", properties.find("udr", "leaderboard.comparisons")))
     for name, says in known:
         ideal = says.ideal if isinstance(says.ideal, str) else f"{says.ideal:g}"
         lines.append(row(name, says.asks, f"{says.interval}, {ideal}", says.chance, says.source))
@@ -315,7 +315,7 @@ def cell_of(one: ranking.Row | None, usual: int) -> str:
 @functools.cache
 def computed_entries() -> dict[str, dict[str, Any]]:
     """Return the records in docs/reproduction, which several tables are made from."""
-    return pages.computed(DOCS / "reproduction")
+    return pages.read_records(DOCS / "reproduction")
 
 
 def table_of_tests(paper: str, rows: Sequence[str]) -> list[str]:
@@ -326,7 +326,7 @@ def table_of_tests(paper: str, rows: Sequence[str]) -> list[str]:
         rows: such as ``"fig3"`` or, of another paper, ``"2304.10767/fig3"``; of one that is controlled the paper's own.
     """
     held = computed_entries()
-    kept = pages.significant(held.values())
+    kept = pages.significant_claims(held.values())
     lines = [row("test", "effect (95% CI)", "p", "verdict"), row("---", "---:", "---:", "---")]
     for name in rows:
         id_ = name if "/" in name else f"{paper}/{name}"

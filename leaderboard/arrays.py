@@ -25,7 +25,7 @@ __all__ = [
     "check_factors",
     "check_rows",
     "check_train_test",
-    "standardised",
+    "standardise",
     "varying",
     "warn_if_continuous",
     "warn_if_lost",
@@ -104,7 +104,7 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
     return array
 
 
-def narrowed(codes: Real[ArrayLike, "n L"], what: str = "codes") -> NDArray[np.float32]:
+def to_float32(codes: Real[ArrayLike, "n L"], what: str = "codes") -> NDArray[np.float32]:
     """Check codes and round them to float32, in which the board scores them.
 
     Args:
@@ -119,7 +119,7 @@ def narrowed(codes: Real[ArrayLike, "n L"], what: str = "codes") -> NDArray[np.f
             when a large constant is added.
 
     Example:
-        >>> narrowed([[1e9], [1e9 + 1]])
+        >>> to_float32([[1e9], [1e9 + 1]])
         Traceback (most recent call last):
         ...
         benchmark_data.errors.InvalidInput: codes: expected latents that float32 can hold, received values of column...
@@ -428,7 +428,7 @@ def varying(table: Real[NDArray[Any], "n k"]) -> Bool[NDArray[np.bool_], " k"]:
     return np.asarray((table != table[0]).any(axis=0))
 
 
-def standardised(codes: Float64[NDArray[np.float64], "n L"], *others: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def standardise(codes: Float64[NDArray[np.float64], "n L"], *others: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Give each latent mean 0 and standard deviation 1; a constant one becomes 0.
 
     Args:
@@ -439,7 +439,7 @@ def standardised(codes: Float64[NDArray[np.float64], "n L"], *others: NDArray[np
         float64, of the shapes that came.
 
     Example:
-        >>> standardised(np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[2.0, 9.0]]))
+        >>> standardise(np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[2.0, 9.0]]))
         [array([[-1.,  0.],
                [ 1.,  0.]]), array([[0., 0.]])]
     """
@@ -448,7 +448,7 @@ def standardised(codes: Float64[NDArray[np.float64], "n L"], *others: NDArray[np
     return [(z - mean) / deviation for z in (codes, *others)]
 
 
-def plain(array: ArrayLike, what: str, wanted: str = "an array") -> NDArray[Any]:
+def as_plain_array(array: ArrayLike, what: str, wanted: str = "an array") -> NDArray[Any]:
     """Return an array as numpy's; refuse what is masked or no array."""
     if isinstance(array, np.ma.MaskedArray):
         raise InvalidInput(f"{what}: expected a plain array, received a masked array. Drop the masked rows.")
@@ -464,7 +464,7 @@ def plain(array: ArrayLike, what: str, wanted: str = "an array") -> NDArray[Any]
 
 
 def _check_matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
-    array = plain(array, what, f"a 2-d array {axes}")
+    array = as_plain_array(array, what, f"a 2-d array {axes}")
     if array.ndim != 2:
         remedy = "Reshape one column to (n, 1)." if array.ndim == 1 else "Flatten each sample to one row."
         raise InvalidInput(f"{what}: expected a 2-d array {axes}, received shape {array.shape}. {remedy}")

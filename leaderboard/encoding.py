@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmark_data.errors import InvalidInput, OffaxisWarning, check_count, needs
 from benchmark_data.types import Pixels
-from leaderboard.arrays import plain
+from leaderboard.arrays import as_plain_array
 
 __all__ = ["Encoder", "Input"]
 
@@ -249,7 +249,7 @@ def as_numpy(values: Any) -> NDArray[Any]:
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         values = values.float() if values.dtype.is_floating_point and values.dtype.itemsize < 4 else values
-    array = plain(values, "batch")
+    array = as_plain_array(values, "batch")
     return array.astype(np.float32) if str(array.dtype) == "bfloat16" else array
 
 

@@ -21,14 +21,14 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, needs
 from benchmark_data.files import written_atomically
 from leaderboard import protocol
-from leaderboard.arrays import check_codes, narrowed, warn_if_continuous, warn_if_same
+from leaderboard.arrays import check_codes, to_float32, warn_if_continuous, warn_if_same
 from leaderboard.encoding import Input
 from leaderboard.metrics.r_squared import ROUNDING
 from leaderboard.reading import units
 from leaderboard.record import About, Budget, Supervision
 from leaderboard.scoring import candidates, measure, submission
 from leaderboard.scoring.candidates import Candidate
-from leaderboard.source import Source, stated
+from leaderboard.source import Source, make_record
 from leaderboard.store import intervals, results, results_tree, verdicts
 from leaderboard.store.results import Result, Scored
 from leaderboard.store.results_tree import PUBLISHED
@@ -97,7 +97,7 @@ def evaluate(
     """
     needs("leaderboard.evaluate", "board", "pandas", "pydantic")
     encoders = list(encode) if isinstance(encode, list | tuple) else [encode]
-    chosen_tasks = [protocol.of(dataset) for dataset in (tasks if isinstance(tasks, list | tuple) else [tasks])]
+    chosen_tasks = [protocol.task_of(dataset) for dataset in (tasks if isinstance(tasks, list | tuple) else [tasks])]
     seed_list = np.atleast_1d(range(len(encoders)) if seeds is None else seeds).tolist()
     if not encoders or not chosen_tasks or not len(seed_list) == len(set(seed_list)) == len(encoders):
         raise InvalidInput("evaluate takes at least one encoder, one task, and one seed of its own for each encoder.")
@@ -106,10 +106,10 @@ def evaluate(
     for what, count in (("batch_size", batch_size), ("pca", 1 if pca is None else pca)):
         check_count(what, count, 1)
     protocol.tier(tier)
-    measure.named(metrics)
+    measure.metrics_by_name(metrics)
     sources = [Source(encoder, input, batch_size) for encoder in encoders]
     seeded_sources = list(zip(seed_list, sources, strict=True))
-    summary = stated(lambda: About(title=name, description=about), About)
+    summary = make_record(lambda: About(title=name, description=about), About)
     records = [
         [source.record(task, name, seed, steps, supervision, pca) for seed, source in seeded_sources]
         for task in chosen_tasks
@@ -118,14 +118,14 @@ def evaluate(
     if len(set(recorded)) < len(recorded):
         raise InvalidInput(f"seeds: expected each once, received {recorded}, as the run folders say. Leave copies out.")
     for task, task_records in zip(chosen_tasks, records, strict=True):
-        if task.own is None:
+        if task.user_dataset is None:
             for record in task_records:
                 candidates.check_part(task, tier, record.hyperparameters, name)
         else:
             warn_if_continuous(task.labels(), task.scored, task.dataset)
             measure.warn_if_left_out(task.labels()[: len(task.train)], task.scored, task.dataset)
     for task in chosen_tasks[1:]:  # so that an encoder that does not take its images says so before others are scored
-        for batch_encoder in filter(None, (source.call for source in sources)):
+        for batch_encoder in filter(None, (source.function_encoder for source in sources)):
             with _note_images_on_error(name, task):
                 batch_encoder(task.load().images(task.indices[: batch_encoder.batch_size]))
     rows = []
@@ -138,12 +138,12 @@ def evaluate(
                 if pca is not None:
                     raw_codes = _project_on_components(raw_codes, pca, len(task.train))
                 run_name = f"{name} on {task.dataset}, seed {seed}"
-                codes = narrowed(units.reduced(raw_codes, run_name, train=len(task.train)), run_name)
+                codes = to_float32(units.reduce(raw_codes, run_name, train=len(task.train)), run_name)
                 warn_if_same(codes, run_name)
                 rows.append(_score(Candidate(run_name, record, summary, codes, raw_codes), task, tier, metrics, source))
-            for error in candidates.trained_twice([row.candidate for row in rows[-len(sources) :]]):
+            for error in candidates.repeated_codes([row.candidate for row in rows[-len(sources) :]]):
                 raise error
-    return Evaluation(name, tier, tuple(rows), asked=metrics is not None)
+    return Evaluation(name, tier, tuple(rows), chose_metrics=metrics is not None)
 
 
 @contextlib.contextmanager
@@ -179,14 +179,14 @@ def _score(
     candidate: Candidate, task: protocol.Task, tier: str, metrics: str | Sequence[str] | None, source: Source
 ) -> _Row:
     """Score a run by the metrics of its tier, or by others."""
-    if metrics is None and task.own is None:
+    if metrics is None and task.user_dataset is None:
         run = candidates.score(candidate, tier)
         return _Row(task, candidate, run.scores, run, source)
     tier_measurements = {measurement.metric: measurement for measurement in protocol.tier(tier).measurements}
     measurements = []
-    for name, metric in measure.named(list(tier_measurements) if metrics is None else metrics).items():
-        extra_arguments = {"constant_factors": "drop"} if measure.takes(metric, "constant_factors") else {}
-        test_rows = protocol.TEST if measure.takes(metric, measure.TEST_NAMES[0]) else 0
+    for name, metric in measure.metrics_by_name(list(tier_measurements) if metrics is None else metrics).items():
+        extra_arguments = {"constant_factors": "drop"} if measure.has_argument(metric, "constant_factors") else {}
+        test_rows = protocol.TEST if measure.has_argument(metric, measure.TEST_NAMES[0]) else 0
         measurement = tier_measurements.get(name, protocol.Measurement(name, test=test_rows))
         measurements.append(dataclasses.replace(measurement, arguments={**measurement.arguments, **extra_arguments}))
     scores: dict[str, float] = {}
@@ -228,7 +228,7 @@ class Evaluation:
     name: str
     tier: str
     rows: tuple[_Row, ...]
-    asked: bool = False
+    chose_metrics: bool = False
 
     def frame(self) -> pd.DataFrame:
         """Return one row for each task and seed, with a column for each score."""
@@ -300,7 +300,7 @@ class Evaluation:
         for result in new_results:
             file = results_tree.path(folder, result.task, self.name)
             old_result = results_tree.read(file) if file.exists() else result
-            stored, new = ({run.seed for run in version.of(self.tier)} for version in (old_result, result))
+            stored, new = ({run.seed for run in version.runs_in(self.tier)} for version in (old_result, result))
             if stored & new and stored - new:
                 raise InvalidInput(
                     f"{file} has seeds {sorted(stored)} of {self.name}, of which only {sorted(stored & new)} would be "
@@ -344,7 +344,7 @@ class Evaluation:
             record = row.candidate.record
             base_path = Path(folder) / record.dataset / f"seed_{record.seed}"
             with written_atomically(base_path.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
-                np.savez(file, indices=row.task.indices, codes=row.candidate.given)
+                np.savez(file, indices=row.task.indices, codes=row.candidate.submitted_codes)
             try:
                 with written_atomically(base_path.with_suffix(".onnx")) as temporary:
                     row.source.write_onnx(temporary, row.candidate)
@@ -366,7 +366,9 @@ class Evaluation:
         for task in self._tasks:
             rows = self._rows_of_task(task)
             common_scores = [key for key in rows[0].scores if all(key in row.scores for row in rows)]
-            shown_scores = [key for key in common_scores if self.asked or key in protocol.COLUMNS] or common_scores
+            shown_scores = [
+                key for key in common_scores if self.chose_metrics or key in protocol.COLUMNS
+            ] or common_scores
             values = {key: [row.scores[key] for row in rows] for key in shown_scores}
             cells[task] = {"seeds": str(len(rows))} | {key: _format_mean(scores) for key, scores in values.items()}
         steps = [row.budget.steps for row in self.rows]
@@ -374,7 +376,7 @@ class Evaluation:
         description = "; ".join(dict.fromkeys(row.source.description for row in self.rows))
         parts = [
             f"{self.name}, tier {self.tier}, {step_range} steps of training; called with {description}",
-            pd.DataFrame.from_dict(cells, orient="columns" if self.asked else "index").to_string(na_rep=""),
+            pd.DataFrame.from_dict(cells, orient="columns" if self.chose_metrics else "index").to_string(na_rep=""),
         ]
         return "\n".join(parts)
 
@@ -402,7 +404,7 @@ class Evaluation:
         """Return the runs that are published of a method on a task, in the tier."""
         file = results_tree.path(tree, f"{task}@{protocol.VERSION}", method)
         result = results_tree.read(file) if file.is_file() else None
-        return result.of(self.tier) if result and not result.quarantine else ()
+        return result.runs_in(self.tier) if result and not result.quarantine else ()
 
     def _comparison_rows(self, task: str, other: str | Evaluation, tree: Path) -> Iterator[dict[str, Any]]:
         """Yield a line for each score that both have, or one that says why there is none."""
@@ -423,7 +425,9 @@ class Evaluation:
             note = f"{method} has no published row on this task in tier {self.tier}, or a quarantined one"
             yield table_row | {"note": note if isinstance(other, str) else f"{method} was not evaluated on this task"}
             return
-        if isinstance(other_runs[0], _Row) and not protocol.same(rows[0].task.load(), other_runs[0].task.load()):
+        if isinstance(other_runs[0], _Row) and not protocol.is_same_dataset(
+            rows[0].task.load(), other_runs[0].task.load()
+        ):
             raise InvalidInput(f"{method} was evaluated on another dataset {task}. Evaluate both on the same.")
         table_row |= {"n_other": len(other_runs), "steps_other": max(run.budget.steps for run in other_runs)}
         notes = [f"{method}: {mark}" for run in other_runs for mark in run.marks]
@@ -436,7 +440,7 @@ class Evaluation:
             comparison, note = _compare_scores(ours, theirs, method if len(ours) == 1 else self.name)
             verdict = ""
             baseline = [run.scores[score] for run in untrained if score in run.scores]
-            if verdicts.at_chance(float(np.mean(ours)), float(np.mean(theirs)), baseline):
+            if verdicts.is_at_chance(float(np.mean(ours)), float(np.mean(theirs)), baseline):
                 comparison, verdict = comparison._replace(p=None), verdicts.NEITHER
                 note = f"no test: neither is {verdicts.CHANCE:g} above an untrained encoder ({np.mean(baseline):.3f})"
             yield table_row | {

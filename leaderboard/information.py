@@ -43,7 +43,7 @@ def class_ids(column: Int64[NDArray[np.int64], " n"]) -> tuple[NDArray[np.int64]
     return (np.cumsum(present) - 1)[shifted], int(present.sum())
 
 
-def numbered(factors: Int64[NDArray[np.int64], "n F"]) -> Int64[NDArray[np.int64], "n F"]:
+def number_classes(factors: Int64[NDArray[np.int64], "n F"]) -> Int64[NDArray[np.int64], "n F"]:
     """Number the classes of each factor, as ``class_ids`` does those of one.
 
     Args:
@@ -53,7 +53,7 @@ def numbered(factors: Int64[NDArray[np.int64], "n F"]) -> Int64[NDArray[np.int64
         int64, shape (n, F).
 
     Example:
-        >>> numbered(np.array([[7, 0], [-1, 0], [40, 2]])).tolist()
+        >>> number_classes(np.array([[7, 0], [-1, 0], [40, 2]])).tolist()
         [[1, 0], [0, 0], [2, 1]]
     """
     return np.stack([class_ids(column)[0] for column in np.ascontiguousarray(factors.T)], axis=1)
@@ -190,7 +190,7 @@ def pairwise(codes: Codes, factors: NDArray[np.int64], bins: int = 20) -> Pairwi
         ([[0.693147], [0.0]], [0.693147, 0.0], [0.693147])
     """
     binned = discretise(codes, bins)
-    columns = np.ascontiguousarray(numbered(factors).T)
+    columns = np.ascontiguousarray(number_classes(factors).T)
     latent_entropies = np.array([entropy(row) for row in binned])
     factor_entropies = np.array([entropy(column) for column in columns])
     information = np.stack([mutual_information(binned, column) for column in columns], axis=1)

@@ -12,7 +12,7 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, check_count, is_whole
 from leaderboard import protocol
-from leaderboard.arrays import narrowed, warn_if_continuous, warn_if_same
+from leaderboard.arrays import to_float32, warn_if_continuous, warn_if_same
 from leaderboard.encoding import Encoder, Input, as_numpy
 from leaderboard.reading import units
 from leaderboard.scoring import measure
@@ -54,7 +54,7 @@ class Monitor:
         batch_size: int = 256,
     ) -> None:
         check_count("batch_size", batch_size, 1)
-        scored_task = protocol.of(task)
+        scored_task = protocol.task_of(task)
         if samples is None:
             samples = (min(2_000, len(scored_task.train)), min(1_000, len(scored_task.test)))
         if not (isinstance(samples, tuple | list) and len(samples) == 2):
@@ -65,11 +65,11 @@ class Monitor:
                     f"samples: expected 1 to {len(pool)} {part} rows of {scored_task.dataset}, received {count!r}."
                 )
         self._split = samples[0]
-        self._modules, self._metric_names = measure.named(metrics), metrics
+        self._modules, self._metric_names = measure.metrics_by_name(metrics), metrics
         dataset = scored_task.load()
         rows = [*scored_task.train[: samples[0]], *scored_task.test[: samples[1]]]
         self._images, self._factors = dataset.images(rows), protocol.labels(dataset, np.array(rows), scored_task.scored)
-        if scored_task.own is not None:
+        if scored_task.user_dataset is not None:
             warn_if_continuous(self._factors, scored_task.scored, scored_task.dataset)
         measure.warn_if_left_out(self._factors[: samples[0]], scored_task.scored, scored_task.dataset)
         self._input, self._batch_size = input, batch_size
@@ -87,12 +87,12 @@ class Monitor:
             InvalidInput: the encoder does not return codes, or a metric cannot be computed from them.
         """
         raw_codes = Encoder(encode, input=self._input, batch_size=self._batch_size)(self._images)
-        codes = narrowed(units.reduced(raw_codes, train=self._split))
+        codes = to_float32(units.reduce(raw_codes, train=self._split))
         warn_if_same(codes)
         held_out = codes[self._split :], self._factors[self._split :]
         scores: dict[str, float] = {}
         for name, metric in self._modules.items():
-            sample, arguments = measure.divided(metric, codes[: self._split], self._factors[: self._split], held_out)
+            sample, arguments = measure.split_rows(metric, codes[: self._split], self._factors[: self._split], held_out)
             with measure.refusals(name, self._metric_names):
                 scores |= _compute_scores(name, metric, *sample, **arguments)
         return scores
@@ -118,7 +118,7 @@ class BatchedMetric:
     def __init__(self, metric: str) -> None:
         if not isinstance(metric, str) or metric == "all":
             raise InvalidInput(f"metric: expected the name of one, such as 'mig', received {metric!r}.")
-        ((self._name, self._metric),) = measure.named(metric).items()
+        ((self._name, self._metric),) = measure.metrics_by_name(metric).items()
         self.reset()
 
     def reset(self) -> None:
@@ -158,9 +158,9 @@ class BatchedMetric:
             if len(shapes := {batch.shape[1:] for batch in batches}) > 1:
                 raise InvalidInput(f"{what}: expected batches of one width, received {sorted(shapes)}.")
         codes, factors = map(np.concatenate, zip(*self._batches, strict=True))
-        if measure.takes(self._metric, measure.TEST_NAMES[0]):
+        if measure.has_argument(self._metric, measure.TEST_NAMES[0]):
             order = draws.permutation(0, len(codes))  # batches may come in the order of factors
-            sample, arguments = measure.divided(self._metric, codes[order], factors[order])
+            sample, arguments = measure.split_rows(self._metric, codes[order], factors[order])
         else:
             sample, arguments = (codes, factors), measure.arguments(self._metric)
         scores = _compute_scores(self._name, self._metric, *sample, **arguments)
@@ -170,5 +170,5 @@ class BatchedMetric:
 
 def _compute_scores(name: str, metric: Any, *sample: Any, **arguments: Any) -> dict[str, float]:
     """Compute a metric, and name its scores as the board does."""
-    scores = measure.called(name, metric.score, *sample, **arguments)
+    scores = measure.compute_metric(name, metric.score, *sample, **arguments)
     return {protocol.key(name, key): value for key, value in scores.items()}

@@ -151,7 +151,7 @@ class Properties:
         return f"{left_end}, {high:g}]" if math.isfinite(high) else f"{left_end}, ∞)"
 
 
-def of(name: str, package: str = "leaderboard.metrics") -> Properties:
+def find(name: str, package: str = "leaderboard.metrics") -> Properties:
     """Return what a metric says of itself.
 
     Args:
@@ -166,7 +166,7 @@ def of(name: str, package: str = "leaderboard.metrics") -> Properties:
         InvalidInput: the file says nothing; the message says what to write.
 
     Example:
-        >>> of("mig").source
+        >>> find("mig").source
         'Chen et al. 2018, equation 6'
     """
     return read(discovery.find(package, name, kind="metric"))
@@ -186,13 +186,13 @@ def part_ranges(name: str) -> Mapping[str, tuple[float, float]]:
         {'gaps': (0.0, 1.0)}
     """
     try:
-        return of(name).part_ranges
+        return find(name).part_ranges
     except (InvalidInput, UnknownName):
         return {}
 
 
 def read(module: ModuleType) -> Properties:
-    """Return the properties that a module holds; see `of`."""
+    """Return the properties that a module holds; see `find`."""
     declared = getattr(module, "PROPERTIES", None)
     if not isinstance(declared, Properties):
         received = "none" if declared is None else f"a {type(declared).__name__}"

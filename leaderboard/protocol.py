@@ -31,7 +31,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
 from benchmark_data.variants.pairs import Paired
-from benchmark_data.variants.splitting import Divided, joined, rows_digest
+from benchmark_data.variants.splitting import Divided, divided_name, rows_digest
 from leaderboard import properties
 from leaderboard.properties import Column
 
@@ -47,11 +47,11 @@ TEST = 5_000
 
 HELD_OUT = (
     *(
-        joined(dataset, rule)
+        divided_name(dataset, rule)
         for dataset in ("dsprites", "room3d", "xysquares/spacing_1", "shapes3d", "mpi3d/real")
         for rule in ("random", "composition", "interpolation", "extrapolation")
     ),
-    *(joined("dsprites", rule) for rule in ("holdout", "correlated.posx-posy-0.1")),
+    *(divided_name("dsprites", rule) for rule in ("holdout", "correlated.posx-posy-0.1")),
 )
 """The divided datasets that are tasks: the rules of Schott et al. (arXiv 2107.08221) and their random reference; a
 correlated sample of Träuble et al. (2021), with ``holdout``, which has the same rows to test on, as its reference."""
@@ -142,11 +142,11 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
 )
 
 
-SHOWN = ("mig", "r_squared", "dci")
+SHOWN_METRICS = ("mig", "r_squared", "dci")
 """The metrics whose columns tables show, in order. What the columns are stands in the metrics' own files."""
 
 COLUMNS: Mapping[str, Column] = MappingProxyType(
-    {column.key: column for metric in SHOWN for column in properties.of(metric).columns}
+    {column.key: column for metric in SHOWN_METRICS for column in properties.find(metric).columns}
 )
 """The scores that tables show, in order, from the files of the metrics. Methods are ranked by the first."""
 
@@ -190,7 +190,7 @@ class Task:
     version: str
     train: Indices
     test: Indices
-    own: Dataset | None = dataclasses.field(default=None, repr=False)
+    user_dataset: Dataset | None = dataclasses.field(default=None, repr=False)
 
     @property
     def id(self) -> str:
@@ -229,7 +229,7 @@ class Task:
 
     def load(self) -> Dataset:
         """Return the dataset."""
-        return benchmark_data.load(self.dataset) if self.own is None else self.own
+        return benchmark_data.load(self.dataset) if self.user_dataset is None else self.user_dataset
 
     def labels(self) -> Indices:
         """Return the class ids that metrics see.
@@ -257,7 +257,7 @@ def seed(task_id: str) -> int:
     return int.from_bytes(hashlib.sha256(f"offaxis:{task_id}".encode()).digest()[:8], "big")
 
 
-def of(dataset: object) -> Task:
+def task_of(dataset: object) -> Task:
     """Return the task of a dataset: by name, or of a dataset object or folder, which may be the user's own.
 
     Args:
@@ -276,7 +276,7 @@ def of(dataset: object) -> Task:
         if dataset.name not in benchmark_data.names():
             return _draw_task(dataset, own=dataset)
         published = benchmark_data.load(dataset.id)
-        if not same(published, dataset):
+        if not is_same_dataset(published, dataset):
             raise InvalidInput(
                 f"task: expected {dataset.id} as benchmark_data.load gives it, received another dataset of that name. "
                 "Give yours a name of its own: dataclasses.replace(dataset, name='mine', config='')."
@@ -288,10 +288,10 @@ def of(dataset: object) -> Task:
     name = os.fspath(dataset)
     if name.partition("@")[0].partition("/")[0] in benchmark_data.names():
         return task(name)
-    return of(benchmark_data.named_or_folder(name))
+    return task_of(benchmark_data.named_or_folder(name))
 
 
-def same(one: Dataset, other: Dataset) -> bool:
+def is_same_dataset(one: Dataset, other: Dataset) -> bool:
     """Return whether two datasets are one, as is a copy that a worker process gets."""
     if one is other:
         return True
@@ -392,7 +392,7 @@ def tasks() -> tuple[Task, ...]:
     return tuple(task(name) for name in datasets())
 
 
-def of_rows(rows: Indices) -> str:
+def task_id_of_rows(rows: Indices) -> str:
     """Find the task whose row list some rows are, which tells what was encoded: no two tasks have the same list.
 
     Args:
@@ -402,13 +402,13 @@ def of_rows(rows: Indices) -> str:
         Its name; empty where they are the list of none.
 
     Example:
-        >>> of_rows(task("xysquares/spacing_4").indices), of_rows(np.arange(15_000))
+        >>> task_id_of_rows(task("xysquares/spacing_4").indices), task_id_of_rows(np.arange(15_000))
         ('xysquares/spacing_4@v1', '')
     """
     return next((known_task.id for known_task in tasks() if np.array_equal(known_task.indices, rows)), "")
 
 
-def natural(name: str) -> tuple[tuple[int, int | str], ...]:
+def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
     """Return a key that sorts ``spacing_10`` after ``spacing_9``, and ``64_lanczos`` before ``native``.
 
     Published tables stand in this order. Cards of datasets put words first, by `benchmark_data.publish.card.natural`.

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from benchmark_data.files import in_run, write_json
+from benchmark_data.files import path_in_run, write_json
 from leaderboard import schema
 from leaderboard.schema import Bibtex, Field, Line, Link, Model, Name, Settings, Sha256, Text, Versions, pydantic
 
@@ -77,7 +77,7 @@ class About(Model):
     bibtex: Bibtex = ""
 
 
-class OfMethod(Model):
+class MethodFields(Model):
     """What all seeds of a method have in common.
 
     Attributes:
@@ -95,7 +95,7 @@ class OfMethod(Model):
     versions: Versions
 
 
-class OfData(Model):
+class DatasetFields(Model):
     """What the codes were made from.
 
     Attributes:
@@ -107,7 +107,7 @@ class OfData(Model):
     dataset_digest: Digests
 
 
-class OfSeed(Model):
+class SeedFields(Model):
     """One training.
 
     Attributes:
@@ -121,7 +121,7 @@ class OfSeed(Model):
     claimed: dict[Line, Annotated[float, Field(ge=-1e6, le=1e6)]] = Field(default_factory=dict, max_length=200)
 
 
-class RunRecord(OfMethod, OfData, OfSeed):
+class RunRecord(MethodFields, DatasetFields, SeedFields):
     """All that is known of a run before it is scored.
 
     Attributes:
@@ -151,8 +151,8 @@ def read(folder: Path) -> RunFile:
     Raises:
         DamagedFile: there is no such file, or it does not hold what it should.
     """
-    file = in_run(folder, FILE)
-    return schema.validated(RunFile, schema.content(file), str(file))
+    file = path_in_run(folder, FILE)
+    return schema.parse_or_raise(RunFile, schema.read_bytes(file), str(file))
 
 
 def write(folder: Path, facts: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, OffaxisError, needs
-from benchmark_data.files import RepeatedKey, bounded, parse_json
+from benchmark_data.files import RepeatedKey, parse_json, read_bounded
 
 try:
     import pydantic as pydantic  # the other modules take it from here, so that its absence is told in one place
@@ -87,7 +87,7 @@ class Model(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-def content(file: Path, largest: int = LARGEST) -> bytes:
+def read_bytes(file: Path, largest: int = LARGEST) -> bytes:
     """Read a file that a stranger may have put there.
 
     Args:
@@ -100,10 +100,10 @@ def content(file: Path, largest: int = LARGEST) -> bytes:
     Raises:
         DamagedFile: no regular file, too large, or it cannot be read.
     """
-    return bounded(file, largest, what="a JSON file")
+    return read_bounded(file, largest, what="a JSON file")
 
 
-def validated(model: type[M], text: str | bytes, what: str) -> M:
+def parse_or_raise(model: type[M], text: str | bytes, what: str) -> M:
     """Check JSON against a schema.
 
     Args:
@@ -152,10 +152,10 @@ def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError
     try:
         return model.model_validate_json(text)
     except pydantic.ValidationError as error:
-        return problems(error, what, model)
+        return to_errors(error, what, model)
 
 
-def problems(error: pydantic.ValidationError, what: str, model: type[Model]) -> list[OffaxisError]:
+def to_errors(error: pydantic.ValidationError, what: str, model: type[Model]) -> list[OffaxisError]:
     """Put everything that pydantic found into the project's form.
 
     Args:
@@ -178,7 +178,7 @@ def _describe(detail: pydantic_core.ErrorDetails, what: str, model: type[Model])
     field = ".".join(str(part) for part in detail["loc"])
     context = detail.get("ctx", {})
     expected = detail["msg"].removeprefix("Input should be ").removeprefix("Input should ")
-    received, remedy = shortly.repr(detail["input"]), ""
+    received, remedy = short_repr.repr(detail["input"]), ""
     match detail["type"]:
         case "offaxis":
             field, expected, received, remedy = (context[k] for k in ("field", "expected", "received", "remedy"))
@@ -217,8 +217,8 @@ def _format_bound(context: dict[str, Any]) -> str:
     return next(f"{word} {context[name]}" for name, word in (words | {"lt": "less than"}).items() if name in context)
 
 
-shortly = reprlib.Repr()
-shortly.maxstring = shortly.maxother = 80
+short_repr = reprlib.Repr()
+short_repr.maxstring = short_repr.maxother = 80
 """How a message writes what was received: cut in the middle."""
 
 
@@ -231,7 +231,7 @@ def _field_names(model: type[Model]) -> set[str]:
 
 
 def wrong_field(field: str, expected: str, received: str, remedy: str = "") -> pydantic_core.PydanticCustomError:
-    """Return what a validator raises of a field, for `problems` to put into the project's form.
+    """Return what a validator raises of a field, for `to_errors` to put into the project's form.
 
     Args:
         field: the field's name.

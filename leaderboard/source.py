@@ -15,17 +15,17 @@ from leaderboard import encoding, protocol
 from leaderboard.encoding import Input
 from leaderboard.reading import encoders
 from leaderboard.record import Budget, RunRecord, Supervision
-from leaderboard.schema import M, problems, pydantic
+from leaderboard.schema import M, pydantic, to_errors
 from leaderboard.scoring import candidates
 from leaderboard.scoring.candidates import Candidate
 
 
-def stated(make: Callable[[], M], model: type[M]) -> M:
+def make_record(make: Callable[[], M], model: type[M]) -> M:
     """Make a record of what the caller says, or refuse it by the names of `evaluate`'s arguments."""
     try:
         return make()
     except pydantic.ValidationError as error:
-        message = str(problems(error, "evaluate", model)[0])
+        message = str(to_errors(error, "evaluate", model)[0])
         for field, argument in (("method", "name"), ("title", "name"), ("description", "about")):
             message = message.replace(f"evaluate: {field}:", f"evaluate: {argument}:")
         raise InvalidInput(message) from None
@@ -36,20 +36,20 @@ class Source:
 
     def __init__(self, encode: Any, input: Input | None, batch_size: int) -> None:
         self.path = Path(encode) if isinstance(encode, str | os.PathLike) else None
-        self.run = candidates.load(self.path) if self.path and self.path.is_dir() else None
-        if self.path and self.run is None and not (self.path.suffix == ".onnx" and self.path.is_file()):
+        self.candidate = candidates.load(self.path) if self.path and self.path.is_dir() else None
+        if self.path and self.candidate is None and not (self.path.suffix == ".onnx" and self.path.is_file()):
             raise InvalidInput(f"There is neither an ONNX file nor a run folder at {self.path}.")
         if self.path and input is not None:
             raise InvalidInput("input is for functions: an ONNX file or run folder says itself what it takes.")
-        self.call = None if self.path else encoding.Encoder(encode, input=input, batch_size=batch_size)
-        self.onnx = self.run.encoder if self.run else self.path
+        self.function_encoder = None if self.path else encoding.Encoder(encode, input=input, batch_size=batch_size)
+        self.onnx_path = self.candidate.encoder if self.candidate else self.path
 
-        self.description = self.call.description if self.call else f"read from {self.path}"
+        self.description = self.function_encoder.description if self.function_encoder else f"read from {self.path}"
         """What the encoder is called with, in words."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the encoder, which may be a lambda: scores go from process to process without it."""
-        return self.__dict__ | {"call": None}
+        return self.__dict__ | {"function_encoder": None}
 
     def record(
         self, task: protocol.Task, name: str, seed: int, steps: int, supervision: Supervision, pca: int | None
@@ -57,18 +57,18 @@ class Source:
         """Return what is known of the run: what the run folder says, or what the caller does."""
         version, digest = candidates.dataset_digest(task)
         pca_setting: dict[str, Any] = {} if pca is None else {"pca": pca}
-        if self.run:
-            record = self.run.record
+        if self.candidate:
+            record = self.candidate.record
             dataset_fields = {"dataset": task.dataset, "dataset_version": version, "dataset_digest": digest}
             update: dict[str, Any] = {"method": name, "hyperparameters": {**record.hyperparameters, **pca_setting}}
-            if self.run.task.id != task.id:  # it saw other images, of which no split held these rows out
+            if self.candidate.task.id != task.id:  # it saw other images, of which no split held these rows out
                 update["hyperparameters"]["split"] = f"{record.hyperparameters.get('split', 'all')} of {record.dataset}"
                 update["claimed"] = {}
                 update["supervision"] = "reference" if record.supervision == "reference" else "pretrained"
             fields = record.model_dump(by_alias=True) | dataset_fields | update
-            return stated(lambda: type(record).model_validate(fields), type(record))
-        device = self.call.device if self.call else ""
-        return stated(
+            return make_record(lambda: type(record).model_validate(fields), type(record))
+        device = self.function_encoder.device if self.function_encoder else ""
+        return make_record(
             lambda: RunRecord(
                 method=name,
                 supervision=supervision,
@@ -86,39 +86,39 @@ class Source:
 
     def encode(self, task: protocol.Task, progress: Callable[[int], None] = lambda done: None) -> NDArray[Any]:
         """Return the codes of a task's rows, (n, L) or (n, K, d)."""
-        if self.run and self.run.task.id == task.id:
+        if self.candidate and self.candidate.task.id == task.id:
             progress(len(task.indices))
-            return self.run.given
+            return self.candidate.submitted_codes
         dataset, rows = task.load(), task.indices
-        if self.call:
-            chunk_size = 16 * self.call.batch_size  # never all images of a task in memory
+        if self.function_encoder:
+            chunk_size = 16 * self.function_encoder.batch_size  # never all images of a task in memory
             chunks = [rows[start : start + chunk_size] for start in range(0, len(rows), chunk_size)]
             codes = []
             for chunk in chunks:
-                codes.append(self.call(dataset.images(chunk)))
+                codes.append(self.function_encoder(dataset.images(chunk)))
                 progress(len(chunk))
             return np.concatenate(codes)
-        if self.onnx is None:
+        if self.onnx_path is None:
             raise InvalidInput(
-                f"{self.path} has codes of {self.run.record.dataset if self.run else ''} alone and no encoder.onnx. "
-                "Export the run to score it on other tasks: offaxis train export."
+                f"{self.path} has codes of {self.candidate.record.dataset if self.candidate else ''} alone and no "
+                "encoder.onnx. Export the run to score it on other tasks: offaxis train export."
             )
-        with encoders.OnnxEncoder(self.onnx) as encoder:
+        with encoders.OnnxEncoder(self.onnx_path) as encoder:
             return encoder.encode(dataset, rows, progress=progress)
 
     def write_onnx(self, path: Path, candidate: Candidate) -> None:
         """Write the encoder in ONNX and check its codes in the sandbox, or raise an error."""
-        if "pca" in candidate.record.hyperparameters or not (self.onnx or self.call):
+        if "pca" in candidate.record.hyperparameters or not (self.onnx_path or self.function_encoder):
             raise InvalidInput(
                 "A run folder without encoder.onnx, principal components, and an encoder in another process cannot be "
                 "exported."
             )
-        if self.onnx:
-            path.write_bytes(self.onnx.read_bytes())
-        elif self.call:
+        if self.onnx_path:
+            path.write_bytes(self.onnx_path.read_bytes())
+        elif self.function_encoder:
             dataset, rows = candidate.task.load(), candidate.task.indices[:64]
-            self.call.export(path, dataset.images(rows[:2]))
+            self.function_encoder.export(path, dataset.images(rows[:2]))
             with encoders.OnnxEncoder(path) as encoder:
-                codes, expected_codes = encoder.encode(dataset, rows), candidate.given[:64]
+                codes, expected_codes = encoder.encode(dataset, rows), candidate.submitted_codes[:64]
             if not np.allclose(codes, expected_codes, rtol=1e-3, atol=1e-3 * expected_codes.std()):
                 raise InvalidInput("The exported graph gives other codes than the encoder.")

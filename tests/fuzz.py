@@ -69,7 +69,7 @@ def run(at):
 
 
 def archives(at):
-    npz.read(at / "a.npz", {"a": npz.Array("f", (None, 3))})
+    npz.read_named(at / "a.npz", {"a": npz.ArraySpec("f", (None, 3))})
     [*containers.npz_slabs(at / "a.npz", "a").slabs, *containers.hdf5_slabs(at / "a.h5", "a").slabs]
     list(containers.zip_members(at / "a.zip", bool))
     [list(containers.tar_members(at / name, bool)) for name in ("a.tar", "a.tar.gz")]

@@ -89,11 +89,11 @@ def run(
             console.tell(f"error: {entry.id}: {error}", style="red")
             continue
         except KeyboardInterrupt as interrupt:
-            raise console.interrupted(f"stopped. To go on: {stopping.again()}") from interrupt
+            raise console.interruption(f"stopped. To go on: {stopping.rerun_command()}") from interrupt
         done.append(record)
         console.say(folder / entry.id)
-        console.say(records.line(record))
+        console.say(records.format_record(record))
     if len(chosen_entries) > 1:
-        console.say(f"{len(done)} of {len(chosen_entries)} done: {records.spent(done)}.")
+        console.say(f"{len(done)} of {len(chosen_entries)} done: {records.format_cost(done)}.")
     if len(done) < len(chosen_entries):
         raise typer.Exit(1)

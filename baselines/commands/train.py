@@ -56,12 +56,12 @@ Set = Annotated[
 ]
 RunFolder = Annotated[Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="under runs")]
 
-HARDLY = 0.1
+LOW_EXPLAINED_SHARE = 0.1
 """A share of the pixels' variance that is hardly more than the mean picture."""
 
 
 @dataclasses.dataclass(frozen=True)
-class How:
+class Options:
     """The options of a training that its config does not hold.
 
     Attributes:
@@ -74,7 +74,7 @@ class How:
     device: str = "auto"
     threads: int | None = None
 
-    def chosen(self) -> None:
+    def choose_device(self) -> None:
         """Choose threads and device, before the backend is loaded."""
         from baselines.engines import devices
         from baselines.training import worker
@@ -130,7 +130,7 @@ def run(
             raise InvalidInput(f"A run needs --{key} NAME{' or --images FOLDER' * (key == 'dataset')}.")
     run_config = RunConfig.from_json(_with_settings(values, set_ or [], given_options))
     folder = to or default_folder(run_config)
-    _train(run_config, folder, How(not no_encode, device, threads), user_dataset, images)
+    _train(run_config, folder, Options(not no_encode, device, threads), user_dataset, images)
 
 
 @app.command()
@@ -145,8 +145,8 @@ def resume(
     from baselines.run_folder import read_config
     from baselines.training import claims
 
-    config = read_config(run) if steps is None else claims.longer(run, steps)
-    _train(config, run, How(not no_encode, device, threads), lengthen=steps is not None)
+    config = read_config(run) if steps is None else claims.lengthened_config(run, steps)
+    _train(config, run, Options(not no_encode, device, threads), lengthen=steps is not None)
 
 
 @app.command()
@@ -186,7 +186,7 @@ def transfer(
     # The digest: sources of one name differ in weights.
     name = f"{parts}_{source.name}_seed_{run_config.seed}_{run_config.digest[:8]}"
     folder = to or Path("runs") / run_config.dataset / "transfer" / name
-    _train(run_config, folder, How(encode=not no_encode, device=device, threads=threads), user_dataset, images)
+    _train(run_config, folder, Options(encode=not no_encode, device=device, threads=threads), user_dataset, images)
 
 
 def _load_images(images: Path | None, dataset: str, default_name: str = "") -> Dataset | None:
@@ -206,7 +206,7 @@ def _load_images(images: Path | None, dataset: str, default_name: str = "") -> D
 def _train(
     config: RunConfig,
     folder: Path,
-    options: How,
+    options: Options,
     given_dataset: Dataset | None = None,
     image_folder: Path | None = None,
     *,
@@ -225,11 +225,11 @@ def _train(
     from baselines.training.loop import Stopped, train
     from benchmark_data.variants import splitting
 
-    options.chosen()
-    console.tell(f"device: {devices.line()}")
+    options.choose_device()
+    console.tell(f"device: {devices.device_summary()}")
     for sentence in devices.advice(options.device, config.precision):
         console.warn(sentence)
-    dataset = own_images(folder, config) if given_dataset is None else splitting.of(given_dataset, config.dataset)
+    dataset = own_images(folder, config) if given_dataset is None else splitting.resolve(given_dataset, config.dataset)
     if dataset is not None and image_folder is not None:
         _claim_folder(config, folder, dataset, image_folder)
     if dataset is not None:
@@ -247,14 +247,14 @@ def _train(
             trained_run = train(config, folder, dataset=dataset)
         except Stopped as stopped:
             command = stopping.command("resume", str(folder), *options.words())
-            raise console.interrupted(f"{stopped.where} To go on: {command}") from stopped
+            raise console.interruption(f"{stopped.where} To go on: {command}") from stopped
     try:
         if options.encode and not has_codes:
             trained_run.encode_task()
         explained(trained_run)
     except KeyboardInterrupt as interrupt:
         command = stopping.command("resume", str(folder), *options.words())
-        raise console.interrupted(f"stopped after the training, which is done. To go on: {command}") from interrupt
+        raise console.interruption(f"stopped after the training, which is done. To go on: {command}") from interrupt
     console.say(folder)
 
 
@@ -263,10 +263,10 @@ def _claim_folder(config: RunConfig, folder: Path, user_dataset: Dataset, image_
     from baselines.record import digests_of, remember_images, same_pixels
     from baselines.training import claims, finetune, loop
 
-    config = finetune.resolved(config, folder, user_dataset)
-    if not claims.holds(folder, config):
+    config = finetune.resolve_source(config, folder, user_dataset)
+    if not claims.holds_run(folder, config):
         loop.check([config], user_dataset)
-    with claims.alone(folder):
+    with claims.lock_folder(folder):
         claims.claim(folder, config)
         if (folder / "run.json").exists():  # or there is nothing to compare, and training reads them all anyway
             same_pixels(folder, digests_of(user_dataset))
@@ -281,7 +281,7 @@ def explained(run: Run) -> None:
     if math.isnan(share):
         return
     console.tell(f"reconstructions explain {max(share, 0.0):.0%} of the pixels' variance")
-    if share < HARDLY and run.model.objective.reconstructs:
+    if share < LOW_EXPLAINED_SHARE and run.model.objective.reconstructs:
         beta_hint = ", a lower beta" * hasattr(run.model.objective, "beta")
         only_term = type(run.model.objective).terms is Objective.terms  # a weight of the only term does nothing
         weight_hint = "" if only_term else f", or --set reconstruction_weight={4 * run.config.reconstruction_weight:g}"
@@ -331,7 +331,9 @@ def sweep(
     try:
         states = sweep.run(configs, folder, encode=not no_encode, device=device, **options)
     except KeyboardInterrupt as stop:
-        raise console.interrupted(f"stopped{', with snapshots' * (not ray)}. To go on: {stopping.again()}") from stop
+        raise console.interruption(
+            f"stopped{', with snapshots' * (not ray)}. To go on: {stopping.rerun_command()}"
+        ) from stop
     failed = [state for state in states if state.state == "failed"]
     for state in failed:
         console.tell(f"{state.run}: {state.error}", style="red")

@@ -21,7 +21,7 @@ def start(*models: Model, pixels: Any = None) -> Engine:
 
     Args:
         *models: the models to train. Several, on jax alone, differ in nothing but seeds, weights, optimisers and
-            strengths; see `baselines.training.loop.SHARED`.
+            strengths; see `baselines.training.loop.SHARED_KEYS`.
         pixels: the dataset on the device, on jax alone.
     """
     if backend.name() == "jax":

@@ -19,7 +19,7 @@ from baselines.nets import backend
 from baselines.nets.backend import jax, ops, tensorflow, torch
 from benchmark_data.errors import InvalidInput, OffaxisWarning, UnknownName
 
-NODE = Path("/dev/nvidia0")
+GPU_DEVICE_FILE = Path("/dev/nvidia0")
 """What the driver of a first GPU leaves, where ``nvidia-smi`` is not installed, as in many containers."""
 
 CPU_FLAGS = Path("/proc/cpuinfo")
@@ -49,7 +49,7 @@ class Gpus(NamedTuple):
     driver: str
 
 
-def present() -> Gpus | None:
+def installed_gpus() -> Gpus | None:
     """Find the NVIDIA GPUs of this machine, whatever the backend can use.
 
     Returns:
@@ -68,16 +68,16 @@ def present() -> Gpus | None:
         rows = [line.rpartition(",") for line in completed.stdout.splitlines() if "," in line]
         if rows:
             return Gpus(tuple(name.strip() for name, _, _ in rows), rows[0][2].strip())
-    return Gpus(("an NVIDIA GPU",), "") if NODE.exists() else None
+    return Gpus(("an NVIDIA GPU",), "") if GPU_DEVICE_FILE.exists() else None
 
 
 @functools.cache
 def _driver_version() -> str:
-    gpus = present()
+    gpus = installed_gpus()
     return gpus.driver if gpus else ""
 
 
-def usable() -> list[str]:
+def usable_gpus() -> list[str]:
     """List the names of the GPUs that the backend uses; PyTorch's is one, and a tensor is put on it to see."""
     if backend.name() == "torch":
         return [str(torch.cuda.get_device_name())] if ops.zeros(1).is_cuda else []
@@ -87,14 +87,14 @@ def usable() -> list[str]:
     return [str(details(device).get("device_name", "GPU")) for device in tensorflow.config.get_visible_devices("GPU")]
 
 
-def named() -> str:
+def describe_device() -> str:
     """Name the device that models run on, with the backend, as a run's budget records it.
 
     Example:
-        >>> named()
+        >>> describe_device()
         '... (tensorflow)'
     """
-    return f"{(usable() or [backend.host()])[0]} ({backend.name()})"
+    return f"{(usable_gpus() or [backend.describe_host()])[0]} ({backend.name()})"
 
 
 def choose(device: str) -> None:
@@ -116,13 +116,13 @@ def choose(device: str) -> None:
                 jax.config.update("jax_platforms", "cpu")
             elif backend.name() == "tensorflow":
                 tensorflow.config.set_visible_devices([], "GPU")
-        if gpu_names := usable():
+        if gpu_names := usable_gpus():
             raise InvalidInput(
                 f"--device cpu: expected a process that has not computed yet, received one that uses {gpu_names[0]}. "
                 "Start a new one."
             )
-    if device == "gpu" and not usable():
-        gpus = present()
+    if device == "gpu" and not usable_gpus():
+        gpus = installed_gpus()
         received = f"{gpus.names[0]}, for which it has no CUDA" if gpus else "a machine on which none was found"
         remedy = f"Install it with: {INSTALL[backend.name()]}" if gpus else "Leave --device out."
         raise InvalidInput(f"--device gpu: expected a GPU that {backend.name()} can use, received {received}. {remedy}")
@@ -138,10 +138,10 @@ def advice(device: str, precision: str) -> list[str]:
     Returns:
         Sentences, none where there is nothing to say.
     """
-    if usable():
+    if usable_gpus():
         return []
     sentences = []
-    gpus = present() if device == "auto" else None
+    gpus = installed_gpus() if device == "auto" else None
     if gpus and not (backend.name() == "jax" and jax.config.jax_platforms == "cpu"):
         sentences.append(
             f"{gpus.names[0]} is not used, since {backend.name()} has no CUDA here. "
@@ -169,15 +169,15 @@ def _computes_bfloat16() -> bool:
     return "flags" not in flags or any(flag in flags for flag in ("avx512_bf16", "amx_bf16"))
 
 
-def line() -> str:
+def device_summary() -> str:
     """Describe device and backend in a line, the first that a command prints.
 
     Example:
-        >>> line()
+        >>> device_summary()
         '... CPU cores, ..., with tensorflow 2...'
     """
-    gpus = usable()
-    device_names = backend.host() if not gpus else gpus[0] if len(gpus) == 1 else f"{len(gpus)} x {gpus[0]}"
+    gpus = usable_gpus()
+    device_names = backend.describe_host() if not gpus else gpus[0] if len(gpus) == 1 else f"{len(gpus)} x {gpus[0]}"
     driver = f" (driver {_driver_version()})" if gpus and _driver_version() else ""
     return f"{device_names}{driver}, with {backend.name()} {backend.versions(backend.name())[backend.name()]}"
 
@@ -209,7 +209,7 @@ def record(precision: str) -> dict[str, Any]:
         to 10 bits of mantissa, as newer GPUs do by default; ``deterministic``, whether the same run on the same device
         with the same number of threads gives the same bits.
     """
-    gpus = usable()
+    gpus = usable_gpus()
     if backend.name() == "jax":
         count = len(jax.local_devices())
         tensorfloat32 = jax.config.jax_default_matmul_precision in (None, "default", "fastest", "tensorfloat32")
@@ -224,7 +224,7 @@ def record(precision: str) -> dict[str, Any]:
         deterministic = True  # the engine asks for it
     return {
         "backend": backend.name(),
-        "device": gpus[0] if gpus else backend.host(),
+        "device": gpus[0] if gpus else backend.describe_host(),
         "devices": count,
         "driver": _driver_version() if gpus else "",
         "threads": threads(),

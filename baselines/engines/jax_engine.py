@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.engines.engine import Arrays, Copy, Engine, adam_step, flaw
-from baselines.model import Model, check_shapes, varied
+from baselines.model import Model, check_shapes, with_tensors
 from baselines.nets.backend import jax
 from baselines.run_folder import State
 
@@ -57,7 +57,7 @@ class JaxEngine(Engine):
             gradients, history = jax.grad(model.loss, has_aux=True)(state[0], batch)
             self._columns = list(history)  # in the objective's order, which jit does not keep
             updated = [
-                adam_step(w, m, v, g, varied(adam, fields), batch["step"])
+                adam_step(w, m, v, g, with_tensors(adam, fields), batch["step"])
                 for w, m, v, g, adam, fields in zip(*state, gradients, model.optimisers(), varying[1], strict=True)
             ]
             return tuple(list(part) for part in zip(*updated, strict=True)), history

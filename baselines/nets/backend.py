@@ -175,11 +175,11 @@ def layers_in(precision: str) -> Iterator[None]:
         keras.config.set_floatx(floatx)
 
 
-def host() -> str:
+def describe_host() -> str:
     """Describe this machine's processors.
 
     Example:
-        >>> host()
+        >>> describe_host()
         '... CPU cores, ...'
     """
     return f"{os.cpu_count()} CPU cores, {platform.machine()}"

@@ -40,7 +40,7 @@ OBJECTIVES = ("beta_vae", "beta_tc_vae")
 LEAST_MEAN_MIG = 0.15
 """The least mean MIG of the restarts: among models that have learned nothing, the lowest one means nothing."""
 
-SCORED = 10_000
+MIG_SAMPLES = 10_000
 """Images that MIG is computed on, as in Locatello et al. 2019: the first of a fixed permutation."""
 
 
@@ -125,7 +125,7 @@ def derive(
             )
     seeds = range(config.seed, config.seed + restarts)
     runs = {seed: train(dataclasses.replace(config, seed=seed), Path(folder) / f"seed_{seed}") for seed in seeds}
-    rows = draws.sample(SEED, len(base), SCORED)
+    rows = draws.sample(SEED, len(base), MIG_SAMPLES)
     factors = base.labels(rows)
     migs = {
         seed: mig.score(run.encode_rows(rows), factors, constant_factors="drop")["mig"] for seed, run in runs.items()
@@ -154,7 +154,7 @@ def derive(
             "noise": noise.round(6).tolist(),
             "mean": float(s.mean()),
             "std": float(s.std()),
-            "device": devices.named(),
+            "device": devices.describe_device(),
             "versions": backend.versions("numpy", "keras", backend.name()),
         },
     )

@@ -34,10 +34,10 @@ def entries() -> dict[str, Entry]:
 
 def of_paper(name: str) -> list[Entry]:
     """Return a paper's entries: figures before tables, by number."""
-    return sorted(module(name).ENTRIES, key=lambda entry: _order_in_paper(entry.id))
+    return sorted(paper_module(name).ENTRIES, key=lambda entry: _order_in_paper(entry.id))
 
 
-def module(name: str) -> Any:
+def paper_module(name: str) -> Any:
     """Return a paper's file, a module."""
     return discovery.find("baselines.reproduction.papers", name, kind="paper")
 

@@ -41,7 +41,7 @@ TIERS = ("desk", "reduced", "study")
 """From the least that is spent to the most: results of a later tier replace those of an earlier one."""
 
 
-class EntryResult(NamedTuple):
+class Outcome(NamedTuple):
     """The result of an entry's computation.
 
     Attributes:
@@ -78,7 +78,7 @@ class Verdict(NamedTuple):
     measure: str = ""
 
 
-def judged(
+def combine(
     measure: str | Sequence[str], parts: Sequence[verdicts.Comparison], numbers: Mapping[str, float], note: str = ""
 ) -> Verdict:
     """Judge a claim by everything that it says, each of which must hold (`leaderboard.store.verdicts.judge_all`).
@@ -94,7 +94,7 @@ def judged(
     return Verdict(answer, numbers, p, note, None if p is None else (basis.difference, basis.low, basis.high), label)
 
 
-def fact(holds: bool, numbers: Mapping[str, float]) -> Verdict:
+def decide(holds: bool, numbers: Mapping[str, float]) -> Verdict:
     """Answer a claim on data that no seed decides, by what was measured."""
     return Verdict("supported" if holds else "opposed", numbers, None, "a property of the data, no seeds")
 
@@ -145,7 +145,7 @@ class Runs:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def config(self, run: RunConfig | Transfer) -> RunConfig:
+    def config_of(self, run: RunConfig | Transfer) -> RunConfig:
         """Return the config of a run or a transfer.
 
         Raises:
@@ -171,7 +171,7 @@ class Runs:
             DamagedFile: it was not trained.
             InvalidInput: it has no such snapshot.
         """
-        return Run.open(self.root / sweep.run_path(self.config(config)), step=step)
+        return Run.open(self.root / sweep.run_path(self.config_of(config)), step=step)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -193,12 +193,12 @@ class Plan:
     datasets: tuple[str, ...] = ()
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     codes: bool = False
-    own: tuple[Dataset, ...] = ()
+    own_datasets: tuple[Dataset, ...] = ()
 
     @property
     def all_datasets(self) -> dict[str, Dataset]:
         """The datasets of the runs, of the transfers and the others, by full name; its own come last."""
-        own_datasets = {dataset.id: dataset for dataset in self.own}
+        own_datasets = {dataset.id: dataset for dataset in self.own_datasets}
         names = dict.fromkeys([*(run.dataset for run in self.configs.values()), *self.datasets])
         return {name: benchmark_data.load(name) for name in names if name not in own_datasets} | own_datasets
 
@@ -208,11 +208,11 @@ class Plan:
         return {run.digest: run for run in self.runs} | {transfer.digest: transfer.plain for transfer in self.transfers}
 
 
-Draw: TypeAlias = Callable[[EntryResult, Path], None]
+Draw: TypeAlias = Callable[[Outcome, Path], None]
 """Draws what an entry computes, as PNG."""
 
 
-def of_table(draw: Callable[..., None], **options: Any) -> Draw:
+def from_table(draw: Callable[..., None], **options: Any) -> Draw:
     """Return the drawing of a table alone.
 
     Args:
@@ -222,7 +222,7 @@ def of_table(draw: Callable[..., None], **options: Any) -> Draw:
     return lambda result, path: draw(result.table, path, **options)
 
 
-Compute: TypeAlias = Callable[[Mapping[str, Any], Runs, str], EntryResult]
+Compute: TypeAlias = Callable[[Mapping[str, Any], Runs, str], Outcome]
 """Takes a plan's settings, the runs and the tier."""
 
 
@@ -278,8 +278,8 @@ class Entry:
     second: Second | None = None
     added: bool = False
     post_hoc: bool = False
-    stated: bool = True
-    times: int = 1
+    paper_states_steps: bool = True
+    step_factor: int = 1
     same_as: str = ""
 
     def sentences(self, table: pd.DataFrame) -> list[tuple[str, bool, Verdict]]:

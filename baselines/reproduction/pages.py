@@ -49,21 +49,21 @@ def report(folder: Path) -> str:
     Raises:
         DamagedFile: a folder's files do not match its record.
     """
-    record_by_id = {id_: records.read(folder / id_) for id_ in shown()}
+    record_by_id = {id_: records.read_record(folder / id_) for id_ in entries_with_row()}
     available = {id_: record for id_, record in record_by_id.items() if record}
-    decided = significant(available.values())
+    decided = significant_claims(available.values())
     rows = [
         *("# Reproduction", ""),
         "The figures and tables of four papers, and questions that we added, with a verdict on each claim. The eight",
         "main claims are in [README](../README.md#which-claims-of-the-papers-replicate), their discussion is in",
         "[findings](findings.md).",
         "The page is made from the records in `docs/reproduction`; `offaxis study run ID` makes a record again.",
-        *("", *counts(folder), ""),
+        *("", *count_verdicts(folder), ""),
         *("## How to read the tables", "", *LEGEND),
     ]
     for paper in catalogue.papers():
         entries = [entry for entry in catalogue.of_paper(paper) if entry.id in record_by_id]
-        rows += ["", f"## {catalogue.module(paper).__doc__.splitlines()[0]}", ""]
+        rows += ["", f"## {catalogue.paper_module(paper).__doc__.splitlines()[0]}", ""]
         usual = collections.Counter(_format_setting(record_by_id[entry.id]) for entry in entries).most_common(1)[0][0]
         rows += [f"Unless stated: {usual[0].replace(' (', ' steps (')}, n = {usual[1]}.", ""] if all(usual) else []
         rows += _header_rows(("figure", *HEAD))
@@ -99,17 +99,17 @@ LEGEND = (
 )
 
 
-def shown() -> dict[str, Entry]:
+def entries_with_row() -> dict[str, Entry]:
     """Return the entries that have a row: all but those that show another one again."""
     return {id_: entry for id_, entry in catalogue.entries().items() if not entry.same_as}
 
 
-def computed(folder: Path) -> dict[str, dict[str, Any]]:
+def read_records(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the records of the entries that have a row and were computed, by id."""
-    return {id_: record for id_ in shown() if (record := records.read(folder / id_))}
+    return {id_: record for id_ in entries_with_row() if (record := records.read_record(folder / id_))}
 
 
-def significant(finished: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+def significant_claims(finished: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
     """Return id and claim of each sentence that is decided after Holm over all of them."""
     tested = [(record["id"], sentence) for record in finished for sentence in record["judged"] if _is_test(sentence)]
     adjusted = verdicts.holm([1.0 if sentence["p"] is None else sentence["p"] for _, sentence in tested])
@@ -130,8 +130,8 @@ def main_results(folder: Path) -> list[str]:
         folder: the folder of all entries.
     """
     entries = catalogue.entries()
-    records_by_id = computed(folder)
-    decided = significant(records_by_id.values())
+    records_by_id = read_records(folder)
+    decided = significant_claims(records_by_id.values())
     main_sentences = [
         (id_, sentence)
         for id_, control in MAIN
@@ -155,18 +155,18 @@ def main_results(folder: Path) -> list[str]:
     ]
 
 
-def counts(folder: Path) -> list[str]:
+def count_verdicts(folder: Path) -> list[str]:
     """Return how many sentences have which verdict: the papers' own, and those that were added.
 
     Args:
         folder: the folder of all entries.
     """
-    entries, records_by_id = shown(), computed(folder)
-    decided = significant(records_by_id.values())
+    entries, records_by_id = entries_with_row(), read_records(folder)
+    decided = significant_claims(records_by_id.values())
     n_added = sum(entries[id_].added for id_ in records_by_id)
     lines = [
         f"{len(records_by_id)} of {len(entries)} entries were computed ({n_added} of them added by us): "
-        f"{records.spent(records_by_id.values())}.",
+        f"{records.format_cost(records_by_id.values())}.",
         "",
         *_header_rows(("", "claims", "significant after Holm", "verdicts")),
     ]
@@ -223,7 +223,7 @@ def _format_data(budget: Mapping[str, Any]) -> str:
     for name in budget["datasets"]:
         families.setdefault(name.partition("/")[0].partition("_")[0], []).append(name)
     return ", ".join(
-        NAMES.get(family, family) + " (own)" * verdicts.own_data(names) for family, names in families.items()
+        NAMES.get(family, family) + " (own)" * verdicts.is_own_data(names) for family, names in families.items()
     )
 
 

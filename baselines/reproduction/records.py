@@ -38,7 +38,7 @@ RECORDED = (
 seconds that each run's training took, by folder."""
 
 
-def read(folder: Path) -> dict[str, Any] | None:
+def read_record(folder: Path) -> dict[str, Any] | None:
     """Read an entry's record, and check the files that it names.
 
     Args:
@@ -73,12 +73,12 @@ def write_table(frame: pd.DataFrame, folder: Path) -> None:
         temporary.write_bytes(gzip.compress(frame.to_csv(index=False).encode(), mtime=0))
 
 
-def table(folder: Path) -> pd.DataFrame:
+def read_table(folder: Path) -> pd.DataFrame:
     """Read the table that an entry left behind: numbers to the last digit; names that are empty stay so."""
     return pd.read_csv(folder / TABLE, keep_default_na=False)
 
 
-def few_colours(path: Path) -> None:
+def reduce_colours(path: Path) -> None:
     """Write a PNG again with at most 256 colours: a third of its size."""
     with PIL.Image.open(path) as picture:
         reduced = picture.convert("RGB").quantize(256)
@@ -86,7 +86,7 @@ def few_colours(path: Path) -> None:
         reduced.save(temporary, "PNG", optimize=True)
 
 
-def line(record: Mapping[str, Any]) -> str:
+def format_record(record: Mapping[str, Any]) -> str:
     """Return each verdict of a record in a line.
 
     Args:
@@ -94,21 +94,21 @@ def line(record: Mapping[str, Any]) -> str:
 
     Example:
         >>> sentence = {"claim": "Up.", "verdict": "replicated", "p": 0.0079, "note": "", "numbers": {"slope": 0.5}}
-        >>> line({"id": "a/fig1", "tier": "desk", "judged": [sentence]})
+        >>> format_record({"id": "a/fig1", "tier": "desk", "judged": [sentence]})
         'a/fig1 (desk): REPLICATED (p = 0.008). Up. Ours: slope 0.5.'
     """
     prefix = f"{record['id']} ({record['tier']})"
     return "\n".join(
-        f"{prefix}: {sentence['verdict'].upper()}{remarks(sentence)}. {sentence['claim']} Ours: {numbers(sentence)}."
-        for sentence in record["judged"]
+        f"{prefix}: {claim['verdict'].upper()}{format_remarks(claim)}. {claim['claim']} Ours: {format_numbers(claim)}."
+        for claim in record["judged"]
     )
 
 
-def remarks(sentence: Mapping[str, Any]) -> str:
+def format_remarks(sentence: Mapping[str, Any]) -> str:
     """Return a verdict's p-value and note in brackets.
 
     Example:
-        >>> remarks({"p": None, "note": "MIG below 0.1"})
+        >>> format_remarks({"p": None, "note": "MIG below 0.1"})
         ' (MIG below 0.1)'
     """
     text = "; ".join(filter(None, (p_value(sentence["p"]), sentence["note"])))
@@ -120,17 +120,17 @@ def p_value(p: float | None) -> str:
     return "" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def numbers(sentence: Mapping[str, Any]) -> str:
+def format_numbers(sentence: Mapping[str, Any]) -> str:
     """Return a verdict's numbers in one line, three digits each.
 
     Example:
-        >>> numbers({"numbers": {"a": 1.0, "b": 0.25}})
+        >>> format_numbers({"numbers": {"a": 1.0, "b": 0.25}})
         'a 1; b 0.25'
     """
     return "; ".join(f"{name} {number:.3g}" for name, number in sentence["numbers"].items())
 
 
-def spent(records: Iterable[Mapping[str, Any]]) -> str:
+def format_cost(records: Iterable[Mapping[str, Any]]) -> str:
     """Describe in one line what entries took, runs that they share counted once.
 
     Args:
@@ -138,7 +138,7 @@ def spent(records: Iterable[Mapping[str, Any]]) -> str:
 
     Example:
         >>> record = {"budget": {"compute_seconds": 1800.0}, "trained": {"a": 3600.0, "b": 7200.0}}
-        >>> spent([record, record])
+        >>> format_cost([record, record])
         '2 runs, trained in 3.0 worker hours, and 1.0 hours of computing'
     """
     records = list(records)

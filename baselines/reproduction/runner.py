@@ -30,7 +30,7 @@ from benchmark_data.errors import InvalidInput, Unavailable
 from leaderboard.store import verdicts
 
 
-def inputs(entry: Entry, tier: str) -> str:
+def digest_of_inputs(entry: Entry, tier: str) -> str:
     """Hash what an entry's table is made of at a tier: runs, transfers, datasets with versions, and settings.
 
     Returns:
@@ -84,7 +84,7 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> Progress:
     Returns:
         Its state, which prints as ``done``, ``ready`` or how many runs are missing.
     """
-    record, plan = records.read(into / entry.id), entry.plan(tier)
+    record, plan = records.read_record(into / entry.id), entry.plan(tier)
     if record is not None and _is_current(entry, tier, record):
         return Progress(done=True, missing=0, runs=len(plan.configs))
     missing = len(plan.configs) - sum(status.state == "done" for status in _run_statuses(plan, runs))
@@ -97,7 +97,9 @@ def _run_statuses(plan: Plan, runs: Path) -> list[sweep.RunStatus]:
     ready = [
         transfer for transfer in plan.transfers if sweep.run_status(transfer.source, runs, encode=False).state == "done"
     ]
-    transfer_statuses = [sweep.run_status(Runs(runs).config(transfer), runs, encode=plan.codes) for transfer in ready]
+    transfer_statuses = [
+        sweep.run_status(Runs(runs).config_of(transfer), runs, encode=plan.codes) for transfer in ready
+    ]
     return [*statuses.values(), *transfer_statuses]
 
 
@@ -132,8 +134,8 @@ def run(
         DamagedFile: a file in the folder is not what the record says.
         UnknownName: there is no such tier.
     """
-    folder, plan, inputs_digest = Path(into) / entry.id, entry.plan(tier), inputs(entry, tier)
-    existing = records.read(folder)
+    folder, plan, inputs_digest = Path(into) / entry.id, entry.plan(tier), digest_of_inputs(entry, tier)
+    existing = records.read_record(folder)
     if existing is not None and TIERS.index(existing["tier"]) > TIERS.index(tier):
         raise InvalidInput(
             f"{folder}: expected no results of a later tier than {tier}, received {existing['tier']}. Choose another "
@@ -148,11 +150,11 @@ def run(
         _train_runs(plan, Path(runs), jobs=jobs, ray=ray, progress=progress)
     start = time.perf_counter()
     result = entry.compute(plan.settings, Runs(Path(runs)), tier)
-    judgement = judged(entry, tier, result.table)
-    files.withdraw(folder / records.RECORD)
+    judgement = judge(entry, tier, result.table)
+    files.remove_file(folder / records.RECORD)
     records.write_table(result.table, folder)
     entry.draw(result, folder / records.PICTURE)
-    records.few_colours(folder / records.PICTURE)
+    records.reduce_colours(folder / records.PICTURE)
     record = {
         "schema": records.SCHEMA,
         **judgement,
@@ -166,7 +168,7 @@ def run(
     return record
 
 
-def judged(entry: Entry, tier: str, table: pd.DataFrame) -> dict[str, Any]:
+def judge(entry: Entry, tier: str, table: pd.DataFrame) -> dict[str, Any]:
     """Return what a record says of an entry: what it is, and the verdict on each of its sentences.
 
     Args:
@@ -197,13 +199,13 @@ def judged(entry: Entry, tier: str, table: pd.DataFrame) -> dict[str, Any]:
 
 def _is_current(entry: Entry, tier: str, record: Mapping[str, Any]) -> bool:
     """Return whether a record's table is what would be computed now at a tier, whatever was claimed of it."""
-    return bool(record["tier"] == tier and record["inputs"] == inputs(entry, tier))
+    return bool(record["tier"] == tier and record["inputs"] == digest_of_inputs(entry, tier))
 
 
 def _judge_again(entry: Entry, folder: Path, old: dict[str, Any]) -> dict[str, Any]:
     """Judge an entry by the table that it left behind, and write its record anew if that says something else."""
     cost = {"compute_seconds": old["budget"]["compute_seconds"]}
-    record = old | judged(entry, old["tier"], records.table(folder)) | {"budget": budget(entry, old["tier"]) | cost}
+    record = old | judge(entry, old["tier"], records.read_table(folder)) | {"budget": budget(entry, old["tier"]) | cost}
     if record != old:
         files.write_json(folder / records.RECORD, record)
     return record
@@ -211,11 +213,11 @@ def _judge_again(entry: Entry, folder: Path, old: dict[str, Any]) -> dict[str, A
 
 def _train_runs(plan: Plan, runs: Path, **options: Any) -> None:
     """Train the runs, then the transfers, whose sources are known by then; two that are the same are one run."""
-    own_datasets = {dataset.id: dataset for dataset in plan.own}
+    own_datasets = {dataset.id: dataset for dataset in plan.own_datasets}
     for config in (config for config in plan.runs if config.dataset in own_datasets):
         train(config, runs / sweep.run_path(config), dataset=own_datasets[config.dataset], progress=options["progress"])
     _finish_runs([run for run in plan.runs if run.dataset not in own_datasets], runs, encode=plan.codes, **options)
-    models = [Runs(runs).config(transfer) for transfer in plan.transfers]
+    models = [Runs(runs).config_of(transfer) for transfer in plan.transfers]
     if models:
         _finish_runs(tuple({model.digest: model for model in models}.values()), runs, encode=plan.codes, **options)
 
@@ -254,7 +256,9 @@ def budget(entry: Entry, tier: str) -> dict[str, Any]:
         "architectures": sorted({_architecture_name(config) for config in configs}),
         "datasets": list(plan.all_datasets),
         "images": images,
-        "share": float(f"{entry.times * images / _images_seen(entry.study):.3g}") if images and entry.stated else None,
+        "share": float(f"{entry.step_factor * images / _images_seen(entry.study):.3g}")
+        if images and entry.paper_states_steps
+        else None,
     }
 
 

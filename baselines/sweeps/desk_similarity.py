@@ -65,7 +65,7 @@ FC: tuple[tuple[str, str, dict[str, Any]], ...] = (
 """The same of the fully connected ones."""
 
 
-def of(published: RunConfig, dataset: str) -> RunConfig:
+def desk_form(published: RunConfig, dataset: str) -> RunConfig:
     """Return the desk's form of a run of the papers; objective, strength, latents and seed stay.
 
     Args:
@@ -105,7 +105,7 @@ def runs() -> Iterator[RunConfig]:
                 latents=latents,
                 seed=seed,
             )
-            yield of(published, dataset)
+            yield desk_form(published, dataset)
 
 
 SWEEP = tuple(runs())

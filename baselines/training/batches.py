@@ -59,7 +59,7 @@ def _shuffle_rows(rows: range, count: int) -> Indices:
     return shuffled
 
 
-def factors_drawn(config: RunConfig, objective: Objective, dataset: Dataset) -> FactorSpace | FactorTable:
+def drawable_factors(config: RunConfig, objective: Objective, dataset: Dataset) -> FactorSpace | FactorTable:
     """Return the dataset's factors; for an objective on pairs, both of whose images are of the split, the split's."""
     split_rows = dataset.splits[config.split] if config.split else range(len(dataset))
     uses_all_factors = objective.n_views == 1 or len(split_rows) == len(dataset)
@@ -85,7 +85,7 @@ def draw_batch(
         rows: the rows to train on.
         step: from 1.
         images: give the images; otherwise their rows.
-        space: the factors of the rows that may be drawn, as `factors_drawn` gives them; the dataset's if None.
+        space: the factors of the rows that may be drawn, as `drawable_factors` gives them; the dataset's if None.
 
     Returns:
         ``images`` uint8 (n, H, W, C), or ``rows`` int32 (n,); ``noise`` float32 (n, code size), ``step`` float32 () and
@@ -120,7 +120,7 @@ def batches(
     """
     objectives = [config.build_objective() for config in configs]
     run_rows = [training_rows(dataset, config.train_share, config.split) for config in configs]
-    spaces = [factors_drawn(c, objective, dataset) for c, objective in zip(configs, objectives, strict=True)]
+    spaces = [drawable_factors(c, objective, dataset) for c, objective in zip(configs, objectives, strict=True)]
 
     def draw(offset: int) -> Batches:
         return [

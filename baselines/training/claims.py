@@ -19,14 +19,14 @@ from benchmark_data.errors import InvalidInput, needs
 
 __all__ = ["lengthen"]
 
-MADE = (
+DERIVED_FILES = (
     *("codes.npz", "activations.npz", "encoder.onnx"),
     *("traversals.png", "traversals.gif", "reconstructions.png", "losses.png"),
 )
 """Files of a run folder that are made of the run up to its last snapshot."""
 
 
-def holds(folder: Path, config: RunConfig) -> bool:
+def holds_run(folder: Path, config: RunConfig) -> bool:
     """Return whether a folder holds this run already; refuse one that holds another run or something else."""
     if not (folder / "config.json").exists():
         if is_free(folder):
@@ -49,12 +49,12 @@ def holds(folder: Path, config: RunConfig) -> bool:
 
 
 def claim(folder: Path, config: RunConfig) -> None:
-    """Make a folder this run's, or make sure that it is; `alone` has locked it."""
-    if not holds(folder, config):
+    """Make a folder this run's, or make sure that it is; `lock_folder` has locked it."""
+    if not holds_run(folder, config):
         files.write_json(folder / "config.json", config.as_json())
 
 
-def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
+def lock_folder(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Keep other processes from training in the same folder, which is made if it is not there."""
     needs("training", "train", "filelock")
     refusal = InvalidInput(
@@ -64,13 +64,13 @@ def alone(folder: Path) -> contextlib.AbstractContextManager[None]:
     return files.exclusive(folder / LOCK, what=folder, refusal=refusal)
 
 
-def unmake(folder: Path) -> None:
-    """Remove what was made of the last snapshot of a run that goes on; `alone` has locked it."""
-    for name in MADE:
-        files.withdraw(folder / name)
+def remove_derived_files(folder: Path) -> None:
+    """Remove what was made of the last snapshot of a run that goes on; `lock_folder` has locked it."""
+    for name in DERIVED_FILES:
+        files.remove_file(folder / name)
 
 
-def longer(folder: Path, steps: int) -> RunConfig:
+def lengthened_config(folder: Path, steps: int) -> RunConfig:
     """Return the config of a run that is to take more steps, those that are done included. Nothing is written."""
     current = read_config(folder)
     if steps < current.steps:
@@ -100,17 +100,17 @@ def lengthen(folder: str | os.PathLike[str], steps: int, dataset: Dataset | None
         MissingExtra: the extra ``train`` is not installed.
     """
     folder = Path(folder)
-    current, config = read_config(folder), longer(folder, steps)
+    current, config = read_config(folder), lengthened_config(folder, steps)
     if config == current:
         return current
     dataset = Run(folder, current, current.steps, dataset).dataset
     dataset.prepare()
     same_pixels(folder, digests_of(dataset))
-    with alone(folder):
+    with lock_folder(folder):
         snapshots = Snapshots(folder)
         if snapshots.last is not None:
             snapshots.read(snapshots.last)
             whole_history(folder, current)
-        unmake(folder)  # first: a kill here leaves the shorter run, and not the longer one with its codes
+        remove_derived_files(folder)  # first: a kill here leaves the shorter run, and not the longer one with its codes
         files.write_json(folder / "config.json", config.as_json())
     return config

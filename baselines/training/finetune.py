@@ -6,8 +6,8 @@ counted from the inside or from the outside, start anew and are trained on the t
 
 Three keys of a run's config say it: ``start_from``, ``reset`` and ``frozen``. Encoder and decoder come from the source;
 networks of the objective's own, such as FactorVAE's discriminator, start anew. What starts anew has other weights than
-the source began with, also if both runs have one seed (`baselines.model.initial`). A copy of the source's weights is
-kept in the run folder, ``start.npz``, and their hash in its config, so that a stopped run goes on exactly though the
+the source began with, also if both runs have one seed (`baselines.model.initial_rng`). A copy of the source's weights
+is kept in the run folder, ``start.npz``, and their hash in its config, so that a stopped run goes on exactly though the
 source may be gone. Frozen weights are constants of the loss: they have no gradient, and none is computed.
 """
 
@@ -29,7 +29,7 @@ from baselines.run_folder import Snapshots, read_arrays, read_config, write_arra
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 
-__all__ = ["config", "layers", "resolved"]
+__all__ = ["config", "layers", "resolve_source"]
 
 HEADS = ("mean", "log_variance")
 
@@ -93,7 +93,7 @@ def config(
     return RunConfig.from_json(source_config.as_json() | {"dataset": dataset, "split": ""} | transfer | changes)
 
 
-def resolved(config: RunConfig, folder: Path, dataset: Dataset) -> RunConfig:
+def resolve_source(config: RunConfig, folder: Path, dataset: Dataset) -> RunConfig:
     """Fill in the hash of the weights that a run starts from, and check that it can.
 
     Args:
@@ -153,12 +153,12 @@ def start(model: Model, folder: Path) -> None:
     """
     path = folder / "start.npz"
     if path.exists() or not model.config.start_from:
-        take(model, path)
+        load_source_weights(model, path)
     else:
-        write_arrays(path, take(model))
+        write_arrays(path, load_source_weights(model))
 
 
-def take(model: Model, path: Path | None = None) -> Weights:
+def load_source_weights(model: Model, path: Path | None = None) -> Weights:
     """Set the weights that a run starts from, and write nothing.
 
     Args:

@@ -29,9 +29,9 @@ from baselines.record import digests_of, same_pixels
 from baselines.run import Run
 from baselines.run_folder import default_folder, is_trained
 from baselines.training import finetune, stopping
-from baselines.training.batches import batches, draw_batch, factors_drawn, training_rows
-from baselines.training.claims import alone, claim, holds, unmake
-from baselines.training.progress import Bar, columns, side_by_side
+from baselines.training.batches import batches, draw_batch, drawable_factors, training_rows
+from baselines.training.claims import claim, holds_run, lock_folder, remove_derived_files
+from baselines.training.progress import Bar, columns, group_by_steps
 from baselines.training.recorder import Diverged, Observer, Recorder
 from baselines.training.stopping import Stopped
 from benchmark_data import console
@@ -41,13 +41,13 @@ from benchmark_data.variants import splitting
 
 __all__ = ["Diverged", "Observer", "Stopped", "train", "train_together"]
 
-SHARED = (
+SHARED_KEYS = (
     *("dataset", "objective", "architecture", "architecture_parameters"),
     *("latents", "reconstruction", "reduction", "reconstruction_weight", "batch_size", "frozen", "precision"),
 )
 """What runs that are trained together have in common, besides the hyperparameters that are no floats."""
 
-SHOWN = 0.1
+DISPLAY_SECONDS = 0.1
 """Seconds between two changes of the display."""
 
 
@@ -136,7 +136,7 @@ def train_together(
     On TensorFlow and PyTorch the runs are trained one after another, with the results of `train`.
 
     Args:
-        configs: what to train: the same `SHARED` keys, and the same hyperparameters except floats. `groups` sorts them.
+        configs: what to train: equal `SHARED_KEYS`, and equal hyperparameters except floats. `groups` sorts them.
         folders: where to, one for each. `default_folder` of each config if None.
         dataset: as of `train`.
         observers: for each run the functions that are called with its history.
@@ -162,16 +162,16 @@ def train_together(
     _check_group(configs, paths)
     if observers and len(observers) != len(configs):
         raise InvalidInput(f"observers: expected {len(configs)} lists, received {len(observers)}. Give each run one.")
-    user_dataset = None if dataset is None else splitting.of(dataset, configs[0].dataset)
+    user_dataset = None if dataset is None else splitting.resolve(dataset, configs[0].dataset)
     dataset = benchmark_data.load(configs[0].dataset) if user_dataset is None else user_dataset
     dataset.prepare()
-    configs = [finetune.resolved(c, folder, dataset) for c, folder in zip(configs, paths, strict=True)]
-    check([c for c, folder in zip(configs, paths, strict=True) if not holds(folder, c)], dataset)
+    configs = [finetune.resolve_source(c, folder, dataset) for c, folder in zip(configs, paths, strict=True)]
+    check([c for c, folder in zip(configs, paths, strict=True) if not holds_run(folder, c)], dataset)
     recorders: dict[int, Recorder] = {}
     with contextlib.ExitStack() as stack:
         for config, folder in zip(configs, paths, strict=True):
             if not is_trained(folder, config):
-                stack.enter_context(alone(folder))
+                stack.enter_context(lock_folder(folder))
                 claim(folder, config)
         digests = digests_of(dataset)  # other images may bear the same name, also those of a finished run
         for folder in paths:
@@ -186,14 +186,14 @@ def train_together(
         for i in unfinished:
             run_observers = observers[i] if observers else ()
             recorders[i] = Recorder(configs[i], paths[i], dataset, digests, run_observers, pool)
-        request = stack.enter_context(stopping.awaited())
+        request = stack.enter_context(stopping.catch_stop_signals())
         pending = list(recorders.values())
         for group in [pending] if backend.name() == "jax" else [[recorder] for recorder in pending]:
-            if not request.made:
+            if not request.requested:
                 _train_group(group, dataset, progress, checkpoint_seconds, device_bytes, request)
-    if request.made:
+    if request.requested:
         started = [i for i in unfinished if recorders[i].step] or unfinished
-        raise stopping.stopped(
+        raise stopping.stop_error(
             [paths[i] for i in started], [recorders[i].step for i in started], own=user_dataset is not None
         )
     failures = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
@@ -216,8 +216,8 @@ def check(configs: Sequence[RunConfig], dataset: Dataset) -> None:
     for config in distinct.values():
         rows = training_rows(dataset, config.train_share, config.split)
         model = Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision)
-        finetune.take(model)
-        space = factors_drawn(config, model.objective, dataset)
+        finetune.load_source_weights(model)
+        space = drawable_factors(config, model.objective, dataset)
         draw_batch(config, model.objective, dataset, rows, 1, images=False, space=space)
 
 
@@ -243,7 +243,7 @@ def _shared_settings(config: RunConfig) -> dict[str, Any]:
     """Collect what must be the same for all runs of a group."""
     values = config.as_json()
     fixed = {name: v for name, v in config.hyperparameters.items() if not isinstance(v, float)}
-    return {name: values[name] for name in SHARED} | fixed
+    return {name: values[name] for name in SHARED_KEYS} | fixed
 
 
 def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
@@ -272,8 +272,8 @@ def _train_group(
     models = [_build_model(recorder, dataset) for recorder in recorders]
     for recorder in recorders:
         if recorder.running:  # anew, where snapshots were removed
-            unmake(recorder.folder)
-    images_left = sum((r.config.steps - r.step) * r.images for r in recorders)
+            remove_derived_files(recorder.folder)
+    images_left = sum((r.config.steps - r.step) * r.images_per_step for r in recorders)
     device_pixels = pixels.place(dataset, limit=device_bytes, drawn=images_left) if backend.name() == "jax" else None
     program = _Program(recorders, engines.start(*models, pixels=device_pixels), progress, checkpoint_seconds)
     program.begin()
@@ -281,12 +281,12 @@ def _train_group(
         for batch in feed:
             scalars = program.step(batch)
             for recorder in recorders:
-                recorder.settle(wait=False)
-            program.process_step(scalars, stop=(stop := request.made))
+                recorder.wait_for_snapshot(wait=False)
+            program.process_step(scalars, stop=(stop := request.requested))
             if stop or not any(recorder.running for recorder in recorders):
                 break
     for recorder in recorders:
-        recorder.settle()
+        recorder.wait_for_snapshot()
 
 
 def _build_model(recorder: Recorder, dataset: Dataset) -> Model:
@@ -315,7 +315,7 @@ class _Program:
         self._checkpoint_seconds = checkpoint_seconds
         self._seconds_before = [self._resume(i) for i in range(len(recorders))]
         self.steps_before = [recorder.step for recorder in recorders]
-        positions = side_by_side([r.config for r in recorders], self.steps_before)
+        positions = group_by_steps([r.config for r in recorders], self.steps_before)
         self._bar_groups = [[recorders[i] for i in group] for group in positions]
         self._bars = [
             Bar(progress, [r.config for r in group], [r.step for r in group], [r.loss for r in group])
@@ -347,7 +347,7 @@ class _Program:
         self._stepped = [i for i, recorder in enumerate(self._recorders) if recorder.running]
         for i in self._stepped:
             self._recorders[i].step += 1
-        if not any(self._recorders[i].records for i in self._stepped):
+        if not any(self._recorders[i].is_recorded_step for i in self._stepped):
             return {}
         return {name: backend.to_numpy(value) for name, value in scalars.items()}
 
@@ -355,11 +355,11 @@ class _Program:
         """Record, keep and show what is due after a step; mark the runs that have diverged."""
         now = time.perf_counter()
         keep_all = stop or now - self._save_time > self._checkpoint_seconds
-        show_all = now - self._show_time > SHOWN
+        show_all = now - self._show_time > DISPLAY_SECONDS
         for i in self._stepped:
             recorder = self._recorders[i]
             try:
-                if recorder.records:
+                if recorder.is_recorded_step:
                     recorder.record({name: float(value[i]) for name, value in scalars.items()})
                 if recorder.config.keeps(recorder.step) or keep_all:
                     self._keep_snapshot(i)

@@ -25,7 +25,7 @@ PATIENCE = 30.0
 """Seconds that workers have to write a snapshot when the sweep is stopped."""
 
 Task: TypeAlias = tuple[list[worker.Assignment], str, bool]
-"""What `worker.work` takes, but for what to compute with."""
+"""What `worker.train_runs` takes, but for what to compute with."""
 
 
 def train(tasks: Sequence[Task], jobs: int | None, threads: int | None, device: str) -> None:

@@ -22,7 +22,7 @@ def columns() -> tuple[rich.progress.ProgressColumn, ...]:
     )
 
 
-def side_by_side(configs: Sequence[RunConfig], steps: Sequence[int]) -> list[list[int]]:
+def group_by_steps(configs: Sequence[RunConfig], steps: Sequence[int]) -> list[list[int]]:
     """Sort runs of one program by the bar that shows them: those that start at one step and end at one.
 
     Args:
@@ -34,7 +34,7 @@ def side_by_side(configs: Sequence[RunConfig], steps: Sequence[int]) -> list[lis
 
     Example:
         >>> runs = [RunConfig(dataset="dsprites", objective="ae", seed=seed) for seed in range(3)]
-        >>> side_by_side(runs, [0, 500, 0])
+        >>> group_by_steps(runs, [0, 500, 0])
         [[0, 2], [1]]
     """
     groups: dict[tuple[int, int], list[int]] = {}
@@ -43,11 +43,11 @@ def side_by_side(configs: Sequence[RunConfig], steps: Sequence[int]) -> list[lis
     return list(groups.values())
 
 
-def named(configs: Sequence[RunConfig]) -> str:
+def describe(configs: Sequence[RunConfig]) -> str:
     """Name runs of one objective on one dataset that are shown together.
 
     Example:
-        >>> named([RunConfig(dataset="dsprites", objective="ae", seed=seed) for seed in range(25)])
+        >>> describe([RunConfig(dataset="dsprites", objective="ae", seed=seed) for seed in range(25)])
         'ae/0 to 24 (25 runs) dsprites'
     """
     seeds = [config.seed for config in configs]
@@ -77,7 +77,7 @@ class Bar:
         self._images_per_step = configs[0].batch_size * configs[0].build_objective().n_views
         self._rate_suffix = " each" if len(configs) > 1 else ""
         self._task = progress.add_task(
-            named(configs), total=configs[0].steps, completed=self._first_step, rate="", loss=_summary(losses, 0)
+            describe(configs), total=configs[0].steps, completed=self._first_step, rate="", loss=_summary(losses, 0)
         )
 
     def show(self, steps: Sequence[int], losses: Sequence[str], stopped: Sequence[bool]) -> None:

@@ -25,7 +25,7 @@ from leaderboard.record import Supervision
 Observer: TypeAlias = Callable[[int, Mapping[str, float]], None]
 """Is called with a step and the history's scalars of it: loss, reconstruction and the objective's terms."""
 
-EXPLODED = 1e3
+EXPLOSION_FACTOR = 1e3
 """A loss this many times the first one is taken to have exploded."""
 
 
@@ -86,12 +86,12 @@ class Recorder:
         return self.step < self.config.steps and self.stopped is None
 
     @property
-    def records(self) -> bool:
+    def is_recorded_step(self) -> bool:
         """Whether the history has a line for the step that was done last."""
         return _is_recorded(self.config, self.step)
 
     @property
-    def images(self) -> int:
+    def images_per_step(self) -> int:
         """Images per step."""
         return self.config.batch_size * self.objective.n_views
 
@@ -125,10 +125,10 @@ class Recorder:
         """
         if copy.flaw:
             raise self._divergence_error(f"a {copy.flaw} that is not finite")
-        self.settle()  # no more than one waits, or memory would fill up behind a slow disk
+        self.wait_for_snapshot()  # no more than one waits, or memory would fill up behind a slow disk
         self._pending_write = self._pool.submit(self._write_snapshot, self.step, copy, seconds)
 
-    def settle(self, *, wait: bool = True) -> None:
+    def wait_for_snapshot(self, *, wait: bool = True) -> None:
         """Raise what went wrong with the last snapshot, once it is over or, without ``wait``, if it is over already."""
         if self._pending_write is not None and (wait or self._pending_write.done()):
             self._pending_write.result()
@@ -137,13 +137,13 @@ class Recorder:
         """Write the run's record after a step and so many seconds of training."""
         computed = devices.record(self.config.precision)
         computed_before = [entry for entry in self._computed_before if entry != computed]
-        images = step * self.images
+        images = step * self.images_per_step
         write_record(
             self.folder,
             self._dataset,
             self._digests,
             method=self.config.objective,
-            budget={"steps": step, "images": images, "seconds": round(seconds, 3), "device": devices.named()},
+            budget={"steps": step, "images": images, "seconds": round(seconds, 3), "device": devices.describe_device()},
             seed=self.config.seed,
             supervision=self._supervision,
             selection=self.config.selection,
@@ -162,7 +162,7 @@ class Recorder:
                 self.snapshots.remove(other_step)
 
     def _divergence_error(self, received: str) -> Diverged:
-        self.settle()
+        self.wait_for_snapshot()
         last = self.snapshots.last
         return Diverged(
             f"loss of {self.folder} at step {self.step}: expected a finite number that does not explode, received "
@@ -212,7 +212,7 @@ def _read_computed(folder: Path) -> list[dict[str, Any]]:
 
 
 def _explosion_threshold(loss: float) -> float:
-    return EXPLODED * max(1.0, abs(loss))
+    return EXPLOSION_FACTOR * max(1.0, abs(loss))
 
 
 def _format_line(row: Mapping[str, float]) -> str:

@@ -39,11 +39,11 @@ class Request:
         made: whether a signal has come.
     """
 
-    made = False
+    requested = False
 
 
 @contextlib.contextmanager
-def awaited() -> Iterator[Request]:
+def catch_stop_signals() -> Iterator[Request]:
     """Take the first Ctrl-C or SIGTERM as a request to stop; the second ends the process at once.
 
     Signals that are ignored stay ignored, as under ``nohup``. Outside the main thread, where no signal arrives, nothing
@@ -59,7 +59,7 @@ def awaited() -> Iterator[Request]:
     previous_handlers: dict[signal.Signals, Any] = {}
 
     def record_signal(number: int, _: FrameType | None) -> None:
-        request.made = True
+        request.requested = True
         for restored_signal in previous_handlers:
             signal.signal(restored_signal, signal.SIG_DFL)
         with contextlib.suppress(OSError):  # not through a stream that the signal may have come in the middle of
@@ -80,7 +80,7 @@ def awaited() -> Iterator[Request]:
 
 
 @contextlib.contextmanager
-def as_interrupt() -> Iterator[None]:
+def sigterm_as_interrupt() -> Iterator[None]:
     """Take SIGTERM like Ctrl-C: as a `KeyboardInterrupt`, so that what is open is closed."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -96,7 +96,7 @@ def as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous_handler)
 
 
-def stopped(folders: Sequence[Path], steps: Sequence[int], *, own: bool) -> Stopped:
+def stop_error(folders: Sequence[Path], steps: Sequence[int], *, own: bool) -> Stopped:
     """Make the error that says where runs have stopped and how they go on.
 
     Args:
@@ -108,7 +108,7 @@ def stopped(folders: Sequence[Path], steps: Sequence[int], *, own: bool) -> Stop
         What to raise.
 
     Example:
-        >>> print(stopped([Path("runs/a b")], [979], own=False))
+        >>> print(stop_error([Path("runs/a b")], [979], own=False))
         stopped after step 979, with a snapshot. To go on: offaxis train resume 'runs/a b'
     """
     several = len(folders) > 1
@@ -122,6 +122,6 @@ def command(*words: str) -> str:
     return shlex.join(["offaxis", "train", *words])
 
 
-def again() -> str:
+def rerun_command() -> str:
     """Return the command that this process was started with, as one would type it."""
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])

@@ -41,10 +41,10 @@ from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, needs
 
 needs("training many runs", "train", "filelock")
 
-POLLED = 1.0
+POLL_SECONDS = 1.0
 """Seconds between two looks at the runs for the monitor."""
 
-INDEXED = 15.0
+INDEX_SECONDS = 15.0
 """Seconds between two writes of the index."""
 
 
@@ -178,7 +178,7 @@ def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStat
         is_complete = is_trained(folder, config) and ((folder / "codes.npz").exists() or not encode)
         if is_complete and _dataset_version(config.dataset) in ("", version):
             state, step = "done", config.steps
-    failure_file = worker.failure(into, digest)
+    failure_file = worker.failure_path(into, digest)
     if failure_file.exists() and state != "done":
         state, error = "failed", _read_failure(failure_file)[0]
     return RunStatus(
@@ -222,9 +222,11 @@ def _dataset_version(dataset: str) -> str:
     return benchmark_data.load(dataset).version if is_published else ""
 
 
-def settled(state: RunStatus, into: Path) -> bool:
+def is_settled(state: RunStatus, into: Path) -> bool:
     """Return whether there is nothing to do for a run: it is done, or diverged and would diverge again."""
-    return state.state == "done" or (state.state == "failed" and _read_failure(worker.failure(into, state.digest))[1])
+    return state.state == "done" or (
+        state.state == "failed" and _read_failure(worker.failure_path(into, state.digest))[1]
+    )
 
 
 def _read_failure(path: Path) -> tuple[str, bool]:
@@ -293,7 +295,7 @@ def run(
     with contextlib.ExitStack() as stack:
         stack.enter_context(files.exclusive(into / ".lock", what=into, refusal=refusal))
         stack.enter_context(parallel.on_ray(ray, gpus=gpus))
-        stack.enter_context(stopping.as_interrupt())  # after Ray has begun, which takes SIGTERM for itself
+        stack.enter_context(stopping.sigterm_as_interrupt())  # after Ray has begun, which takes SIGTERM for itself
         if progress is None:
             progress = stack.enter_context(console.progress(*columns()))
         monitor = _ProgressMonitor(configs, into, encode, progress)
@@ -312,7 +314,7 @@ def run(
         else:
             ray_device = "gpu" if gpus and device == "auto" else device
             options = (threads or 1, ray_device, min(gpus, 1.0) or 1.0)
-            for _ in parallel.in_parallel(worker.work, [(*task, *options) for task in tasks], None):
+            for _ in parallel.in_parallel(worker.train_runs, [(*task, *options) for task in tasks], None):
                 pass
     return monitor.states()
 
@@ -350,7 +352,7 @@ class _ProgressMonitor:
 
     def settled(self, config: RunConfig) -> bool:
         """Return whether there is nothing to do."""
-        return settled(self._states[config.digest], self._folder)
+        return is_settled(self._states[config.digest], self._folder)
 
     def write(self) -> None:
         """Write ``index.csv``."""
@@ -362,9 +364,9 @@ class _ProgressMonitor:
 
     def _watch(self) -> None:
         last_write = time.monotonic()
-        while not self._stop_event.wait(POLLED):
+        while not self._stop_event.wait(POLL_SECONDS):
             self._refresh()
-            if time.monotonic() - last_write > INDEXED:
+            if time.monotonic() - last_write > INDEX_SECONDS:
                 with contextlib.suppress(OffaxisError):  # the last write tells
                     self.write()
                 last_write = time.monotonic()

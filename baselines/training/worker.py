@@ -1,7 +1,7 @@
 """Train runs of a sweep: a task of Ray, or a process that takes tasks from its standard input. Internal.
 
-``python -m baselines.training.worker`` reads a line for each task, a JSON list of `work`'s arguments, and answers each
-with a line once it is over. It ends with its standard input, so that none outlives the sweep.
+``python -m baselines.training.worker`` reads a line for each task, a JSON list of `train_runs`'s arguments, and answers
+each with a line once it is over. It ends with its standard input, so that none outlives the sweep.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Assignment: TypeAlias = tuple[Mapping[str, Any], str, str]
 """A run of a sweep: its config as JSON's types, its folder within the sweep's, and the config's digest."""
 
 
-def work(
+def train_runs(
     runs: Sequence[Assignment], into: str, encode: bool, threads: int, device: str = "auto", share: float = 1.0
 ) -> None:
     """Train runs together, or go on with them. What goes wrong is recorded, not raised: the sweep's other runs go on.
@@ -50,13 +50,13 @@ def work(
     no_progress = rich.progress.Progress(console=rich.console.Console(quiet=True), disable=True)
     configs = [RunConfig.from_json(dict(config)) for config, _, _ in runs]
     for _, _, digest in runs:
-        failure(Path(into), digest).unlink(missing_ok=True)
+        failure_path(Path(into), digest).unlink(missing_ok=True)
     try:
         devices.choose(device)
         outcomes = train_together(configs, [Path(into) / run_path for _, run_path, _ in runs], progress=no_progress)
     except Exception as error:
         for run in runs if len(runs) > 1 else ():  # one of them is to blame, or the memory is too small
-            work([run], into, encode, threads, device, share)
+            train_runs([run], into, encode, threads, device, share)
         if len(runs) == 1:
             record_failure(Path(into), runs[0][2], _error_message(error))
         return
@@ -75,7 +75,7 @@ def _error_message(error: Exception) -> str:
     return str(error) if isinstance(error, OffaxisError) else f"{type(error).__name__}: {error}"[:2_000]
 
 
-def failure(into: Path, digest: str) -> Path:
+def failure_path(into: Path, digest: str) -> Path:
     """Return the file that says why a run of a sweep failed."""
     return into / "failed" / f"{digest}.json"
 
@@ -90,7 +90,7 @@ def record_failure(into: Path, digest: str, error: str, *, diverged: bool = Fals
         diverged: whether it would fail again.
     """
     with contextlib.suppress(OffaxisError):
-        files.write_json(failure(into, digest), {"error": error, "diverged": diverged})
+        files.write_json(failure_path(into, digest), {"error": error, "diverged": diverged})
 
 
 def thread_limits(threads: int) -> dict[str, str]:
@@ -119,7 +119,7 @@ def main() -> None:
     threading.Thread(target=read_tasks, daemon=True).start()
     while True:
         try:
-            work(*json.loads(tasks.get()))
+            train_runs(*json.loads(tasks.get()))
         except KeyboardInterrupt:  # the sweep is stopped; snapshots are written
             os._exit(130)
         answers.write("over\n")

@@ -147,13 +147,13 @@ def write(
     codes = np.ascontiguousarray(baseline.codes(dataset, rows, seed=seed), np.float32)
     # The record first, since a folder without one is taken for something else after a kill; and at no moment are there
     # codes with a record that is not theirs.
-    files.withdraw(folder / "codes.npz")
+    files.remove_file(folder / "codes.npz")
     write_record(
         folder,
         dataset,
         digests_of(dataset),
         method=name,
-        budget={"device": backend.host()},
+        budget={"device": backend.describe_host()},
         seed=seed,
         supervision="reference",
         hyperparameters=hyperparameters,

@@ -77,7 +77,7 @@ class Cached(Source):
                 f"{self.id}: expected a prepared dataset in {self.folder}, received nothing there. Run: offaxis data "
                 f"prepare {self.id} (or benchmark_data.load({self.id!r}).prepare())"
             )
-        return store.opened(self.folder, (self.folder / "meta.json").stat().st_mtime_ns)
+        return store.open_store(self.folder, (self.folder / "meta.json").stat().st_mtime_ns)
 
     def digest(self) -> dict[str, str]:
         """Hash the prepared form as `prepare` did, which keeps what it found in ``meta.json``."""
@@ -267,7 +267,7 @@ class Archive(Cached):
         except DamagedFile:
             for download in distribution.files:  # no hash told a broken one from the real one: the next call fetches it
                 path = paths[download.name]
-                if not download.known and path.parent == self.download_folder:
+                if not download.has_hash and path.parent == self.download_folder:
                     os.replace(path, path.with_name(f"{path.name}.refused"))
             raise
         if not keep_downloads:
@@ -279,7 +279,9 @@ class Archive(Cached):
         failures = []
         for distribution in sorted(self.distributions, key=lambda option: self._missing_share(option, manual_dir)):
             pixel_bytes = len(self.space) * math.prod(self.image_shape) // (1 if self.encoding == "raw" else 8)
-            fetch_bytes = sum(downloads.to_come(file, self.download_folder, manual_dir) for file in distribution.files)
+            fetch_bytes = sum(
+                downloads.bytes_left(file, self.download_folder, manual_dir) for file in distribution.files
+            )
             store.require_space(self.folder, fetch_bytes + pixel_bytes)
             try:
                 with console.transfers() as progress:
@@ -340,7 +342,7 @@ class Precomputed(Cached):
         self._write(fill, [{"dataset": self.base.id, "version": self.base.version}])
 
 
-def reduced(base: Dataset, id: str, method: str, statistics: PublishedStatistics | None = None) -> Precomputed:
+def reduced_archive(base: Dataset, id: str, method: str, statistics: PublishedStatistics | None = None) -> Precomputed:
     """Return the images of an archive at 64 x 64 pixels.
 
     Args:

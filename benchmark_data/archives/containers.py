@@ -34,22 +34,22 @@ SLAB = 2**26
 """Bytes to hold at a time when an array is read in slabs."""
 
 
-Opened: TypeAlias = tuple[IO[bytes], tuple[int, ...], np.dtype[Any]]
+ArrayStream: TypeAlias = tuple[IO[bytes], tuple[int, ...], np.dtype[Any]]
 """A stream at an array's first byte, the array's shape and its dtype."""
 
 
 @contextlib.contextmanager
-def reading(path: Path) -> Iterator[None]:
+def damaged_file_on_error(path: Path) -> Iterator[None]:
     """Turn whatever goes wrong while ``path`` is read into `DamagedFile`."""
     try:
         yield
     except (OffaxisError, MemoryError):
         raise
     except Exception as error:  # damaged bytes make zipfile, h5py, zlib and numpy raise more kinds than can be listed
-        raise damaged(path, "an archive that can be read", f"{type(error).__name__}: {error}") from error
+        raise damage(path, "an archive that can be read", f"{type(error).__name__}: {error}") from error
 
 
-def sized(path: Path, what: str, size: int) -> None:
+def check_size(path: Path, what: str, size: int) -> None:
     """Refuse a part of an archive that is too large to be held, before it is unpacked."""
     max_bytes = limit(MEMBER_VARIABLE, MEMBER_LIMIT)
     if size > max_bytes:
@@ -59,7 +59,7 @@ def sized(path: Path, what: str, size: int) -> None:
         )
 
 
-def damaged(path: Path, expected: str, received: str) -> DamagedFile:
+def damage(path: Path, expected: str, received: str) -> DamagedFile:
     """Make the error for a source file that does not hold what it should."""
     return DamagedFile(
         f"{path}: expected {expected}, received {received}. Remove the file and fetch it again, or use another copy."
@@ -73,7 +73,7 @@ class Slabs(NamedTuple):
     dtype: np.dtype[Any]
     slabs: Iterator[tuple[int, NDArray[Any]]]
 
-    def required(self, path: Path, name: str, shape: tuple[int, ...], kind: str) -> Slabs:
+    def check(self, path: Path, name: str, shape: tuple[int, ...], kind: str) -> Slabs:
         """Check the shape and the kind of numbers before anything is read.
 
         Args:
@@ -89,7 +89,7 @@ class Slabs(NamedTuple):
             DamagedFile: it has another shape or dtype.
         """
         if self.shape != shape or self.dtype.kind not in kind:
-            raise damaged(path, f"{name} of shape {shape} and kind {kind}", f"{self.dtype} of shape {self.shape}")
+            raise damage(path, f"{name} of shape {shape} and kind {kind}", f"{self.dtype} of shape {self.shape}")
         return self
 
 
@@ -116,14 +116,14 @@ def npz_slabs(path: Path, name: str) -> Slabs:
     """
 
     @contextlib.contextmanager
-    def open_array() -> Iterator[Opened]:
+    def open_array() -> Iterator[ArrayStream]:
         with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
             yield stream, *_read_npy_header(path, name, stream)
 
-    return slabs_of(path, name, open_array)
+    return make_slabs(path, name, open_array)
 
 
-def slabs_of(path: Path, name: str, opened: Callable[[], AbstractContextManager[Opened]]) -> Slabs:
+def make_slabs(path: Path, name: str, opened: Callable[[], AbstractContextManager[ArrayStream]]) -> Slabs:
     """Read an array in slabs.
 
     Args:
@@ -137,21 +137,21 @@ def slabs_of(path: Path, name: str, opened: Callable[[], AbstractContextManager[
     Raises:
         DamagedFile: fewer or more bytes than the shape says, or rows that are too large to be held.
     """
-    with reading(path), opened() as (_, shape, dtype):
+    with damaged_file_on_error(path), opened() as (_, shape, dtype):
         row_bytes = math.prod(shape[1:]) * dtype.itemsize
-        sized(path, f"a row of {name}", row_bytes)
+        check_size(path, f"a row of {name}", row_bytes)
 
     def read_slabs() -> Iterator[tuple[int, NDArray[Any]]]:
         rows_per_slab = max(1, SLAB // max(1, row_bytes))
-        with reading(path), opened() as (stream, *_):
+        with damaged_file_on_error(path), opened() as (stream, *_):
             for start in range(0, shape[0], rows_per_slab):
                 count = min(rows_per_slab, shape[0] - start)
                 content = stream.read(count * row_bytes)
                 if len(content) != count * row_bytes:
-                    raise damaged(path, f"{shape[0]} rows in {name}", f"an end in or after row {start}")
+                    raise damage(path, f"{shape[0]} rows in {name}", f"an end in or after row {start}")
                 yield start, np.frombuffer(content, dtype).reshape(count, *shape[1:])
             if stream.read(1):  # Reading on to the end is also what makes zipfile compare the CRC.
-                raise damaged(path, f"{shape[0]} rows in {name}", "more bytes than its header says")
+                raise damage(path, f"{shape[0]} rows in {name}", "more bytes than its header says")
 
     return Slabs(shape, dtype, read_slabs())
 
@@ -162,7 +162,7 @@ def _read_npy_header(path: Path, name: str, stream: IO[bytes]) -> tuple[tuple[in
     shape, by_column, dtype = read_header(stream)
     if dtype.hasobject or not shape or (by_column and len(shape) > 1):
         received = "Python objects" if dtype.hasobject else f"shape {shape}{', column by column' if by_column else ''}"
-        raise damaged(path, f"numbers in {name}, row by row", received)
+        raise damage(path, f"numbers in {name}, row by row", received)
     return shape, dtype
 
 
@@ -187,7 +187,7 @@ def hdf5_slabs(path: Path, name: str) -> Slabs:
     if chunks:
         # A chunk is unpacked as a whole: a slab that ends within one would unpack it twice.
         rows_per_slab = max(chunks[0], rows_per_slab // chunks[0] * chunks[0])
-    sized(path, f"rows of {name} that are packed together", rows_per_slab * row_bytes)
+    check_size(path, f"rows of {name} that are packed together", rows_per_slab * row_bytes)
 
     def read_slabs() -> Iterator[tuple[int, NDArray[Any]]]:
         with _open_hdf5_array(path, name) as array:
@@ -202,12 +202,12 @@ def _open_hdf5_array(path: Path, name: str) -> Iterator[Any]:
     needs("reading HDF5", "archives", "h5py")
     import h5py
 
-    with reading(path), h5py.File(path, "r") as file:
+    with damaged_file_on_error(path), h5py.File(path, "r") as file:
         link = file.get(name, getlink=True)
         array = file[name] if isinstance(link, h5py.HardLink) else None
         is_in_this_file = isinstance(array, h5py.Dataset) and array.file == file
         if array is None or not is_in_this_file or array.external or array.is_virtual or not array.shape:
-            raise damaged(path, f"an array {name} in this file", f"{array if array is not None else link!r}")
+            raise damage(path, f"an array {name} in this file", f"{array if array is not None else link!r}")
         yield array
 
 
@@ -224,10 +224,10 @@ def zip_members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str
     Raises:
         DamagedFile: no zip file, a wrong checksum, or a member over the limit.
     """
-    with reading(path), zipfile.ZipFile(path) as archive:
+    with damaged_file_on_error(path), zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             if not info.is_dir() and wanted(info.filename):
-                sized(path, info.filename, info.file_size)
+                check_size(path, info.filename, info.file_size)
                 yield info.filename, archive.read(info)
 
 
@@ -245,16 +245,16 @@ def tar_members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str
         DamagedFile: no tar file, an early end, a wanted member that is a link, or one over the limit.
     """
     total = 0
-    with reading(path), tarfile.open(path, "r|*") as archive:
+    with damaged_file_on_error(path), tarfile.open(path, "r|*") as archive:
         for member in archive:
             name = member.name.removeprefix("./")
             total += member.size
             if total > TOTAL_LIMIT:
-                raise damaged(path, f"at most {TOTAL_LIMIT:,} bytes unpacked", f"{total:,} or more")
+                raise damage(path, f"at most {TOTAL_LIMIT:,} bytes unpacked", f"{total:,} or more")
             if member.isdir() or not wanted(name):
                 continue
             stream = archive.extractfile(member) if member.isreg() else None
             if stream is None:
-                raise damaged(path, f"{name} to be a file", "a link or a device")
-            sized(path, name, member.size)
+                raise damage(path, f"{name} to be a file", "a link or a device")
+            check_size(path, name, member.size)
             yield name, stream.read()

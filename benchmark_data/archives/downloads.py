@@ -58,7 +58,7 @@ class Download:
     note: str = ""
 
     @property
-    def known(self) -> bool:
+    def has_hash(self) -> bool:
         """Whether a hash tells the file from a broken one."""
         return self.binding and bool(self.sha256 or self.md5)
 
@@ -151,7 +151,7 @@ def find_manual(download: Download, manual_dir: Path | None) -> Path | None:
     return manual_copy
 
 
-def to_come(download: Download, folder: Path, manual_dir: Path | None) -> int:
+def bytes_left(download: Download, folder: Path, manual_dir: Path | None) -> int:
     """Return how many bytes of a file are still to be fetched to a folder, 0 if its size is unknown."""
     if find_manual(download, manual_dir) is not None:
         return 0
@@ -230,11 +230,11 @@ def _transfer(download: Download, url: str, part: Path, progress: rich.progress.
     if start and start == (total or download.size):
         return True
     headers = {"Accept-Encoding": "identity"}
-    if start and (validator or download.known):
+    if start and (validator or download.has_hash):
         headers |= {"Range": f"bytes={start}-"} | ({"If-Range": validator} if validator else {})
     with requests.get(url, stream=True, headers=headers, timeout=timeout) as response:
         if response.status_code == 416 and start:
-            if download.known:
+            if download.has_hash:
                 return True
             # The server has nothing after the part, which a hash would tell from another file.
             _discard_part(part)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from benchmark_data.archives.containers import sized
+from benchmark_data.archives.containers import check_size
 from benchmark_data.errors import DamagedFile, OffaxisError, OffaxisWarning
 
 LARGEST = 128 * 2**20
@@ -36,7 +36,7 @@ class UnknownMembers(OffaxisWarning):
     """A file holds arrays that nothing reads: perhaps one of them is misspelt."""
 
 
-class Array(NamedTuple):
+class ArraySpec(NamedTuple):
     """What an array in the file must be.
 
     Attributes:
@@ -47,12 +47,12 @@ class Array(NamedTuple):
 
     kinds: str
     shape: tuple[int | None, ...]
-    other: tuple[int | None, ...] | None = None
+    other_shape: tuple[int | None, ...] | None = None
 
     @property
     def shapes(self) -> tuple[tuple[int | None, ...], ...]:
         """The shapes that are taken."""
-        return (self.shape,) if self.other is None else (self.shape, self.other)
+        return (self.shape,) if self.other_shape is None else (self.shape, self.other_shape)
 
 
 class NpzFile:
@@ -74,7 +74,7 @@ class NpzFile:
         """The arrays' names, in the file's order."""
         return tuple(member.filename.removesuffix(".npy") for member in self._members.infolist())
 
-    def array(self, name: str, wanted: Array | None = None) -> NDArray[Any]:
+    def array(self, name: str, wanted: ArraySpec | None = None) -> NDArray[Any]:
         """Read one array.
 
         Args:
@@ -103,11 +103,11 @@ class NpzFile:
                     f"{what}: expected at most {self._max_bytes >> 20} MiB, received {size / 2**20:.0f} MiB."
                 )
             if member.compress_type != zipfile.ZIP_STORED or size > os.path.getsize(self.path):
-                sized(self.path, name, size)
+                check_size(self.path, name, size)
             return _read_values(what, stream, shape, fortran_order, dtype)
 
 
-def read(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> dict[str, NDArray[Any]]:
+def read_named(path: str | os.PathLike[str], arrays: Mapping[str, ArraySpec]) -> dict[str, NDArray[Any]]:
     """Read named arrays from an npz file that a stranger may have written.
 
     Args:
@@ -130,7 +130,7 @@ def read(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> dict[str,
         raise DamagedFile(f"{path}: expected a regular file, received a link, folder or device.")
     if status.st_size > LARGEST:
         raise DamagedFile(f"{path}: expected at most {LARGEST >> 20} MiB, received {status.st_size / 2**20:.0f} MiB.")
-    with opened(path, largest=LARGEST, most=_MAX_MEMBERS) as archive:
+    with open_npz(path, largest=LARGEST, most=_MAX_MEMBERS) as archive:
         loaded = {name: archive.array(name, wanted) for name, wanted in arrays.items()}
         unread = sorted({name[:80] for name in archive.names} - set(arrays))
     if unread:
@@ -163,12 +163,12 @@ def read_all(path: str | os.PathLike[str], *, remedy: str = "Write it again.") -
         >>> {name: array.shape for name, array in read_all(file).items()}
         {'a': (3,), 'b': (2, 2)}
     """
-    with opened(path, remedy=remedy) as archive:
+    with open_npz(path, remedy=remedy) as archive:
         return {name: archive.array(name) for name in archive.names}
 
 
 @contextlib.contextmanager
-def opened(
+def open_npz(
     path: str | os.PathLike[str],
     *,
     largest: int | None = None,
@@ -218,7 +218,7 @@ def _read_header(what: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, n
     return shape, fortran_order, dtype
 
 
-def _check_array(what: str, shape: tuple[int, ...], dtype: np.dtype[Any], wanted: Array | None) -> None:
+def _check_array(what: str, shape: tuple[int, ...], dtype: np.dtype[Any], wanted: ArraySpec | None) -> None:
     is_wanted = wanted is None or (
         dtype.kind in wanted.kinds
         and any(

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 SUFFIXES = (".png", ".jpg", ".jpeg")
 """Of the files that are read from a folder, in either case."""
 
-MOST_PIXELS = 2**22
+MAX_PIXELS = 2**22
 """Pixels of a picture, at most, unless the environment variable ``OFFAXIS_MAX_PIXELS`` says otherwise."""
 
-LYING = (5, 6, 7, 8)
+SWAPPED_ORIENTATIONS = (5, 6, 7, 8)
 """Orientations of EXIF that swap width and height."""
 
 
@@ -46,14 +46,14 @@ class PictureFiles(Source):
         """Read pictures."""
         pixels = np.empty((len(indices), *self.shape), np.uint8)
         for position, row in enumerate(indices):
-            with opened(self.paths[row]) as picture:
+            with open_picture(self.paths[row]) as picture:
                 if _height_width(picture) != self.shape[:2]:
                     raise DamagedFile(f"{self.paths[row]} has another size than when the dataset was made.")
-                pixels[position] = converted(picture, self.shape[2])
+                pixels[position] = upright_pixels(picture, self.shape[2])
         return pixels
 
 
-def listed(folder: Path) -> tuple[Path, ...]:
+def list_pictures(folder: Path) -> tuple[Path, ...]:
     """List the pictures of a folder and of the folders within it, in the order of their names; no hidden ones."""
     if not folder.is_dir():
         received = "a file" if folder.exists() else "no such folder"
@@ -70,7 +70,7 @@ def common_shape(paths: tuple[Path, ...]) -> tuple[int, int, int]:
     """Return the (height, width, channels) that all pictures have; their pixels are not read."""
     sizes, all_grey = [], True
     for path in paths:
-        with opened(path) as picture:
+        with open_picture(path) as picture:
             sizes.append(_height_width(picture))
             all_grey = is_grey(str(path), picture, "and save it again") and all_grey
     (height, width) = sizes[0]
@@ -93,17 +93,17 @@ def is_grey(what: str, picture: Image, then: str) -> bool:
     return picture.mode in ("1", "L", "LA")
 
 
-def converted(picture: Image, channels: int) -> Pixels:
+def upright_pixels(picture: Image, channels: int) -> Pixels:
     """Return a picture's pixels, upright, as uint8 (height, width, channels) with 1 or 3 channels."""
     import PIL.ImageOps
 
     upright = picture if _exif_orientation(picture) == 1 else PIL.ImageOps.exif_transpose(picture)
-    return store.pixels(upright, channels)
+    return store.image_pixels(upright, channels)
 
 
 def _height_width(picture: Image) -> tuple[int, int]:
     """Return the height and width that a picture has when it is upright."""
-    return picture.size if _exif_orientation(picture) in LYING else (picture.height, picture.width)
+    return picture.size if _exif_orientation(picture) in SWAPPED_ORIENTATIONS else (picture.height, picture.width)
 
 
 def _exif_orientation(picture: Image) -> int:
@@ -122,13 +122,13 @@ def _exif_orientation(picture: Image) -> int:
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[Image]:
+def open_picture(path: Path) -> Iterator[Image]:
     """Open a picture file of a size that will do; what goes wrong while it is read names the file."""
     import PIL.Image  # where it is used: who judges codes draws and reads no pictures
 
     try:
         with PIL.Image.open(path, formats=("PNG", "JPEG")) as picture:
-            max_pixels = limit("OFFAXIS_MAX_PIXELS", MOST_PIXELS)
+            max_pixels = limit("OFFAXIS_MAX_PIXELS", MAX_PIXELS)
             if picture.width * picture.height > max_pixels:
                 raise DamagedFile(
                     f"{path} has {picture.width} x {picture.height} pixels, more than {max_pixels:,}. Reduce it, or "

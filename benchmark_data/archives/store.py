@@ -206,14 +206,14 @@ class Writer:
         """
         self._mark_written(np.array([row]))
         height, width, channels = self.shape
-        with decoded(content, f"{self._what}, row {row}") as image:
+        with open_image(content, f"{self._what}, row {row}") as image:
             if image.size != (width, height):
                 raise DamagedFile(
                     f"{self._what}: expected {width} x {height} pixels, received {image.size[0]} x {image.size[1]} "
                     f"in row {row}."
                 )
             if row in self._counted:
-                self._channel_sums += pixels(image, channels).sum(axis=(0, 1), dtype=np.uint64)
+                self._channel_sums += image_pixels(image, channels).sum(axis=(0, 1), dtype=np.uint64)
         self._file_spans[row] = self._offset, len(content)
         self._write_at(self._offset, np.frombuffer(content, np.uint8))
         self._offset += len(content)
@@ -353,10 +353,10 @@ class Store:
             return unpacked.reshape(len(rows), *self.shape)
         images = np.empty((len(rows), *self.shape), np.uint8)
         for position, (start, length) in enumerate(self._file_spans[rows].tolist()):
-            with decoded(self._file_bytes[start : start + length].tobytes(), self.folder) as image:
+            with open_image(self._file_bytes[start : start + length].tobytes(), self.folder) as image:
                 if image.size != (self.shape[1], self.shape[0]):
                     raise self._damaged_error(f"an image of {image.size[0]} x {image.size[1]} pixels")
-                images[position] = pixels(image, self.shape[2])
+                images[position] = image_pixels(image, self.shape[2])
         return images
 
     def labels(self) -> NDArray[np.integer]:
@@ -389,7 +389,7 @@ class Store:
 
 
 @functools.lru_cache(maxsize=64)
-def opened(folder: Path, made: int) -> Store:
+def open_store(folder: Path, made: int) -> Store:
     """Open a prepared dataset, once for each process, anew where it was ``made`` at another time."""
     return Store(folder)
 
@@ -402,7 +402,7 @@ def _unpacking_table() -> NDArray[np.uint64]:
 
 
 @contextlib.contextmanager
-def decoded(content: bytes, what: object) -> Iterator[PIL.Image.Image]:
+def open_image(content: bytes, what: object) -> Iterator[PIL.Image.Image]:
     """Open a PNG or JPEG file. Pixels are decoded when they are asked for.
 
     Args:
@@ -423,7 +423,7 @@ def decoded(content: bytes, what: object) -> Iterator[PIL.Image.Image]:
         raise DamagedFile(f"{what}: expected a PNG or JPEG file, received {str(error).partition(' <')[0]}.") from error
 
 
-def pixels(image: PIL.Image.Image, channels: int) -> Pixels:
+def image_pixels(image: PIL.Image.Image, channels: int) -> Pixels:
     """Return the pixels of an image.
 
     Args:

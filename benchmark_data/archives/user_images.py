@@ -27,10 +27,10 @@ from benchmark_data.types import Pixels, Source
 
 __all__ = ["from_folder", "from_images"]
 
-HELD = 2**30
+MAX_BYTES_IN_MEMORY = 2**30
 """Bytes of pixels up to which pictures of a folder are decoded once and held; more are read when they are asked for."""
 
-MOST_TABLE = 2**26
+MAX_TABLE_BYTES = 2**26
 """Bytes of a table of labels, at most, unless the environment variable ``OFFAXIS_MAX_TABLE`` says otherwise."""
 
 
@@ -112,7 +112,7 @@ def from_images(
     what = f"images of {name}"
     columns = _label_columns(f"labels of {name}", labels)
     if isinstance(images, str | os.PathLike):
-        return _dataset_of_files(name, picture_files.listed(Path(images)), columns)
+        return _dataset_of_files(name, picture_files.list_pictures(Path(images)), columns)
     pixels = images if isinstance(images, np.ndarray) else _stack_images(what, images)
     _check_layout(what, pixels)
     if pixels.dtype != np.uint8 or pixels.ndim not in (3, 4) or not pixels.size:
@@ -194,7 +194,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     for column in table.columns.drop(file_column):
         values = table[column]
         labels[str(column)] = values.to_numpy() if values.dtype.kind in "biuf" else np.char.strip(values.to_numpy(str))
-    unnamed = sorted(set(picture_files.listed(folder)) - set(paths))
+    unnamed = sorted(set(picture_files.list_pictures(folder)) - set(paths))
     if unnamed:
         warnings.warn(
             f"{len(unnamed):,} of the pictures in {folder} have no row in {table_path.name} and are left out: "
@@ -213,7 +213,7 @@ def _read_table(path: Path) -> Any:
     needs("reading a table of labels", "metrics", "pandas")
     import pandas as pd
 
-    max_bytes = limit("OFFAXIS_MAX_TABLE", MOST_TABLE)
+    max_bytes = limit("OFFAXIS_MAX_TABLE", MAX_TABLE_BYTES)
     if (size := path.stat().st_size) > max_bytes:
         raise InvalidInput(
             f"{path} has {size:,} bytes, more than {max_bytes:,}. Set OFFAXIS_MAX_TABLE to a larger number to read it."
@@ -285,7 +285,7 @@ def _dataset_of_files(name: str, paths: tuple[Path, ...], labels: Mapping[str, A
     """Make a dataset of picture files, after a look at the head of each."""
     shape = picture_files.common_shape(paths)
     source: Source = PictureFiles(paths, shape)
-    if len(paths) * math.prod(shape) <= HELD:
+    if len(paths) * math.prod(shape) <= MAX_BYTES_IN_MEMORY:
         rows = np.arange(len(paths))
         source = InMemory(source.images(rows, rows[:, None]))
     return _dataset(name, source, shape, len(paths), labels)
@@ -357,7 +357,7 @@ def _stack_images(what: str, images: Any) -> Pixels:
             image = image["image"]
         if isinstance(image, PIL.Image.Image):
             grey = picture_files.is_grey(what, image, "first")
-            image = picture_files.converted(image, 1 if grey else 3)
+            image = picture_files.upright_pixels(image, 1 if grey else 3)
             has_colours = has_colours or not grey
             grey_positions += [len(arrays)] * grey
         try:

@@ -278,7 +278,7 @@ def verify(
 ) -> None:
     """Compute the digests of a dataset and of its copies, and compare them. Exit status 1 if they differ."""
     from benchmark_data import parallel
-    from benchmark_data.publish.verify import Library, check_readable, work
+    from benchmark_data.publish.verify import Library, check_readable, count_rows
     from benchmark_data.publish.verify import verify as verify_copies
 
     requested: list[tuple[Library, Path | None]] = [("tfds", tfds), ("hf", hf)]
@@ -288,7 +288,7 @@ def verify(
     rows, problems = [], []
     for dataset in list(map(benchmark_data.named_or_folder, names)):
         with parallel.on_ray(ray), console.progress() as bars:
-            bar = bars.add_task(f"{dataset.id}: rows hashed", total=work(dataset, copies, full=full))
+            bar = bars.add_task(f"{dataset.id}: rows hashed", total=count_rows(dataset, copies, full=full))
             findings = verify_copies(dataset, copies, full=full, progress=lambda n: bars.advance(bar, n))  # noqa: B023
         for finding in findings:
             hashes = [h[:16] for h in finding.digest] if finding.digest else ["", ""]

@@ -25,7 +25,7 @@ ON_GPU = {
 }
 """What puts a tensor on a GPU, with each backend."""
 
-NODE = Path("/dev/nvidia0")
+GPU_DEVICE_FILE = Path("/dev/nvidia0")
 """What the driver of a first GPU leaves."""
 
 
@@ -49,7 +49,7 @@ def doctor() -> None:
 
 def on_gpus() -> dict[str, str]:
     """Put a tensor on the GPU with each backend, in a process of its own; nothing where the machine has no GPU."""
-    if not NODE.exists() and shutil.which("nvidia-smi") is None:
+    if not GPU_DEVICE_FILE.exists() and shutil.which("nvidia-smi") is None:
         return {}
     reports = {}
     for backend, program in ON_GPU.items():

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmark_data.archives.archive import Archive, Cached, Distribution, reduced
+from benchmark_data.archives.archive import Archive, Cached, Distribution, reduced_archive
 from benchmark_data.archives.checks import PublishedStatistics
-from benchmark_data.archives.containers import damaged, reading, tar_members
+from benchmark_data.archives.containers import damage, damaged_file_on_error, tar_members
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
@@ -47,17 +47,17 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     listing = next((content for _, content in tar_members(path, LIST.__eq__)), None)
     names = listing.decode("utf-8", "replace").split() if listing is not None else []
     if len(names) != cars or len(set(names)) != cars:
-        raise damaged(path, f"{cars} different names in {LIST}", f"{len(names)}, {len(set(names))} different")
+        raise damage(path, f"{cars} different names in {LIST}", f"{len(names)}, {len(set(names))} different")
     ids = {posixpath.join(posixpath.dirname(LIST), f"{name}.mat"): car for car, name in enumerate(names)}
     writer.notes["list.txt is sorted"] = names == sorted(names)
     shape = (*archive.image_shape, azimuths, elevations)
     view_rows = np.arange(elevations * azimuths) * cars
     for name, content in tar_members(path, ids.__contains__):
-        with reading(path):
+        with damaged_file_on_error(path):
             stream: Any = io.BytesIO(content)  # scipy's stubs know paths only; files are documented
             pixels = scipy.io.loadmat(stream, variable_names=["im"])["im"]
         if pixels.shape != shape or pixels.dtype != np.uint8:
-            raise damaged(path, f"uint8 of shape {shape} in {name}", f"{pixels.dtype} of shape {pixels.shape}")
+            raise damage(path, f"uint8 of shape {shape} in {name}", f"{pixels.dtype} of shape {pixels.shape}")
         views = np.ascontiguousarray(pixels.transpose(4, 3, 0, 1, 2)).reshape(-1, *archive.image_shape)
         writer.images(view_rows + ids[name], views)
 
@@ -112,7 +112,7 @@ NATIVE = _dataset(ARCHIVE, "none")
 
 
 def _reduced_dataset(method: str, statistics: PublishedStatistics) -> Dataset:
-    return _dataset(reduced(NATIVE, f"cars3d/64_{method}", method, statistics), method)
+    return _dataset(reduced_archive(NATIVE, f"cars3d/64_{method}", method, statistics), method)
 
 
 DATASET = Family(

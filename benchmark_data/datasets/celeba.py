@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmark_data.archives.archive import Archive, Cached, Distribution, Precomputed
 from benchmark_data.archives.checks import PublishedStatistics
-from benchmark_data.archives.containers import damaged, reading, zip_members
+from benchmark_data.archives.containers import damage, damaged_file_on_error, zip_members
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
@@ -76,11 +76,11 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     names = [factor.name for factor in archive.factors]
     signs = _read_table(files[ATTRIBUTE_FILE.name], archive.rows, len(names), header=names)
     if not np.isin(signs, (-1, 1)).all():
-        raise damaged(files[ATTRIBUTE_FILE.name], "attributes of -1 and 1", "others")
+        raise damage(files[ATTRIBUTE_FILE.name], "attributes of -1 and 1", "others")
     writer.labels(rows, (signs + 1) // 2)
     expected = np.concatenate([np.full(len(split), i) for i, split in enumerate(archive.splits.values())])
     if not np.array_equal(_read_table(files[PARTITION_FILE.name], archive.rows, 1)[:, 0], expected):
-        raise damaged(
+        raise damage(
             files[PARTITION_FILE.name],
             ", then ".join(f"{len(split)} for {name}" for name, split in archive.splits.items()),
             "another partition",
@@ -88,27 +88,27 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     path = files[ZIP.name]
     pattern = re.compile(r"(?:.*/)?(\d{6})\.jpg")
     for name, content in zip_members(path, lambda name: pattern.fullmatch(name) is not None):
-        with reading(path):
+        with damaged_file_on_error(path):
             writer.file(int(name[-10:-4]) - 1, content)
 
 
 def _read_table(path: Path, rows: int, columns: int, header: list[str] | None = None) -> NDArray[np.int32]:
     """Read a table: a line of the count and one of the names if it has a header, then file names and numbers."""
     table = np.empty((rows, columns), np.int32)
-    with reading(path), path.open(encoding="ascii") as lines:
+    with damaged_file_on_error(path), path.open(encoding="ascii") as lines:
         if header is not None:
             count, names = next(lines, "").strip(), next(lines, "").split()
             if count != str(rows) or names != header:
-                raise damaged(path, f"{rows} rows of {' '.join(header)}", f"{count} rows of {' '.join(names)}")
+                raise damage(path, f"{rows} rows of {' '.join(header)}", f"{count} rows of {' '.join(names)}")
         row = -1
         for row, (name, numbers) in enumerate(_split_lines(lines)):
             if row >= rows or name != f"{row + 1:06}.jpg" or len(numbers) != columns:
-                raise damaged(
+                raise damage(
                     path, f"{row + 1:06}.jpg of {rows} and {columns} numbers", f"{name} and {len(numbers)} numbers"
                 )
             table[row] = numbers
         if row + 1 != rows:
-            raise damaged(path, f"{rows} rows", f"{row + 1} rows")
+            raise damage(path, f"{rows} rows", f"{row + 1} rows")
     return table
 
 
@@ -119,7 +119,7 @@ def _split_lines(lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
             yield name, numbers
 
 
-def padded(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
+def reduce_and_pad(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
     """Reduce photographs to 64 rows and fill up with black columns, as Bonheme and Grześ do.
 
     Pillow's thumbnail to (64, 64) keeps the shape: 52 columns, by its bicubic filter. Its pad then adds 6 columns on
@@ -135,7 +135,7 @@ def padded(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
 
     Example:
         >>> white = np.full((1, 218, 178, 3), 255, np.uint8)
-        >>> np.flatnonzero(padded(white, None, None)[0, 0, :, 0])[[0, -1]].tolist()
+        >>> np.flatnonzero(reduce_and_pad(white, None, None)[0, 0, :, 0])[[0, -1]].tolist()
         [6, 57]
     """
     import PIL.Image
@@ -205,7 +205,7 @@ DATASET = Family(
             image_shape=(64, 64, 3),
             splits=ARCHIVE.splits,
             base=NATIVE,
-            change=padded,
+            change=reduce_and_pad,
         ),
         "bicubic_padded",
         "Reduced to 64 rows by Pillow's bicubic filter, with 6 black columns on either side.",

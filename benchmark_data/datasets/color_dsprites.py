@@ -30,7 +30,7 @@ CITATION = """@inproceedings{locatello2019challenging,
 }"""
 
 
-def coloured(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
+def colour_sprites(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
     """Give every sprite a colour, each channel uniform between one half and one.
 
     Args:
@@ -43,7 +43,7 @@ def coloured(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
 
     Example:
         >>> white = np.full((2, 64, 64, 1), 255, np.uint8)
-        >>> int(coloured(white, np.array([0, 1]), None).min()) >= 128
+        >>> int(colour_sprites(white, np.array([0, 1]), None).min()) >= 128
         True
     """
     colours = np.round(255 * (0.5 + 0.5 * draws.uniform(SEED, indices, 3))).astype(np.uint8)
@@ -55,7 +55,7 @@ DATASET = dataclasses.replace(
     dsprites.DATASET,
     name="color_dsprites",
     version="2.0.0",
-    source=Derived(dsprites.DATASET, coloured),
+    source=Derived(dsprites.DATASET, colour_sprites),
     image_shape=(64, 64, 3),
     description=(
         "dSprites with each sprite in a colour of its own, every channel uniform between one half and one. The colour "

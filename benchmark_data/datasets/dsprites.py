@@ -56,7 +56,7 @@ class Pose(NamedTuple):
     """Shape (6, 40, 2)."""
 
 
-def heart() -> NDArray[np.float64]:
+def heart_curve() -> NDArray[np.float64]:
     """Return the curve x = 16 sin(t)^3, y = 13 cos(t) - 5 cos(2t) - 2 cos(3t) - cos(4t): float64, shape (150, 2)."""
     t = 2 * np.pi * np.arange(150) / 150
     x, y = 16 * np.sin(t) ** 3, 13 * np.cos(t) - 5 * np.cos(2 * t) - 2 * np.cos(3 * t) - np.cos(4 * t)
@@ -76,7 +76,7 @@ def poses() -> tuple[Pose, ...]:
     return (
         _pose(2 * RADIUS * np.array([[0, 0], [1, 0], [1, 1], [0, 1]]), RADIUS, RADIUS),
         _pose((RADIUS * np.array([1.33, 1 / 1.33])).astype(np.float32) * circle, 0, 0),
-        _pose(RADIUS * heart() / [16, -14.5], 0, 0.15 * RADIUS),
+        _pose(RADIUS * heart_curve() / [16, -14.5], 0, 0.15 * RADIUS),
     )
 
 
@@ -116,10 +116,10 @@ def render(labels: Indices) -> Pixels:
         snapped[:, 1] = SUBPIXELS * IMAGE - snapped[:, 1]
         return snapped
 
-    return filled(labels[:, 0], corners)
+    return fill_polygons(labels[:, 0], corners)
 
 
-def filled(shapes: Indices, corners: Callable[[int, Indices], Indices]) -> Pixels:
+def fill_polygons(shapes: Indices, corners: Callable[[int, Indices], Indices]) -> Pixels:
     """Fill polygons with white, one on each image.
 
     Args:
@@ -132,7 +132,7 @@ def filled(shapes: Indices, corners: Callable[[int, Indices], Indices]) -> Pixel
 
     Example:
         >>> half = np.array([[[0, 8192, 8192, 0], [0, 0, 16384, 16384]]])
-        >>> filled(np.array([0]), lambda shape, images: half).mean(axis=(0, 1))[[0, 31, 32, 63], 0].tolist()
+        >>> fill_polygons(np.array([0]), lambda shape, images: half).mean(axis=(0, 1))[[0, 31, 32, 63], 0].tolist()
         [255.0, 255.0, 0.0, 0.0]
     """
     # The 64 pixels of a row are the bits of one integer. An edge that crosses the row flips all pixels to its right.

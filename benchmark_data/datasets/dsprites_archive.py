@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmark_data.archives.archive import Archive, Distribution
 from benchmark_data.archives.checks import PublishedStatistics
-from benchmark_data.archives.containers import Slabs, damaged, hdf5_slabs, npz_slabs
+from benchmark_data.archives.containers import Slabs, damage, hdf5_slabs, npz_slabs
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.datasets import dsprites
@@ -56,19 +56,19 @@ def read_npz(archive: Archive, files: Mapping[str, Path], writer: Writer) -> Non
 def _read(archive: Archive, path: Path, writer: Writer, images: Slabs, classes: Slabs, values: Slabs) -> None:
     space, rows = archive.space, archive.rows
     height, width, _ = archive.image_shape
-    images.required(path, "imgs", (rows, height, width), "u")
-    classes.required(path, "latents_classes", (rows, 1 + len(space.factors)), "iu")
-    values.required(path, "latents_values", (rows, 1 + len(space.factors)), "f")
+    images.check(path, "imgs", (rows, height, width), "u")
+    classes.check(path, "latents_classes", (rows, 1 + len(space.factors)), "iu")
+    values.check(path, "latents_values", (rows, 1 + len(space.factors)), "f")
     for start, slab in classes.slabs:
         if slab[:, 0].any() or not np.array_equal(slab[:, 1:], space.labels(start + np.arange(len(slab)))):
-            raise damaged(path, "classes that count through the grid, posY fastest", f"others in or after row {start}")
+            raise damage(path, "classes that count through the grid, posY fastest", f"others in or after row {start}")
     for start, slab in values.slabs:
         if not np.allclose(slab[:, 1:], space.values(space.labels(start + np.arange(len(slab)))), rtol=0, atol=1e-5):
-            raise damaged(path, "the published values of the factors", f"others in or after row {start}")
+            raise damage(path, "the published values of the factors", f"others in or after row {start}")
     differences = []
     for start, slab in images.slabs:
         if slab.max() > 1:
-            raise damaged(path, "pixels of 0 and 1", f"pixels up to {slab.max()}")
+            raise damage(path, "pixels of 0 and 1", f"pixels up to {slab.max()}")
         for i in range(0, len(slab), 4096):
             block = slab[i : i + 4096, ..., None] * np.uint8(255)
             block_rows = start + i + np.arange(len(block))

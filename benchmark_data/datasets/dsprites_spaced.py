@@ -51,10 +51,10 @@ def render(labels: Indices, *, spacing: int) -> Pixels:
         ([50, 2], [61, 13])
     """
     first_place = dsprites.IMAGE / 2 - spacing * (PLACES - 1) / 2
-    return drawn(labels[:, :3], (first_place + spacing * labels[:, 3:]).astype(np.float64))
+    return draw_sprites(labels[:, :3], (first_place + spacing * labels[:, 3:]).astype(np.float64))
 
 
-def drawn(labels: Indices, centres: NDArray[np.float64]) -> Pixels:
+def draw_sprites(labels: Indices, centres: NDArray[np.float64]) -> Pixels:
     """Draw one white sprite of the dataset's size on black, wherever.
 
     Args:
@@ -66,7 +66,7 @@ def drawn(labels: Indices, centres: NDArray[np.float64]) -> Pixels:
         uint8 of 0 and 255, shape (n, 64, 64, 1).
 
     Example:
-        >>> image = drawn(np.array([[0, 5, 0]]), np.array([[8.0, 40.0]]))[0, ..., 0]
+        >>> image = draw_sprites(np.array([[0, 5, 0]]), np.array([[8.0, 40.0]]))[0, ..., 0]
         >>> np.argwhere(image).min(0).tolist(), np.argwhere(image).max(0).tolist()
         ([34, 2], [45, 13])
     """
@@ -77,7 +77,7 @@ def drawn(labels: Indices, centres: NDArray[np.float64]) -> Pixels:
         placed = SIZE * turned.astype(np.float64) + centres[rows, :, None]
         return np.rint(dsprites.SUBPIXELS * placed).astype(np.int64)
 
-    return dsprites.filled(labels[:, 0], corners)
+    return dsprites.fill_polygons(labels[:, 0], corners)
 
 
 def _dataset(spacing: int) -> Dataset:

@@ -26,7 +26,7 @@ from benchmark_data.inspect.published import PUBLISHED_MEANS
 def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     """Read the one array of the npz file, 12.7 GB of it, in slabs: rows in the order of the grid."""
     (path,) = files.values()
-    images = npz_slabs(path, "images").required(path, "images", (archive.rows, *archive.image_shape), "u")
+    images = npz_slabs(path, "images").check(path, "images", (archive.rows, *archive.image_shape), "u")
     for start, slab in images.slabs:
         writer.images(start + np.arange(len(slab)), slab)
 
@@ -35,22 +35,22 @@ def _named_factor(name: str, *labels: str, kind: str = "categorical") -> Factor:
     return Factor(name, range(len(labels)), "ordinal" if kind == "ordinal" else "categorical", labels=labels)
 
 
-REST = (
+COMMON_FACTORS = (
     _named_factor("object_size", "small", "large", kind="ordinal"),
     _named_factor("camera_height", "top", "center", "bottom", kind="ordinal"),
     _named_factor("background_color", "purple", "sea green", "salmon"),
     Factor("horizontal_axis", range(40), "ordinal", unit="step"),
     Factor("vertical_axis", range(40), "ordinal", unit="step"),
 )
-SIX = (
+FACTORS_SIX_COLOURS = (
     _named_factor("object_color", "white", "green", "red", "blue", "brown", "olive"),
     _named_factor("object_shape", "cone", "cube", "cylinder", "hexagonal", "pyramid", "sphere"),
-    *REST,
+    *COMMON_FACTORS,
 )
-FOUR = (
+FACTORS_FOUR_COLOURS = (
     _named_factor("object_color", "yellow", "green", "olive", "red"),
     _named_factor("object_shape", "coffee-cup", "tennis-ball", "croissant", "beer-cup"),
-    *REST,
+    *COMMON_FACTORS,
 )
 
 
@@ -71,7 +71,7 @@ def _download(config: str, md5: str) -> Download:
     )
 
 
-COMPLEX = Download(
+COMPLEX_DOWNLOAD = Download(
     name="mpi3d_real_complex.npz",
     urls=(
         "https://drive.usercontent.google.com/download?id=1Tp8eTdHxgUMtsZv5uAoYAbJR1BOa_OQm&export=download&confirm=t",
@@ -119,29 +119,29 @@ COMPETITION = (
 DATASET = Family(
     _dataset(
         "toy",
-        SIX,
+        FACTORS_SIX_COLOURS,
         _download("toy", "55889cb7c7dfc655d6e0277beee88868"),
         "Drawn plainly.",
         COMPETITION,
     ),
     _dataset(
         "realistic",
-        SIX,
+        FACTORS_SIX_COLOURS,
         _download("realistic", "59a6225b88b635365f70c91b3e52f70f"),
         "Drawn realistically.",
         COMPETITION,
     ),
     _dataset(
         "real",
-        SIX,
+        FACTORS_SIX_COLOURS,
         _download("real", "0f33f609918fb5c97996692f91129802"),
         "Photographs.",
         "The copy on the second bucket was corrupted from 2024 to April 2025. Channel means are checked.",
     ),
     _dataset(
         "complex",
-        FOUR,
-        COMPLEX,
+        FACTORS_FOUR_COLOURS,
+        COMPLEX_DOWNLOAD,
         "Photographs of four everyday objects in four colours.",
         "No hash and no pixel statistics are published: nothing but shape and order can be checked.",
     ),

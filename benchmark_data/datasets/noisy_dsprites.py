@@ -21,7 +21,7 @@ SEED = int.from_bytes(b"noise")
 """No small number: by those, rows are shuffled (`benchmark_data.draws`)."""
 
 
-def noisy(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
+def add_noise(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
     """Put noise behind the sprites, independent and uniform for every pixel and channel.
 
     Args:
@@ -34,7 +34,7 @@ def noisy(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
 
     Example:
         >>> black = np.zeros((4, 64, 64, 1), np.uint8)
-        >>> round(float(noisy(black, np.arange(4), None).mean()), 0)
+        >>> round(float(add_noise(black, np.arange(4), None).mean()), 0)
         128.0
     """
     n, height, width, _ = images.shape
@@ -44,7 +44,7 @@ def noisy(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
     return np.maximum(noise, images)
 
 
-def white(images: Pixels) -> NDArray[np.bool_]:
+def white_mask(images: Pixels) -> NDArray[np.bool_]:
     """Mark the pixels that are white, as sprites are and noise hardly ever: bool (n, 64, 64)."""
     return (images == 255).all(axis=-1)
 
@@ -53,9 +53,9 @@ DATASET = dataclasses.replace(
     dsprites.DATASET,
     name="noisy_dsprites",
     version="2.0.0",
-    source=Derived(dsprites.DATASET, noisy),
+    source=Derived(dsprites.DATASET, add_noise),
     image_shape=(64, 64, 3),
-    effects=dsprites.effects_on(white),
+    effects=dsprites.effects_on(white_mask),
     description=(
         "dSprites with white sprites on a background of noise, uniform for every pixel and channel. The noise is a "
         "nuisance, no factor; it is drawn once for each row, so that all copies are the same."

@@ -280,17 +280,17 @@ def _normal(shape: str, size: float, point: Floats) -> Floats:
     return np.array([x, y, z - np.clip(z, -core, core)]) / radius
 
 
-def floor(images: Pixels) -> NDArray[np.bool_]:
+def floor_mask(images: Pixels) -> NDArray[np.bool_]:
     """Mark the lower left corner, where nothing but the floor shows: bool (n, 64, 64)."""
     return _patch_mask(images, slice(58, 64), slice(0, 8))
 
 
-def wall(images: Pixels) -> NDArray[np.bool_]:
+def wall_mask(images: Pixels) -> NDArray[np.bool_]:
     """Mark a patch at the left edge, where nothing but walls shows: bool (n, 64, 64)."""
     return _patch_mask(images, slice(30, 37), slice(0, 8))
 
 
-def solid(images: Pixels) -> NDArray[np.bool_]:
+def solid_mask(images: Pixels) -> NDArray[np.bool_]:
     """Mark the middle of the smallest solid: bool (n, 64, 64)."""
     return _patch_mask(images, slice(44, 50), slice(30, 35))
 
@@ -301,18 +301,18 @@ def _patch_mask(images: Pixels, rows: slice, columns: slice) -> NDArray[np.bool_
     return mask
 
 
-def blue(images: Pixels) -> NDArray[np.float64]:
+def blue_minus_red(images: Pixels) -> NDArray[np.float64]:
     """Compute how much more blue than red there is: float64 (n,). It grows with a blue solid on a red floor."""
     return np.asarray((images[..., 2] * 1.0 - images[..., 0]).mean(axis=(1, 2)))
 
 
-def height(images: Pixels) -> NDArray[np.float64]:
+def blue_in_the_middle(images: Pixels) -> NDArray[np.float64]:
     """Compute how much more blue than green there is in the middle columns: float64 (n,), for a blue solid."""
     middle = images[:, :, 30:34] * 1.0
     return np.asarray((middle[..., 2] - middle[..., 1]).mean(axis=(1, 2)))
 
 
-def wall_to_the_right(images: Pixels) -> NDArray[np.float64]:
+def green_right(images: Pixels) -> NDArray[np.float64]:
     """Compute how much more green there is on the right half than on the left: float64 (n,), for green walls."""
     green = images[..., 1] * 1.0 - images[..., 0]
     return np.asarray(green[:, :, 32:].mean(axis=(1, 2)) - green[:, :, :32].mean(axis=(1, 2)))
@@ -324,18 +324,18 @@ def effects_of(
     """Return the effects of a room's factors, those that depend on hues at these ones; the solid is of a colour."""
     order = ("cube", "sphere", "cylinder", "capsule")
     return {
-        "floor_hue": expected_effects.hue(floor),
-        "wall_hue": expected_effects.hue(wall),
-        "object_hue": expected_effects.hue(solid),
-        "scale": expected_effects.Effect(f"shows more of a {colour} solid", blue, where=hues),
-        "shape": expected_effects.Effect("fills more of the middle", height, order, {**hues, "scale": 7}),
+        "floor_hue": expected_effects.hue(floor_mask),
+        "wall_hue": expected_effects.hue(wall_mask),
+        "object_hue": expected_effects.hue(solid_mask),
+        "scale": expected_effects.Effect(f"shows more of a {colour} solid", blue_minus_red, where=hues),
+        "shape": expected_effects.Effect("fills more of the middle", blue_in_the_middle, order, {**hues, "scale": 7}),
         "orientation": orientation,
     }
 
 
 _EFFECT_HUES = {"floor_hue": 0, "wall_hue": 3, "object_hue": 7}  # red, green and blue
 EFFECTS = effects_of(
-    _EFFECT_HUES, "blue", expected_effects.Effect("brings the right wall nearer", wall_to_the_right, where=_EFFECT_HUES)
+    _EFFECT_HUES, "blue", expected_effects.Effect("brings the right wall nearer", green_right, where=_EFFECT_HUES)
 )
 
 DATASET = Dataset(

@@ -46,16 +46,16 @@ def render(labels: Indices) -> Pixels:
     return room3d.render(labels, channels=CHANNELS)
 
 
-def right_wall(images: Pixels) -> NDArray[np.float64]:
+def red_right(images: Pixels) -> NDArray[np.float64]:
     """Compute how much more red there is on the right half than on the left: float64 (n,), for red walls."""
-    return -room3d.wall_to_the_right(images)
+    return -room3d.green_right(images)
 
 
 EFFECTS = room3d.effects_of(
     {"floor_hue": 0, "wall_hue": 2, "object_hue": 3},  # red, dark cyan and violet
     "violet",
     expected_effects.Effect(
-        "brings the right wall nearer", right_wall, where={"floor_hue": 2, "wall_hue": 0, "object_hue": 2}
+        "brings the right wall nearer", red_right, where={"floor_hue": 2, "wall_hue": 0, "object_hue": 2}
     ),
 )
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmark_data import draws
 from benchmark_data.archives.archive import Archive, Distribution
-from benchmark_data.archives.containers import damaged, reading
+from benchmark_data.archives.containers import damage, damaged_file_on_error
 from benchmark_data.archives.downloads import Download
-from benchmark_data.archives.store import Writer, decoded
+from benchmark_data.archives.store import Writer, open_image
 from benchmark_data.datasets import color_dsprites, dsprites
 from benchmark_data.factors import Factor, Indices
 from benchmark_data.sources import OfBase, Pixels
@@ -39,10 +39,10 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
 
     (path,) = files.values()
     height, width, _ = archive.image_shape
-    with reading(path), decoded(path.read_bytes(), path) as image:
+    with damaged_file_on_error(path), open_image(path.read_bytes(), path) as image:
         reduced_width = round(image.width * height / image.height)
         if not width <= reduced_width < height or image.height < height:
-            raise damaged(
+            raise damage(
                 path, f"an upright scan, at least {width} x {height} pixels", f"{image.width} x {image.height} pixels"
             )
         pixels = image.convert("RGB").resize((reduced_width, height), PIL.Image.Resampling.BICUBIC)
@@ -62,7 +62,7 @@ PAINTING = Archive(
 
 
 @dataclasses.dataclass(frozen=True)
-class Screams(OfBase):
+class OnPainting(OfBase):
     """Sprites as negatives on crops of a painting.
 
     Args:
@@ -85,10 +85,10 @@ class Screams(OfBase):
     def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Draw a crop and a tint for each row, and turn the sprite's pixels into their negative."""
         row = np.zeros(1, np.int64)
-        return screaming(self.base.images(indices), indices, self.painting.images(row, row[:, None])[0])
+        return put_on_painting(self.base.images(indices), indices, self.painting.images(row, row[:, None])[0])
 
 
-def screaming(sprites: Pixels, indices: Indices, painting: Pixels) -> Pixels:
+def put_on_painting(sprites: Pixels, indices: Indices, painting: Pixels) -> Pixels:
     """Put sprites on a painting: (crop + tint) / 2, and 1 minus that within the sprite.
 
     Args:
@@ -101,8 +101,8 @@ def screaming(sprites: Pixels, indices: Indices, painting: Pixels) -> Pixels:
 
     Example:
         >>> grey = np.full((70, 70, 3), 100, np.uint8)
-        >>> plain = screaming(np.zeros((1, 64, 64, 1), np.uint8), np.array([0]), grey)
-        >>> negative = screaming(np.full((1, 64, 64, 1), 255, np.uint8), np.array([0]), grey)
+        >>> plain = put_on_painting(np.zeros((1, 64, 64, 1), np.uint8), np.array([0]), grey)
+        >>> negative = put_on_painting(np.full((1, 64, 64, 1), 255, np.uint8), np.array([0]), grey)
         >>> np.unique(plain + negative).tolist()
         [255]
     """
@@ -121,7 +121,7 @@ DATASET = dataclasses.replace(
     dsprites.DATASET,
     name="scream_dsprites",
     version="2.0.0",
-    source=Screams(dsprites.DATASET, PAINTING),
+    source=OnPainting(dsprites.DATASET, PAINTING),
     image_shape=(64, 64, 3),
     effects=dict.fromkeys(
         dsprites.DATASET.space.names,

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmark_data.archives.archive import Archive, Distribution
 from benchmark_data.archives.checks import PublishedStatistics
-from benchmark_data.archives.containers import Slabs, damaged, hdf5_slabs, npz_slabs
+from benchmark_data.archives.containers import Slabs, damage, hdf5_slabs, npz_slabs
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import CHUNK
@@ -49,12 +49,12 @@ def read_npz(archive: Archive, files: Mapping[str, Path], writer: Writer) -> Non
 
 def _read(archive: Archive, path: Path, writer: Writer, images: Slabs, labels: Slabs) -> None:
     space, rows = archive.space, archive.rows
-    images.required(path, "images", (rows, *archive.image_shape), "u")
-    labels.required(path, "labels", (rows, len(space.factors)), "fiu")
+    images.check(path, "images", (rows, *archive.image_shape), "u")
+    labels.check(path, "labels", (rows, len(space.factors)), "fiu")
     for start, slab in labels.slabs:
         expected = space.values(space.labels(start + np.arange(len(slab))))
         if not np.allclose(slab, expected, rtol=0, atol=1e-5):
-            raise damaged(
+            raise damage(
                 path, "labels that count through the grid's values, orientation fastest", f"others after row {start}"
             )
     for start, slab in images.slabs:

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import expected_effects
-from benchmark_data.archives.archive import Archive, Cached, Distribution, reduced
+from benchmark_data.archives.archive import Archive, Cached, Distribution, reduced_archive
 from benchmark_data.archives.checks import PublishedStatistics
-from benchmark_data.archives.containers import Opened, Slabs, damaged, reading, slabs_of
+from benchmark_data.archives.containers import ArrayStream, Slabs, damage, damaged_file_on_error, make_slabs
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
@@ -88,10 +88,10 @@ def read_zip(archive: Archive, files: Mapping[str, Path], writer: Writer) -> Non
 
     def find_matrix(split: str, kind: str) -> tuple[Path, Opener]:
         path, name = files[f"smallnorb-{split}.zip"], f"{STEMS[split]}-{kind}.mat"
-        with reading(path), zipfile.ZipFile(path) as zip_file:
+        with damaged_file_on_error(path), zipfile.ZipFile(path) as zip_file:
             members = [info for info in zip_file.infolist() if info.filename.rpartition("/")[2] == name]
         if len(members) != 1:
-            raise damaged(path, f"one file {name} in it", f"{len(members)}")
+            raise damage(path, f"one file {name} in it", f"{len(members)}")
 
         @contextlib.contextmanager
         def open_member() -> Iterator[IO[bytes]]:
@@ -118,15 +118,15 @@ def matrix(path: Path, opened: Opener) -> Slabs:
     """
 
     @contextlib.contextmanager
-    def open_behind_header() -> Iterator[Opened]:
+    def open_behind_header() -> Iterator[ArrayStream]:
         with opened() as stream:
             magic, axes = np.frombuffer(stream.read(8), "<i4").tolist()
             if magic not in DTYPES or not 1 <= axes <= 8:
-                raise damaged(path, "a binary matrix", f"magic number {magic:#x} and {axes} axes")
+                raise damage(path, "a binary matrix", f"magic number {magic:#x} and {axes} axes")
             lengths = np.frombuffer(stream.read(4 * max(3, axes)), "<i4")[:axes]
             yield stream, tuple(lengths.tolist()), np.dtype(DTYPES[magic])
 
-    return slabs_of(path, "a matrix", open_behind_header)
+    return make_slabs(path, "a matrix", open_behind_header)
 
 
 def _read(archive: Archive, find_matrix: Callable[[str, str], tuple[Path, Opener]], writer: Writer) -> None:
@@ -134,9 +134,9 @@ def _read(archive: Archive, find_matrix: Callable[[str, str], tuple[Path, Opener
     for split, rows in archive.splits.items():
         pair_count = len(rows) // 2
         path, open_categories = find_matrix(split, "cat")
-        categories = matrix(path, open_categories).required(path, "categories", (pair_count,), "i")
+        categories = matrix(path, open_categories).check(path, "categories", (pair_count,), "i")
         path, open_info = find_matrix(split, "info")
-        info = matrix(path, open_info).required(path, "info", (pair_count, 4), "i")
+        info = matrix(path, open_info).check(path, "info", (pair_count, 4), "i")
         table = np.hstack(
             [
                 np.concatenate([slab for _, slab in categories.slabs])[:, None],
@@ -144,7 +144,7 @@ def _read(archive: Archive, find_matrix: Callable[[str, str], tuple[Path, Opener
             ]
         )
         if (table[:, 3] % 2).any():
-            raise damaged(path, "even azimuths", "odd ones")
+            raise damage(path, "even azimuths", "odd ones")
         table[:, 3] //= 2
         _check_views(archive, path, split, table)
         left_rows = np.empty(pair_count, np.int64)
@@ -152,7 +152,7 @@ def _read(archive: Archive, find_matrix: Callable[[str, str], tuple[Path, Opener
         for camera in (0, 1):
             writer.labels(left_rows + camera, np.hstack([table, np.full((pair_count, 1), camera)]))
         path, open_pixels = find_matrix(split, "dat")
-        images = matrix(path, open_pixels).required(path, "images", (pair_count, 2, height, width), "u")
+        images = matrix(path, open_pixels).check(path, "images", (pair_count, 2, height, width), "u")
         for start, slab in images.slabs:
             slab_left_rows = left_rows[start : start + len(slab)]
             stereo_rows = np.stack([slab_left_rows, slab_left_rows + 1], axis=1).ravel()
@@ -167,7 +167,7 @@ def _check_views(archive: Archive, path: Path, split: str, table: NDArray[np.int
         raise DamagedFile(f"{path}: {error}") from error
     toys = tuple(np.unique(table[:, 1]).tolist())
     if count != len(table) or toys != INSTANCES[split]:
-        raise damaged(
+        raise damage(
             path, f"{len(table)} different views of toys {INSTANCES[split]}", f"{count} different views of toys {toys}"
         )
 
@@ -247,7 +247,7 @@ LEFT = _dataset(
 
 
 def _left_dataset(method: str, statistics: PublishedStatistics) -> Dataset:
-    source = reduced(LEFT, f"smallnorb/left_64_{method}", method, statistics)
+    source = reduced_archive(LEFT, f"smallnorb/left_64_{method}", method, statistics)
     return _dataset(f"left_64_{method}", source, 64, method, LEFT_SPLITS, "The left camera alone.")
 
 

@@ -61,7 +61,7 @@ class _Solid(NamedTuple):
     edges: Indices
 
 
-def shapes(indices: Indices) -> Indices:
+def shape_labels(indices: Indices) -> Indices:
     """Return the class ids: the shapes take turns, so that every run of rows is balanced.
 
     Args:
@@ -74,7 +74,7 @@ def shapes(indices: Indices) -> Indices:
 
 
 def _label_table() -> Indices:
-    return shapes(np.arange(ROWS))
+    return shape_labels(np.arange(ROWS))
 
 
 def rotations(indices: Indices) -> Floats:
@@ -288,7 +288,7 @@ class _Solids(Source):
         return images
 
 
-def lit(images: Pixels) -> NDArray[np.bool_]:
+def solid_mask(images: Pixels) -> NDArray[np.bool_]:
     """Find the pixels of a solid, shape (n, 64, 64), in images of shape (n, 64, 64, 1)."""
     return images[..., 0] > 0
 
@@ -322,6 +322,8 @@ DATASET = Dataset(
     license="MIT",
     homepage="https://implicit-pdf.github.io",
     effects={
-        "shape": dataclasses.replace(expected_effects.larger(of=lit), order=("tet", "cone", "cube", "cyl", "icosa"))
+        "shape": dataclasses.replace(
+            expected_effects.larger(of=solid_mask), order=("tet", "cone", "cube", "cyl", "icosa")
+        )
     },
 )

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmark_data.archives.archive import Archive, Cached, Distribution, reduced
-from benchmark_data.archives.containers import damaged, npz_slabs, reading, zip_members
+from benchmark_data.archives.archive import Archive, Cached, Distribution, reduced_archive
+from benchmark_data.archives.containers import damage, damaged_file_on_error, npz_slabs, zip_members
 from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer, require_space
 from benchmark_data.dataset import Dataset, Family
@@ -49,22 +49,22 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
             row = _write_rotations(path, npz_path, shape, label, row, rows.stop, writer)
         npz_path.unlink()
         if row != rows.stop:
-            raise damaged(path, f"{len(rows)} rotations in {split}", f"{row - rows.start}")
+            raise damage(path, f"{len(rows)} rotations in {split}", f"{row - rows.start}")
     pattern = re.compile(r"(?:.*/)?(\w+)/images/([A-Za-z]+)_(\d+)\.png")
     for name, content in zip_members(path, lambda name: pattern.fullmatch(name) is not None):
         split, shape, number = pattern.fullmatch(name).groups()  # type: ignore[union-attr]  # it was asked already
         if (split, shape) not in first_rows:
-            raise damaged(path, f"images of {', '.join(shapes)} in {', '.join(archive.splits)}", name)
-        with reading(path):
+            raise damage(path, f"images of {', '.join(shapes)} in {', '.join(archive.splits)}", name)
+        with damaged_file_on_error(path):
             writer.file(first_rows[split, shape] + int(number), content)
 
 
 def _unpack(path: Path, member: str, target: Path) -> None:
     """Copy a member to a file of our own naming, since it is an archive itself, too large to hold."""
-    with reading(path), zipfile.ZipFile(path) as archive:
+    with damaged_file_on_error(path), zipfile.ZipFile(path) as archive:
         info = archive.getinfo(member)
         if info.file_size > ROTATIONS_LIMIT:
-            raise damaged(path, f"members of at most {ROTATIONS_LIMIT:,} bytes", f"{member} of {info.file_size:,}")
+            raise damage(path, f"members of at most {ROTATIONS_LIMIT:,} bytes", f"{member} of {info.file_size:,}")
         require_space(target, info.file_size)
         with archive.open(info) as stream, target.open("wb") as file:
             shutil.copyfileobj(stream, file, 2**20)
@@ -74,11 +74,11 @@ def _write_rotations(path: Path, npz_path: Path, shape: str, label: int, row: in
     """Write labels and rotations of one solid, and give the row after its last."""
     array = npz_slabs(npz_path, shape)
     if len(array.shape) != 4 or array.shape[2:] != (3, 3) or array.dtype.kind != "f" or row + array.shape[0] > stop:
-        raise damaged(path, f"rotations of {shape}, each with its equivalents", f"shape {array.shape}")
+        raise damage(path, f"rotations of {shape}, each with its equivalents", f"shape {array.shape}")
     for start, slab in array.slabs:
         rotations = slab[:, 0].astype(np.float32)
         if not np.allclose(rotations @ rotations.transpose(0, 2, 1), np.eye(3), atol=1e-3):
-            raise damaged(path, f"rotations of {shape}", "matrices that are none")
+            raise damage(path, f"rotations of {shape}", "matrices that are none")
         rows = row + start + np.arange(len(slab))
         writer.labels(rows, np.full((len(slab), 1), label))
         writer.extra("rotation", rows, rotations)
@@ -137,7 +137,7 @@ NATIVE = _dataset(ARCHIVE, "none", "224 x 224, as published.")
 DATASET = Family(
     NATIVE,
     _dataset(
-        reduced(NATIVE, "symsol/64_lanczos", "lanczos"),
+        reduced_archive(NATIVE, "symsol/64_lanczos", "lanczos"),
         "lanczos",
         "Reduced to 64 x 64 by Pillow's Lanczos filter.",
     ),

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmark_data.archives.archive import Archive, Distribution
-from benchmark_data.archives.containers import damaged, reading, zip_members
+from benchmark_data.archives.containers import damage, damaged_file_on_error, zip_members
 from benchmark_data.archives.downloads import Download
-from benchmark_data.archives.store import Writer, decoded, pixels
+from benchmark_data.archives.store import Writer, image_pixels, open_image
 from benchmark_data.dataset import Family
 from benchmark_data.datasets import symsol
 from benchmark_data.factors import Factor
@@ -43,24 +43,24 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
         return name.endswith(".png") and "__MACOSX" not in name
 
     entries: list[tuple[int, list[int], str]] = []
-    with reading(path), zipfile.ZipFile(path) as zip_file:
+    with damaged_file_on_error(path), zipfile.ZipFile(path) as zip_file:
         names = [info.filename for info in zip_file.infolist() if is_image(info.filename)]
     for name in names:
         file = name.rpartition("/")[2]
         # The authors look for the solid in the whole path.
         label = next((i for text in (file, name) for i, shape in enumerate(shapes) if shape in text), None)
         if label is None:
-            raise damaged(path, f"files named after {', '.join(shapes)}", name)
+            raise damage(path, f"files named after {', '.join(shapes)}", name)
         entries.append((label, [int(number) for number in re.findall(r"\d+", file)], name))
     if len(entries) != archive.rows:
-        raise damaged(path, f"{archive.rows:,} images", f"{len(entries):,}")
+        raise damage(path, f"{archive.rows:,} images", f"{len(entries):,}")
     rows = {name: row for row, (_, _, name) in enumerate(sorted(entries))}
     writer.labels(np.arange(len(entries)), np.array([label for label, *_ in sorted(entries)])[:, None])
     for name, content in zip_members(path, is_image):
-        with reading(path), decoded(content, f"{path}, {name}") as image:
+        with damaged_file_on_error(path), open_image(content, f"{path}, {name}") as image:
             if image.size != (width, height):
-                raise damaged(path, f"images of {width} x {height}", f"{name} of {image.size[0]} x {image.size[1]}")
-            writer.images(np.array([rows[name]]), pixels(image, 1)[None])
+                raise damage(path, f"images of {width} x {height}", f"{name} of {image.size[0]} x {image.size[1]}")
+            writer.images(np.array([rows[name]]), image_pixels(image, 1)[None])
     counts = np.bincount([label for label, *_ in entries], minlength=len(shapes))
     writer.notes["images of each shape"] = dict(zip(shapes, counts.tolist(), strict=True))
 

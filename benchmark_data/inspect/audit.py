@@ -31,7 +31,7 @@ from benchmark_data.types import Estimate
 
 __all__ = ["Audit", "Estimate", "FactorAudit", "audit"]
 
-MOST_VALUES = 64
+MAX_VALUES = 64
 """Values of a factor that one traversal compares. Of more, as many are taken, evenly spread."""
 
 REPLICATES = 1000
@@ -40,7 +40,7 @@ REPLICATES = 1000
 LEVEL = 0.95
 """Level of the intervals."""
 
-FEW = 20
+MIN_TRAVERSALS = 20
 """Traversals below which an interval over them says little (docs/audit.md)."""
 
 
@@ -51,7 +51,7 @@ class FactorAudit:
     Args:
         factor: the factor.
         traversals: the number of traversals measured; where it is 0, no two images differ in this factor alone.
-        few: 0, or a warning: the number of traversals that the correlation rests on, where that is below both `FEW`
+        few: 0, or a warning: how many traversals the correlation rests on, where that is below both `MIN_TRAVERSALS`
             and the number asked for.
         importance: mean perceived distance of images that differ in this factor alone, in [0, 1].
         above_random: the probability that such a pair is farther apart than a random pair, in [0, 1].
@@ -62,7 +62,7 @@ class FactorAudit:
             of other pairs), at most 1. 0 where neighbours are as far apart as any, 1 where they look the same; NaN as
             for the correlation.
         equal: the share of pairs of a traversal whose images are equal, in [0, 1].
-        matrix: float64, mean perceived distance between values, at most `MOST_VALUES` rows; NaN where no pair was seen.
+        matrix: float64, mean perceived distance between values, at most `MAX_VALUES` rows; NaN where no pair was seen.
         width: the number of class ids that a row of the matrix stands for.
     """
 
@@ -159,7 +159,7 @@ class Audit:
                     "values": entry.factor.size,
                     "traversals": entry.traversals,
                     "importance": estimate_as_json(entry.importance),
-                    "importance_of_random_pairs": finite_or_none(relative(entry, self)),
+                    "importance_of_random_pairs": finite_or_none(relative_importance(entry, self)),
                     "above_random": estimate_as_json(entry.above_random),
                     "correlation": estimate_as_json(entry.correlation),
                     "overlap": estimate_as_json(entry.overlap),
@@ -170,7 +170,7 @@ class Audit:
         }
 
 
-def relative(factor_audit: FactorAudit, dataset_audit: Audit) -> float:
+def relative_importance(factor_audit: FactorAudit, dataset_audit: Audit) -> float:
     """Return a factor's importance as a share of the mean distance of random pairs; NaN where that is 0."""
     return factor_audit.importance.value / dataset_audit.random.value if dataset_audit.random.value else math.nan
 
@@ -271,7 +271,7 @@ def _audit_factor(
     # Each factor has draws of its own, so that their errors are independent.
     factor_seed = int(draws.bits(seed, [column], 1)[0, 0])
     traversals = _choose_traversals(labels, dataset.space.sizes, column, limit, factor_seed)
-    width = math.ceil(factor.size / MOST_VALUES)
+    width = math.ceil(factor.size / MAX_VALUES)
     size = math.ceil(factor.size / width)
     total, count = np.zeros((size, size)), np.zeros((size, size))
     measures = np.full((len(traversals), 6), math.nan)
@@ -290,7 +290,7 @@ def _audit_factor(
     factor_audit = FactorAudit(
         factor=factor,
         traversals=len(traversals),
-        few=ordered_count if ordered_count < min(FEW, limit) else 0,
+        few=ordered_count if ordered_count < min(MIN_TRAVERSALS, limit) else 0,
         importance=_estimate_mean(importance, weights),
         above_random=_estimate_mean(above_random, weights),
         correlation=_estimate_mean(correlation, weights),
@@ -326,7 +326,7 @@ def _choose_traversals(labels: Indices, sizes: Sequence[int], column: int, max_c
     starts, lengths = starts[lengths > 1], lengths[lengths > 1]
     traversals = []
     for number in draws.sample(seed, len(starts), max_count):
-        offsets = np.unique(np.linspace(0, lengths[number] - 1, MOST_VALUES).round().astype(np.int64))
+        offsets = np.unique(np.linspace(0, lengths[number] - 1, MAX_VALUES).round().astype(np.int64))
         traversals.append(first_rows[starts[number] + offsets].astype(np.int64))
     return traversals
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from benchmark_data.inspect.audit import Audit, Estimate, relative
+from benchmark_data.inspect.audit import Audit, Estimate, relative_importance
 
 HEADINGS = ("learned", "factor", "values", "distance", "ratio", "above", "correlation", "overlap", "equal")
 
@@ -26,7 +26,7 @@ def table(audit: Audit) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
             entry.factor.name,
             str(entry.factor.size),
             _rounded(entry.importance.value, 4),
-            _rounded(relative(entry, audit), 2),
+            _rounded(relative_importance(entry, audit), 2),
             _rounded(entry.above_random.value, 2),
             _format_interval(entry.correlation),
             _rounded(entry.overlap.value, 2),

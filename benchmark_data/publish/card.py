@@ -237,7 +237,7 @@ def natural(name: str) -> list[tuple[int, str]]:
     """Return a sorting key that puts ``spacing_10`` behind ``spacing_9``, and ``native`` before ``64_lanczos``.
 
     Published folders list their configs so, and would change by the key of the board's tables,
-    ``leaderboard.protocol.natural``, where numbers come before words.
+    ``leaderboard.protocol.natural_key``, where numbers come before words.
 
     Example:
         >>> sorted(["64_lanczos", "spacing_10", "spacing_9", "native"], key=natural)

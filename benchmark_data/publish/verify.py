@@ -87,7 +87,7 @@ def verify(
         dataset: the dataset.
         copies: what to compare: ``("tfds", the data_dir of TFDS)`` or ``("hf", a folder that was published)``.
         full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
-        progress: is called with how many rows were read since the last call, of `work` in all.
+        progress: is called with how many rows were read since the last call, of `count_rows` in all.
 
     Returns:
         A finding for the original and one for each copy.
@@ -110,7 +110,7 @@ def verify(
     return findings
 
 
-def work(dataset: Dataset, copies: Sequence[tuple[Library, Path]] = (), *, full: bool = False) -> int:
+def count_rows(dataset: Dataset, copies: Sequence[tuple[Library, Path]] = (), *, full: bool = False) -> int:
     """Count the rows that `verify` reads, of the dataset and of its copies."""
     return (1 + len(copies)) * len(_selected_rows(dataset, full))
 
@@ -136,7 +136,7 @@ def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], No
 
 
 def _block_digest(handle: parallel.Handle, rows: Rows) -> Digest:
-    return parallel.opened(handle).block_digest(rows)
+    return parallel.open_handle(handle).block_digest(rows)
 
 
 def _selected_rows(dataset: Dataset, full: bool) -> Rows:
@@ -146,7 +146,7 @@ def _selected_rows(dataset: Dataset, full: bool) -> Rows:
 
 def _describe_difference(handle: parallel.Handle, copy: Copy, rows: Rows) -> str:
     """Describe the first of some rows that a copy has otherwise; nothing where there is none."""
-    dataset = parallel.opened(handle)
+    dataset = parallel.open_handle(handle)
     try:
         reader = _READERS[copy.kind](dataset, copy)
         for factor in dataset.space.factors:
@@ -281,7 +281,9 @@ class _HFReader:
         group_numbers = np.searchsorted(ends, positions, side="right")
         needed = np.unique(group_numbers)
         for file, index in (groups[i] for i in needed):
-            containers.sized(self._folder, f"a row group of {split}", file.metadata.row_group(index).total_byte_size)
+            containers.check_size(
+                self._folder, f"a row group of {split}", file.metadata.row_group(index).total_byte_size
+            )
         tables = [groups[i][0].read_row_group(groups[i][1], columns=["image", *self._columns]) for i in needed]
         starts = np.cumsum([0, *(len(t) for t in tables)])[:-1]
         offsets = positions - np.append(0, ends)[group_numbers] + starts[np.searchsorted(needed, group_numbers)]
@@ -292,7 +294,7 @@ class _HFReader:
 
 def _decode_image(content: bytes, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Decode a picture; one of another size than it should have is not decoded, and stands for itself by its shape."""
-    with store.decoded(content, "image of a copy") as image:
+    with store.open_image(content, "image of a copy") as image:
         if image.size == (shape[1], shape[0]):
             return np.asarray(image)
         return np.broadcast_to(np.uint8(0), (image.height, image.width, len(image.getbands())))

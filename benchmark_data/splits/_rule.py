@@ -29,7 +29,7 @@ class Parts(NamedTuple):
     weights: NDArray[np.float64] | None = None
 
 
-def grid(space: Space, rule: str) -> FactorSpace:
+def check_grid(space: Space, rule: str) -> FactorSpace:
     """Check that a space is a full grid.
 
     Raises:
@@ -43,7 +43,7 @@ def grid(space: Space, rule: str) -> FactorSpace:
     return space
 
 
-def no_variant(rule: str, variant: str) -> None:
+def check_no_variant(rule: str, variant: str) -> None:
     """Check that no variant was named for a rule that has none.
 
     Raises:
@@ -53,27 +53,27 @@ def no_variant(rule: str, variant: str) -> None:
         raise InvalidInput(f"split rule {rule!r}: expected no variant, received {variant!r}. Write just {rule!r}.")
 
 
-def plain_grid(space: Space, rule: str, variant: str) -> FactorSpace:
+def check_plain_grid(space: Space, rule: str, variant: str) -> FactorSpace:
     """Check the space and the variant for a rule that needs a full grid and has no variants.
 
     Raises:
         InvalidInput: it is a table of labels, or a variant was named.
     """
-    no_variant(rule, variant)
-    return grid(space, rule)
+    check_no_variant(rule, variant)
+    return check_grid(space, rule)
 
 
-def ordered(factor: Factor) -> bool:
+def has_order(factor: Factor) -> bool:
     """Return whether a factor's values have an order, so that one may lie between or beyond others."""
     return factor.size > 1 and factor.kind in ("ordinal", "cyclic")
 
 
-def divided(test: NDArray[np.bool_]) -> Parts:
+def parts_from_mask(test: NDArray[np.bool_]) -> Parts:
     """Divide the rows of a space by a mask of the rows to test on, bool (N,)."""
     return Parts(np.flatnonzero(~test).astype(np.int64), np.flatnonzero(test).astype(np.int64))
 
 
-def first(space: Space, count: int, seed: int) -> NDArray[np.bool_]:
+def first_permuted_mask(space: Space, count: int, seed: int) -> NDArray[np.bool_]:
     """Find the rows that `draws.permutation` puts first.
 
     Args:
@@ -89,7 +89,7 @@ def first(space: Space, count: int, seed: int) -> NDArray[np.bool_]:
     return mask
 
 
-def combined(space: FactorSpace, values: dict[int, list[int]], *, every: bool) -> NDArray[np.bool_]:
+def values_mask(space: FactorSpace, values: dict[int, list[int]], *, every: bool) -> NDArray[np.bool_]:
     """Find the rows whose factors take given values.
 
     Args:

@@ -26,11 +26,11 @@ MPI3D = (
 
 MPI3D_HELD = ("object_color", "camera_height", "background_color", "horizontal_axis", "vertical_axis")
 
-LEFT = Fraction(1, 3)
+MAX_TRAIN_SHARE = Fraction(1, 3)
 """At most this share of a grid is trained on under extrapolation."""
 
 
-def held(space: FactorSpace, rule: str) -> list[int]:
+def held_columns(space: FactorSpace, rule: str) -> list[int]:
     """List the columns of the factors that are held out.
 
     Raises:
@@ -38,38 +38,39 @@ def held(space: FactorSpace, rule: str) -> list[int]:
     """
     if space.names == MPI3D:
         return [space.column(name) for name in MPI3D_HELD]
-    columns = [column for column, factor in enumerate(space.factors) if _rule.ordered(factor)]
+    columns = [column for column, factor in enumerate(space.factors) if _rule.has_order(factor)]
     if not columns:
         raise InvalidInput(f"split rule {rule!r}: expected a factor whose values have an order, received {space!r}.")
     return columns
 
 
-def share(sizes: tuple[int, ...]) -> Fraction:
+def held_out_share(sizes: tuple[int, ...]) -> Fraction:
     """Return the share q of values that is held out of factors with so many values.
 
     Example:
-        >>> [float(share(sizes)) for sizes in ((6, 40, 32, 32), (10, 10, 10, 8, 15), (6, 3, 3, 40, 40))]
+        >>> [float(held_out_share(sizes)) for sizes in ((6, 40, 32, 32), (10, 10, 10, 8, 15), (6, 3, 3, 40, 40))]
         [0.2, 0.15, 0.1]
     """
     steps = (Fraction(step, 20) for step in range(1, 20))
     return next(
         q
         for q in steps
-        if math.prod(Fraction(size - beyond(size, q), size) for size in sizes) <= LEFT or q == Fraction(19, 20)
+        if math.prod(Fraction(size - held_out_count(size, q), size) for size in sizes) <= MAX_TRAIN_SHARE
+        or q == Fraction(19, 20)
     )
 
 
-def beyond(size: int, q: Fraction) -> int:
+def held_out_count(size: int, q: Fraction) -> int:
     """Return how many of a factor's values are held out: the share q of them, rounded up, but never all."""
     return min(math.ceil(size * q), size - 1)
 
 
 def extrapolated(space: FactorSpace, rule: str = "extrapolation") -> dict[int, list[int]]:
     """Return the values that lie beyond those to train on: column -> the last class ids."""
-    columns = held(space, rule)
-    q = share(tuple(space.sizes[column] for column in columns))
+    columns = held_columns(space, rule)
+    q = held_out_share(tuple(space.sizes[column] for column in columns))
     return {
-        column: list(range(space.sizes[column] - beyond(space.sizes[column], q), space.sizes[column]))
+        column: list(range(space.sizes[column] - held_out_count(space.sizes[column], q), space.sizes[column]))
         for column in columns
     }
 
@@ -80,12 +81,12 @@ def interpolated(space: FactorSpace) -> dict[int, list[int]]:
     To train on are the values next to m points that are evenly spread from the first value to the last, where m is the
     number of values that are not held out; a point in the middle of two goes to the even one.
     """
-    columns = held(space, "interpolation")
-    q = share(tuple(space.sizes[column] for column in columns))
+    columns = held_columns(space, "interpolation")
+    q = held_out_share(tuple(space.sizes[column] for column in columns))
     values = {}
     for column in columns:
         size = space.sizes[column]
-        kept_count = size - beyond(size, q)
+        kept_count = size - held_out_count(size, q)
         kept_ids = {round(Fraction(i * (size - 1), max(1, kept_count - 1))) for i in range(kept_count)}
         values[column] = sorted(set(range(size)) - kept_ids)
     return values
@@ -97,8 +98,8 @@ def composed(space: FactorSpace) -> dict[int, list[int]]:
     Of n factors each gives floor(size (1 - (1 - (1 - q)^n)^(1/n))) values, so that about as much is left for training
     as under extrapolation. Where that is no value of any factor, each gives its first.
     """
-    columns = held(space, "composition")
-    q = float(share(tuple(space.sizes[column] for column in columns)))
+    columns = held_columns(space, "composition")
+    q = float(held_out_share(tuple(space.sizes[column] for column in columns)))
     n = len(columns)
     first_share = 1 - (1 - (1 - q) ** n) ** (1 / n)
     counts = {column: math.floor(space.sizes[column] * first_share) for column in columns}

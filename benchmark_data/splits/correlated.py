@@ -84,7 +84,7 @@ def variants(space: _rule.Space) -> tuple[str, ...]:
     Raises:
         InvalidInput: the space is no grid.
     """
-    space = _rule.grid(space, "correlated")
+    space = _rule.check_grid(space, "correlated")
     varying = [factor.name for factor in space.factors if factor.size > 1]
     pair_sets = PUBLISHED.get(space.names, tuple((pair,) for pair in itertools.combinations(varying, 2)))
     names = ("-".join(itertools.chain(*pairs)).lower() for pairs in pair_sets)
@@ -148,8 +148,8 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         >>> len(parts.train), len(parts.test), bool(abs(x - y).max() < 5)
         (90, 10, True)
     """
-    space = _rule.grid(space, "correlated")
-    pairs, sigma = parsed(space, variant)
+    space = _rule.check_grid(space, "correlated")
+    pairs, sigma = parse_variant(space, variant)
     row_weights = weights(space, pairs, sigma)
     candidates, test, _ = holdout.divide(space, seed=seed)
     cumulative_weights = np.cumsum(np.rint(row_weights[candidates] * UNITS).astype(np.uint64))
@@ -162,7 +162,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
     return _rule.Parts(candidates[np.searchsorted(cumulative_weights, np.sort(drawn), side="right")], test, row_weights)
 
 
-def parsed(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
+def parse_variant(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
     """Read a variant.
 
     Args:

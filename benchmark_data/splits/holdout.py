@@ -2,7 +2,7 @@
 
 For any dataset. The rule is of this project, and not of a paper. ``draws.permutation(seed, n)`` puts the n rows in
 order, and the first ceil(n / 10) are for testing: the formula by which the sides of transfer pairs are divided
-(`benchmark_data.variants.pairs.divided`).
+(`benchmark_data.variants.pairs.train_and_test_rows`).
 """
 
 from __future__ import annotations
@@ -28,5 +28,5 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         >>> divide(FactorSpace(Factor("x", range(20)))).test.tolist()
         [5, 16]
     """
-    _rule.no_variant("holdout", variant)
-    return _rule.divided(_rule.first(space, -(-len(space) // 10), seed))
+    _rule.check_no_variant("holdout", variant)
+    return _rule.parts_from_mask(_rule.first_permuted_mask(space, -(-len(space) // 10), seed))

@@ -32,8 +32,8 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         >>> len(parts.train), len(parts.test)
         (55, 145)
     """
-    _rule.no_variant("random", variant)
-    return _rule.divided(~_rule.first(space, _count_train_rows(space), seed))
+    _rule.check_no_variant("random", variant)
+    return _rule.parts_from_mask(~_rule.first_permuted_mask(space, _count_train_rows(space), seed))
 
 
 def _count_train_rows(space: _rule.Space) -> int:
@@ -41,7 +41,7 @@ def _count_train_rows(space: _rule.Space) -> int:
     if isinstance(space, FactorSpace):
         try:
             values = _schott2022.extrapolated(space, "random")
-            return int((~_rule.combined(space, values, every=False)).sum())
+            return int((~_rule.values_mask(space, values, every=False)).sum())
         except InvalidInput:
             pass
     return max(1, 3 * len(space) // 10)

@@ -114,7 +114,7 @@ def variants(space: _rule.Space) -> tuple[str, ...]:
     Raises:
         InvalidInput: the space is no grid, or no factor has an order.
     """
-    return tuple(_conditions(_rule.grid(space, "recombination")))
+    return tuple(_conditions(_rule.check_grid(space, "recombination")))
 
 
 def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Parts:
@@ -138,15 +138,15 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         >>> divide(space, variant="to_range").test.tolist()
         [6, 7]
     """
-    space = _rule.grid(space, "recombination")
+    space = _rule.check_grid(space, "recombination")
     conditions = _conditions(space)
     if variant not in conditions:
         raise UnknownName("variant of split rule 'recombination'", variant, conditions)
     condition = conditions[variant]
-    parts = _rule.divided(_rule.combined(space, _class_ids_by_column(space, condition.test), every=True))
+    parts = _rule.parts_from_mask(_rule.values_mask(space, _class_ids_by_column(space, condition.test), every=True))
     if not condition.neither:
         return parts
-    left_out = _rule.combined(space, _class_ids_by_column(space, condition.neither), every=True)
+    left_out = _rule.values_mask(space, _class_ids_by_column(space, condition.neither), every=True)
     return parts._replace(train=parts.train[~left_out[parts.train]])
 
 
@@ -162,16 +162,20 @@ def _conditions(space: FactorSpace) -> Mapping[str, Condition]:
     ):
         return published
     factors = [factor for factor in space.factors if factor.size > 1]
-    element_factor = next((factor for factor in factors if not _rule.ordered(factor)), factors[0] if factors else None)
-    _schott2022.held(space, "recombination")
-    range_factor = next((factor for factor in factors if _rule.ordered(factor) and factor is not element_factor), None)
+    element_factor = next(
+        (factor for factor in factors if not _rule.has_order(factor)), factors[0] if factors else None
+    )
+    _schott2022.held_columns(space, "recombination")
+    range_factor = next(
+        (factor for factor in factors if _rule.has_order(factor) and factor is not element_factor), None
+    )
     if element_factor is None or range_factor is None:
-        ordered = next(factor for factor in factors if _rule.ordered(factor))
+        ordered = next(factor for factor in factors if _rule.has_order(factor))
         return {"extrapolation": Condition({ordered.name: range(-(-ordered.size // 2), ordered.size)})}
     upper = range(-(-range_factor.size // 2), range_factor.size)
     corner = {
         factor.name: range(factor.size - max(1, factor.size // 3), factor.size)
-        if _rule.ordered(factor)
+        if _rule.has_order(factor)
         else [factor.size - 1]
         for factor in factors
     }

@@ -40,7 +40,7 @@ Wanted: TypeAlias = Callable[[Floats], Floats]
 """Takes spacings of values in places, float64 of any shape, at least 1; gives the distances that are wanted, positive
 and of the same shape. Their unit does not matter."""
 
-MOST = 5_000_000
+MAX_CHOICES = 5_000_000
 """Choices that are compared."""
 
 BATCH = 100_000
@@ -56,7 +56,7 @@ class Choice(NamedTuple):
         scale: their distance where 1 is wanted.
     """
 
-    places: tuple[int, ...]
+    candidates: tuple[int, ...]
     misfit: float
     scale: float
 
@@ -110,7 +110,7 @@ def chosen(distances: ArrayLike, count: int, *, wanted: Wanted = constant) -> Ch
     Example:
         >>> places = np.arange(17)  # of something that is four pixels wide
         >>> overlap = np.minimum(np.abs(places[:, None] - places), 4)
-        >>> chosen(overlap, 4).places, chosen(overlap, 4, wanted=linear).places
+        >>> chosen(overlap, 4).candidates, chosen(overlap, 4, wanted=linear).candidates
         ((0, 4, 8, 12), (0, 1, 2, 3))
     """
     matrix = _check_distances(distances)
@@ -137,7 +137,7 @@ def redrawn(distances: ArrayLike, ways: Sequence[Sequence[int]], *, wanted: Want
 
     Example:
         >>> greys = np.arange(6)  # values that are drawn in 0 or 1, in 2 or 3, and in 4 or 5
-        >>> redrawn(np.square(greys[:, None] - greys), [(0, 1), (2, 3), (4, 5)], wanted=np.square).places
+        >>> redrawn(np.square(greys[:, None] - greys), [(0, 1), (2, 3), (4, 5)], wanted=np.square).candidates
         (0, 2, 4)
     """
     matrix = _check_distances(distances)
@@ -153,10 +153,10 @@ def _best_choice(
     matrix: Floats, choices: Iterator[tuple[int, ...]], choice_count: int, value_count: int, wanted: Wanted
 ) -> Choice:
     """Compare all choices."""
-    if choice_count > MOST:
+    if choice_count > MAX_CHOICES:
         raise InvalidInput(
-            f"candidates: expected at most {MOST:,} ways to choose {value_count} of them, received {choice_count:,} of "
-            f"{len(matrix)}. Give fewer candidates, such as every second one."
+            f"candidates: expected at most {MAX_CHOICES:,} ways to choose {value_count} of them, received "
+            f"{choice_count:,} of {len(matrix)}. Give fewer candidates, such as every second one."
         )
     first, second = np.triu_indices(value_count, 1)
     spacing = (second - first).astype(np.float64)

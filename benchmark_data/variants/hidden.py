@@ -38,13 +38,13 @@ KINDS = {
 """What the hidden variable is."""
 
 SEED = 2021
-SAMPLE = 16_384
+PCA_IMAGES = 16_384
 """Images from which the principal component is computed: the first of `draws.permutation`."""
 
-UNIT = 4096
+STEPS_PER_STD = 4096
 """Steps to one standard deviation in a table of s."""
 
-PACKAGED = Path(__file__).with_name("artifacts")
+PACKAGE = Path(__file__).with_name("artifacts")
 """Hidden variables that come with the package."""
 
 Floats = NDArray[np.float64]
@@ -56,8 +56,8 @@ class HiddenVariable:
 
     The file is a numpy archive without pickles. It holds ``provenance``, JSON text, and either ``direction`` (int16,
     one weight for each pixel), ``mean`` and ``std``: s = (direction . x - mean) / std; or ``table`` (int16, one entry
-    for each row): s = table / `UNIT`. Products of bytes and int16 are whole numbers, so that s and every pixel that
-    depends on it are the same on every machine.
+    for each row): s = table / `STEPS_PER_STD`. Products of bytes and int16 are whole numbers, so that s and every pixel
+    that depends on it are the same on every machine.
 
     Args:
         base: the dataset.
@@ -70,7 +70,7 @@ class HiddenVariable:
     @property
     def path(self) -> Path:
         """Where the file is: in the package, or in the cache."""
-        packaged = PACKAGED / f"{self.base.id}_{self.kind}.npz"
+        packaged = PACKAGE / f"{self.base.id}_{self.kind}.npz"
         if packaged.is_file():
             return packaged
         return store.root() / "artifacts" / self.base.id / self.base.version / f"{self.kind}.npz"
@@ -96,7 +96,7 @@ class HiddenVariable:
         """
         arrays = self._read_arrays()
         if "table" in arrays:
-            return arrays["table"][indices] / float(UNIT)
+            return arrays["table"][indices] / float(STEPS_PER_STD)
         # Exact in any order of summation: whole numbers below 2**53.
         product = images.reshape(len(images), -1).astype(np.float64) @ arrays["direction"].astype(np.float64)
         return (product - arrays["mean"]) / arrays["std"]
@@ -111,7 +111,7 @@ class HiddenVariable:
         if not self.ready:
             raise self._missing_error()
         arrays = _read_file(self.path, self.base.id, self.base.version)
-        if self.path.parent != PACKAGED and json.loads(str(arrays["provenance"]))["base_digest"] != self._base_digest:
+        if self.path.parent != PACKAGE and json.loads(str(arrays["provenance"]))["base_digest"] != self._base_digest:
             raise DamagedFile(
                 f"{self.path}: expected values for these pixels of {self.base.id}, received values for others. Remove "
                 "the file and make it again."
@@ -146,7 +146,7 @@ class HiddenVariable:
             return
         if self.kind != "pca":
             raise self._missing_error()
-        provenance = {"method": "first principal component", "images": min(SAMPLE, len(self.base))}
+        provenance = {"method": "first principal component", "images": min(PCA_IMAGES, len(self.base))}
         write_hidden(self, principal_component(self.base), provenance=provenance)
 
 
@@ -206,7 +206,7 @@ def write_hidden(
         >>> write_hidden(hidden, {"table": s}, provenance={"method": "by hand"}, path=path) == path
         True
     """
-    if path is None and hidden.path.parent == PACKAGED:
+    if path is None and hidden.path.parent == PACKAGE:
         raise InvalidInput(f"hidden variable of {hidden.base.id}: {hidden.path} is published. Pass another path.")
     path = path or hidden.path
     stored = {name: np.asarray(array) for name, array in arrays.items()}
@@ -217,7 +217,7 @@ def write_hidden(
                 f"hidden variable of {hidden.base.id}: expected standardised values of shape ({len(hidden.base)},), "
                 f"each within 7.9 of 0, received shape {table.shape}, values up to {np.abs(table).max(initial=0):g}."
             )
-        stored = {"table": np.rint(table * UNIT).astype(np.int16)}
+        stored = {"table": np.rint(table * STEPS_PER_STD).astype(np.int16)}
     elif set(stored) != {"direction", "mean", "std"}:
         raise InvalidInput(
             f"hidden variable of {hidden.base.id}: expected a table, or a direction with mean and std, received "
@@ -251,7 +251,7 @@ def principal_component(base: Dataset) -> dict[str, ArrayLike]:
     """Compute the first principal component of a dataset's pixels, in batches.
 
     Args:
-        base: the dataset, of which the first `SAMPLE` images of a fixed permutation count, or all of a smaller one.
+        base: the dataset, of which the first `PCA_IMAGES` images of a fixed permutation count, or all of a smaller one.
 
     Returns:
         ``direction``, int16, shape (H * W * C,), the component scaled so that its largest weight is 32767; ``mean`` and
@@ -263,7 +263,7 @@ def principal_component(base: Dataset) -> dict[str, ArrayLike]:
     needs("principal components", "metrics", "scipy")
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    rows = draws.sample(SEED, len(base), SAMPLE)
+    rows = draws.sample(SEED, len(base), PCA_IMAGES)
     batches = [images.reshape(len(images), -1) for _, images in base.batches(rows, batch_size=1024)]
     pixel_count = batches[0].shape[1]
     centre = sum(batch.sum(0, dtype=np.float64) for batch in batches) / len(rows)

@@ -3,7 +3,7 @@
 Bonheme and Grześ, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767. A pair is one
 dataset whose rows are those of its source, then those of its target. One tenth of each side is for testing. Which tenth
 follows from the side's number of rows n alone: ``draws.permutation(0, n)`` puts them in order, the first ceil(n / 10)
-are the test split and the others the train split, each in that order: see `divided`.
+are the test split and the others the train split, each in that order: see `train_and_test_rows`.
 
 Factors are named after their side. On the rows of the other side they have no value: they are then of one more class,
 the last, whose value is NaN. So class ids are those of the base datasets. All factors are categorical, since nothing
@@ -28,7 +28,7 @@ from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorTable, Indices
 from benchmark_data.types import Extra, Pixels, Source
 
-__all__ = ["DOES_NOT_APPLY", "Paired", "Side", "both_ways", "divided", "sides"]
+__all__ = ["DOES_NOT_APPLY", "Paired", "Side", "both_ways", "sides", "train_and_test_rows"]
 
 DOES_NOT_APPLY = "does not apply"
 """Name of the class that a factor has on the rows of the other dataset."""
@@ -121,7 +121,7 @@ class Paired(Source):
 
     @functools.cached_property
     def _rows(self) -> Indices:
-        return np.concatenate([part for side in self.sides for part in divided(len(side))])
+        return np.concatenate([part for side in self.sides for part in train_and_test_rows(len(side))])
 
 
 class _PairLabels(FactorTable):
@@ -136,7 +136,7 @@ class _PairLabels(FactorTable):
                 for factor in side.space.factors
             ),
             rows=len(paired.source) + len(paired.target),
-            read=self._every_label,
+            read=self._all_labels,
         )
         self._paired = paired
 
@@ -156,7 +156,7 @@ def _add_class_does_not_apply(side: str, factor: Factor) -> Factor:
     return Factor(f"{side}_{factor.name}", values, "categorical", factor.unit, labels)
 
 
-def divided(n: int) -> tuple[Indices, Indices]:
+def train_and_test_rows(n: int) -> tuple[Indices, Indices]:
     """Divide the rows of one side.
 
     Args:
@@ -166,7 +166,7 @@ def divided(n: int) -> tuple[Indices, Indices]:
         Rows to train on and rows to test on, int64, together ``range(n)``. The latter are ceil(n / 10).
 
     Example:
-        >>> train, test = divided(112_791)
+        >>> train, test = train_and_test_rows(112_791)
         >>> len(train), len(test), test[:3].tolist()
         (101511, 11280, [34485, 89959, 92618])
     """

@@ -139,7 +139,7 @@ class _SplitLabels(FactorTable):
     """The base's class ids, looked up when they are asked for."""
 
     def __init__(self, source: Divided, rows: int) -> None:
-        super().__init__(*source.base.space.factors, rows=rows, read=self._every_label)
+        super().__init__(*source.base.space.factors, rows=rows, read=self._all_labels)
         self._source = source
 
     def __eq__(self, other: object) -> bool:
@@ -170,7 +170,7 @@ def split_rules() -> tuple[str, ...]:
 
 def split_names(base: Dataset) -> tuple[str, ...]:
     """List the splits of a dataset: see `benchmark_data.split_names`."""
-    if named(base.id)[1]:
+    if parse_divided_name(base.id)[1]:
         return ()
     names = []
     for rule_name in split_rules():
@@ -216,7 +216,7 @@ def check_undivided(dataset: Dataset) -> None:
     Raises:
         InvalidInput: a rule divides it already.
     """
-    base, rule = named(dataset.id)
+    base, rule = parse_divided_name(dataset.id)
     if rule:
         raise InvalidInput(
             f"splits of {dataset.id}: expected a dataset that is not divided, received one that {rule!r} divides. "
@@ -257,7 +257,7 @@ def summary(name: str) -> str:
     return line.partition(": ")[2]
 
 
-def named(dataset: str) -> tuple[str, str]:
+def parse_divided_name(dataset: str) -> tuple[str, str]:
     """Take the name of a divided dataset apart.
 
     Args:
@@ -267,8 +267,10 @@ def named(dataset: str) -> tuple[str, str]:
         The base's name and the split's; the latter is empty where the name has no rule in it.
 
     Example:
-        >>> named("xysquares/spacing_4.random.seed_1"), named("dsprites/composition"), named("dsprites")
-        (('xysquares/spacing_4', 'random.seed_1'), ('dsprites', 'composition'), ('dsprites', ''))
+        >>> parse_divided_name("xysquares/spacing_4.random.seed_1"), parse_divided_name("dsprites")
+        (('xysquares/spacing_4', 'random.seed_1'), ('dsprites', ''))
+        >>> parse_divided_name("dsprites/composition")
+        ('dsprites', 'composition')
     """
     name, _, config = dataset.partition("/")
     words, rules = config.split("."), split_rules()
@@ -278,7 +280,7 @@ def named(dataset: str) -> tuple[str, str]:
     return dataset, ""
 
 
-def joined(dataset: str, name: str) -> str:
+def divided_name(dataset: str, name: str) -> str:
     """Return the name of a divided dataset.
 
     Args:
@@ -289,13 +291,13 @@ def joined(dataset: str, name: str) -> str:
         Such as ``dsprites/composition``.
 
     Example:
-        >>> joined("xysquares/spacing_4", "composition")
+        >>> divided_name("xysquares/spacing_4", "composition")
         'xysquares/spacing_4.composition'
     """
     return f"{dataset}.{name}" if "/" in dataset else f"{dataset}/{name}"
 
 
-def settled(dataset: str, part: str) -> tuple[str, str]:
+def parse_split(dataset: str, part: str) -> tuple[str, str]:
     """Read ``RULE[.VARIANT][:PART]`` where a dataset's own split may stand as well.
 
     Args:
@@ -310,13 +312,15 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
         InvalidInput: a rule divides into no such part.
 
     Example:
-        >>> settled("dsprites", "composition:test"), settled("dsprites", "random"), settled("smallnorb", "train")
-        (('dsprites/composition', 'test'), ('dsprites/random', 'train'), ('smallnorb', 'train'))
-        >>> settled("dsprites/composition", ""), settled("smallnorb", "")
+        >>> parse_split("dsprites", "composition:test"), parse_split("dsprites", "random")
+        (('dsprites/composition', 'test'), ('dsprites/random', 'train'))
+        >>> parse_split("smallnorb", "train")
+        ('smallnorb', 'train')
+        >>> parse_split("dsprites/composition", ""), parse_split("smallnorb", "")
         (('dsprites/composition', 'train'), ('smallnorb', ''))
     """
     if not part:
-        return dataset, "train" if named(dataset)[1] else ""
+        return dataset, "train" if parse_divided_name(dataset)[1] else ""
     name, _, chosen_part = part.partition(":")
     if not name or name.partition(".")[0] not in split_rules():  # most have none, and need not list the folder
         return dataset, part
@@ -325,10 +329,10 @@ def settled(dataset: str, part: str) -> tuple[str, str]:
             f"split {part!r}: expected train or test behind the colon, received {chosen_part!r}. A rule's variant "
             f"follows a full stop, such as correlated.posX-posY-0.1. List them: offaxis data info {dataset} --splits"
         )
-    return joined(dataset, name), chosen_part or "train"
+    return divided_name(dataset, name), chosen_part or "train"
 
 
-def of(dataset: object, name: str) -> Dataset:
+def resolve(dataset: object, name: str) -> Dataset:
     """Return the dataset that a full name means: ``dataset`` itself, or ``dataset`` divided by the rule in the name.
 
     Args:
@@ -344,13 +348,13 @@ def of(dataset: object, name: str) -> Dataset:
     Example:
         >>> import benchmark_data
         >>> mine = benchmark_data.from_images("mine", np.zeros((20, 8, 8, 1), np.uint8))
-        >>> of(mine, "mine/holdout").splits
+        >>> resolve(mine, "mine/holdout").splits
         {'train': range(0, 18), 'test': range(18, 20)}
     """
     if not isinstance(dataset, Dataset):
         received = f"received {dataset!r}. Name a published one in the config."
         raise InvalidInput(f"dataset: expected one, as benchmark_data.from_folder gives it, {received}")
-    base, rule = named(name)
+    base, rule = parse_divided_name(name)
     if name == dataset.id:
         return dataset
     if base != dataset.id or not rule:

@@ -38,7 +38,7 @@ def page(name: str) -> str:
     Returns:
         Markdown.
     """
-    says = properties.of(name)
+    says = properties.find(name)
     module = discovery.find("leaderboard.metrics", name, kind="metric")
     title, _, rest = (module.__doc__ or "").strip().partition("\n\n")
     facts = [
@@ -152,7 +152,7 @@ def scores_of_known_codes(name: str) -> dict[str, dict[str, float]]:
     factors, codes = known_codes()
     found = {}
     for title, values in codes.items():
-        arguments: dict[str, Any] = dict(properties.of(name).quick)
+        arguments: dict[str, Any] = dict(properties.find(name).quick)
         if takes_held_out(module.score):
             arguments |= {"codes_test": values[600:], "factors_test": factors[600:]}
         with warnings.catch_warnings():

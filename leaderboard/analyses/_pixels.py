@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import plain
+from leaderboard.arrays import as_plain_array
 
 
 def flat(array: ArrayLike, what: str = "activations") -> NDArray[Any]:
@@ -28,7 +28,7 @@ def flat(array: ArrayLike, what: str = "activations") -> NDArray[Any]:
         >>> flat(np.zeros((5, 2, 3))).shape
         (5, 6)
     """
-    array = plain(array, what)
+    array = as_plain_array(array, what)
     if array.ndim < 2 or 0 in array.shape:
         raise InvalidInput(f"{what}: expected an array (samples, ...), received shape {array.shape}.")
     return array.reshape(len(array), -1)
@@ -51,7 +51,7 @@ def unit(images: ArrayLike, what: str = "images") -> NDArray[np.float64]:
         >>> unit(np.array([[0, 255]], np.uint8))
         array([[0., 1.]])
     """
-    array = plain(images, what)
+    array = as_plain_array(images, what)
     if array.dtype != np.uint8 and array.dtype.kind != "f":
         raise InvalidInput(f"{what}: expected uint8, or floats in [0, 1], received dtype {array.dtype}.")
     pixels: NDArray[np.float64] = array / 255.0 if array.dtype == np.uint8 else array.astype(np.float64)

@@ -22,7 +22,7 @@ from benchmark_data.inspect import distances
 from leaderboard import figures
 from leaderboard.analyses._pixels import unit
 from leaderboard.analyses.latents import check_posterior
-from leaderboard.arrays import plain
+from leaderboard.arrays import as_plain_array
 
 if TYPE_CHECKING:
     from jaxtyping import Real
@@ -178,7 +178,7 @@ def _distance_matrix(part: pd.DataFrame) -> Matrix:
 
 
 def _check_traversals(array: ArrayLike, name: str) -> NDArray[np.float64]:
-    array = plain(array, name)
+    array = as_plain_array(array, name)
     if array.ndim < 3 or array.shape[1] < 2 or 0 in array.shape:
         raise InvalidInput(
             f"{name}: expected an array (traversals, values, ...) of at least two values, received shape {array.shape}."

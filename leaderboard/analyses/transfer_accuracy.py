@@ -21,10 +21,10 @@ import threadpoolctl
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, UnknownName
-from benchmark_data.factors import Indices, integers
-from benchmark_data.variants.pairs import divided
+from benchmark_data.factors import Indices, check_integers
+from benchmark_data.variants.pairs import train_and_test_rows
 from leaderboard import figures
-from leaderboard.arrays import check_codes, plain, varying
+from leaderboard.arrays import as_plain_array, check_codes, varying
 from leaderboard.metrics import downstream
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ MAJORITY = "most frequent class"
 def held_out(rows: ArrayLike, size: int) -> NDArray[np.bool_]:
     """Describe which rows of a dataset are for testing: the published division of its transfer pairs.
 
-    It is `benchmark_data.variants.pairs.divided`, and does not depend on which rows were encoded. They are held out
-    from the classifiers: an encoder that was trained on the target has seen them, unless it was trained on the part
-    ``train`` of the split ``holdout``, which divides rows alike.
+    It is `benchmark_data.variants.pairs.train_and_test_rows`, and does not depend on which rows were encoded. They are
+    held out from the classifiers: an encoder that was trained on the target has seen them, unless it was trained on the
+    part ``train`` of the split ``holdout``, which divides rows alike.
 
     Args:
         rows: rows of the dataset, int (n,), in [0, size).
@@ -63,12 +63,12 @@ def held_out(rows: ArrayLike, size: int) -> NDArray[np.bool_]:
         >>> held_out(range(1000), 1000).sum()
         np.int64(100)
     """
-    row_indices = integers("rows", rows)
+    row_indices = check_integers("rows", rows)
     if len(row_indices) and not 0 <= row_indices.min() <= row_indices.max() < size:
         raise InvalidInput(
             f"rows: expected rows in [0, {size - 1}], received rows in [{row_indices.min()}, {row_indices.max()}]."
         )
-    return np.isin(row_indices, divided(size)[1])
+    return np.isin(row_indices, train_and_test_rows(size)[1])
 
 
 def measure(
@@ -116,7 +116,7 @@ def measure(
         raise InvalidInput("representations: expected at least one, received none.")
     if unknown := [name for name in classifiers if name not in CLASSIFIERS]:
         raise InvalidInput(f"classifiers: expected some of {', '.join(CLASSIFIERS)}, received {unknown}.")
-    classes = plain(labels, "labels")
+    classes = as_plain_array(labels, "labels")
     if classes.ndim != 2 or classes.shape[1] != len(names):
         raise InvalidInput(
             f"labels: expected shape (n, {len(names)}), a column for each name, received shape {classes.shape}."

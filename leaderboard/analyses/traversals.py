@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput
 from leaderboard import figures
 from leaderboard.analyses._pixels import unit
-from leaderboard.arrays import plain
+from leaderboard.arrays import as_plain_array
 
 if TYPE_CHECKING:
     from jaxtyping import Real
@@ -104,7 +104,7 @@ def check_images(images: ArrayLike) -> NDArray[np.float64]:
     Raises:
         InvalidInput: another shape, no images, or numbers outside [0, 1].
     """
-    array = plain(images, "images")
+    array = as_plain_array(images, "images")
     if array.ndim != 5 or 0 in array.shape or array.shape[4] not in (1, 3):
         raise InvalidInput(
             f"images: expected shape (rows, columns, H, W, C) with C 1 or 3, received shape {array.shape}."

@@ -18,7 +18,7 @@ PUBLISHED = Path(__file__).parents[1] / "published"
 """As `leaderboard.store.results_tree.PUBLISHED`, which takes long to import."""
 
 
-def there(root: Path) -> Path:
+def installed(root: Path) -> Path:
     """Refuse the published results where they are not installed, before packages are asked for that read them."""
     if root == PUBLISHED and not root.is_dir():
         raise Unavailable(
@@ -72,7 +72,7 @@ def by_tier(found: Sequence[Result], others: Sequence[Result]) -> Iterator[tuple
 
 Results = Annotated[
     Path,
-    typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results", callback=there),
+    typer.Argument(metavar="RESULTS", help="A results tree.", show_default="the published results", callback=installed),
 ]
 OneTask = Annotated[
     str,

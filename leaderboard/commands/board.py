@@ -60,7 +60,7 @@ def show(
     if not files:
         raise _empty_tree_error(root)
     tasks = {file: f"{name}@{file.relative_to(root).parts[0]}" for name in files for file in files[name]}
-    selected_tasks = ranking.chosen(tasks.values(), task)
+    selected_tasks = ranking.select_tasks(tasks.values(), task)
     results = [results_tree.read(file) for file, task_id in tasks.items() if task_id in selected_tasks]
     tiers = {name for result in results for name in result.tiers}
     if tier and tier not in tiers:
@@ -107,21 +107,20 @@ def compare(
     results += published_with(results, roots)
     boards = ranking.tables(results)
     first, second = (pairwise.method(boards, name) for name in (first, second))
-    selected_tasks = ranking.chosen({board.task for board in boards}, task)
+    selected_tasks = ranking.select_tasks({board.task for board in boards}, task)
     tier_boards = pairwise.of_tier([board for board in boards if board.task in selected_tasks], first, second, tier)
     tiers = {board.tier for board in tier_boards}  # one, or all where none has both methods
     pair = pairwise.compare([board for board in boards if board.tier in tiers], first, second)
     if task:
-        pair = pairwise.limited(pair, {board.dataset for board in tier_boards})
+        pair = pairwise.restrict_to_tasks(pair, {board.dataset for board in tier_boards})
     lines = []
     for name, differences in pair.by_task.items():
         for difference in differences:
             gap = difference.comparison
             interval = f"{formats.signed(gap.low)} to {formats.signed(gap.high)}" if gap.low == gap.low else "-"
             numbers = (f"{difference.first:.3f}", f"{difference.second:.3f}", formats.signed(gap.difference), interval)
-            lines.append(
-                (name if difference is differences[0] else "", difference.column.title, *numbers, pair.says(difference))
-            )
+            shown_name = name if difference is differences[0] else ""
+            lines.append((shown_name, difference.column.title, *numbers, pair.verdict(difference)))
     title = f"A = {pair.first[1]}, B = {pair.second[1]}, tier {pair.tier}"
     console.table(lines, "task", "score", ">A", ">B", ">A - B", ">95% interval", "result", title=title)
     say(
@@ -163,7 +162,7 @@ def check(
     problems = integrity.check(root)
     report(str(root), problems)
     if against is not None:
-        moved = integrity.moved(root, against)
+        moved = integrity.score_changes(root, against)
         report(f"scores of {root} against {against}", moved)
         problems += moved
     if problems:

@@ -50,7 +50,7 @@ def compute(
     """
     needs("this command", "metrics", "pandas")
     paths = list(dict.fromkeys(paths))
-    modules = measure.named(names)
+    modules = measure.metrics_by_name(names)
     source = benchmark_data.named_or_folder(dataset) if dataset else None
     samples = []
     for path in paths:  # all of them are read before any is scored
@@ -107,13 +107,13 @@ def _read_held_out(path: Path, dataset: str, array: str) -> tuple[Any, Any] | No
             "third of the rows is held out."
         )
     fit = arrays[representations.codes_name(path, arrays, array or None)]
-    return units.reduced(arrays[measure.TEST_NAMES[0]], measure.TEST_NAMES[0], fit=fit), arrays[measure.TEST_NAMES[1]]
+    return units.reduce(arrays[measure.TEST_NAMES[0]], measure.TEST_NAMES[0], fit=fit), arrays[measure.TEST_NAMES[1]]
 
 
 def _score(name: str, module: Any, loaded: Any, held_out: tuple[Any, Any] | None) -> tuple[dict[str, Any], list[str]]:
     """Score codes by one metric: the scores, and what is to be doubted."""
-    sample, options = measure.divided(module, loaded.codes, loaded.factors, held_out, train=_train_count(loaded))
-    scores = dict(measure.called(name, module.score, *sample, **options))
+    sample, options = measure.split_rows(module, loaded.codes, loaded.factors, held_out, train=_train_count(loaded))
+    scores = dict(measure.compute_metric(name, module.score, *sample, **options))
     if name == "downstream":  # which is a curve over sample sizes by itself
         return scores, []
     return scores, _sample_size_doubts(name, module, sample, options, scores)
@@ -151,7 +151,7 @@ def _sample_size_doubts(
         for size in (size for size in (n // 8, n // 4, n // 2) if size >= LEAST):
             part = (array[order[:size]] for array in sample)
             try:
-                scores = measure.called(name, module.score, *part, **options)
+                scores = measure.compute_metric(name, module.score, *part, **options)
             except InvalidInput as error:
                 return [f"{name}: parts of the sample cannot be scored: {error}"]
             curve.append((size, next(iter(scores.values()))))
@@ -165,8 +165,8 @@ def _sample_size_doubts(
 def _sample_doubts(path: Path, loaded: Any, held_out: tuple[Any, Any] | None) -> list[str]:
     """Return what is to be doubted of any score on codes: of their rows, and of their factors."""
     doubts = []
-    if loaded.taken_for:
-        doubts.append(f"no array `indices`: the {len(loaded.codes):,} rows are taken for {loaded.taken_for}.")
+    if loaded.assumed_rows:
+        doubts.append(f"no array `indices`: the {len(loaded.codes):,} rows are taken for {loaded.assumed_rows}.")
     if held_out is None:
         doubts += _repeated_row_doubts(loaded.indices)
     if held_out is None and not _is_of_task(loaded):
@@ -185,14 +185,14 @@ def _is_of_task(loaded: Any) -> bool:
 
 def _train_count(loaded: Any) -> int:
     """Return how many rows are to learn from: a task's train rows, or else two thirds."""
-    return len(protocol.task(loaded.dataset).train) if _is_of_task(loaded) else measure.to_learn_from(len(loaded.codes))
+    return len(protocol.task(loaded.dataset).train) if _is_of_task(loaded) else measure.train_count(len(loaded.codes))
 
 
 def _repeated_row_doubts(rows: Any) -> list[str]:
     """Return how many held-out rows, of the last third, are among those to learn from, too."""
     if rows is None:
         return []
-    train_rows, held_out = np.split(rows, [measure.to_learn_from(len(rows))])
+    train_rows, held_out = np.split(rows, [measure.train_count(len(rows))])
     twice = int(np.isin(held_out, train_rows).sum())
     return [f"{twice:,} of {len(held_out):,} held-out rows are learned from, too: give each row once."] if twice else []
 
@@ -206,7 +206,7 @@ def _constant_factor_doubts(loaded: Any, held_out: tuple[Any, Any] | None) -> li
 
 def _ordered_factor_doubts(factors: Any, names: Sequence[str]) -> list[str]:
     """Return which factors have other values in the held-out rows, the last third, as no shuffle leaves them."""
-    train_factors, test_factors = np.split(factors, [measure.to_learn_from(len(factors))])
+    train_factors, test_factors = np.split(factors, [measure.train_count(len(factors))])
     if not len(train_factors):
         return []
     difference = np.abs(train_factors.mean(axis=0) - test_factors.mean(axis=0))

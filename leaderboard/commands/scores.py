@@ -243,7 +243,7 @@ def _score_runs(
     groups = [(tier, group) for tier, runs in batches for group in candidates.grouped(runs, tier, status=status)]
     if to is not None:
         if new:
-            groups = [(tier, group) for tier, group in groups if not results_tree.holds(to, group.planned)]
+            groups = [(tier, group) for tier, group in groups if not results_tree.has_scores_of(to, group.planned)]
         for _, group in groups:
             results_tree.check_write(to, group.planned, replace=replace)
     results, doubts = [], []
@@ -253,7 +253,7 @@ def _score_runs(
         doubts += notes
         if to is not None:
             (file,) = results_tree.write(to, [result], replace=replace)
-            media.of_dataset(result.dataset, file.parent)
+            media.write_pictures(result.dataset, file.parent)
         results.append(result)
     return results, doubts
 

@@ -88,8 +88,10 @@ def _cap_by_procrustes(
     bound of its similarity, which costs next to nothing, is no less than the value: so five pairs in six of the wide
     layers of convolutional models on rendered data.
     """
-    narrow_layers = [procrustes.narrowed(centred(array)) for array in distinct]
-    main_parts = [procrustes.leading(layer) for layer in narrow_layers] if np.isfinite(values).all() else None
+    narrow_layers = [procrustes.narrow(centred(array)) for array in distinct]
+    main_parts = (
+        [procrustes.project_on_leading(layer) for layer in narrow_layers] if np.isfinite(values).all() else None
+    )
     cached: dict[tuple[int, int], float] = {}
     capped = values.copy()
     for row, i in enumerate(rows):
@@ -117,7 +119,7 @@ def normalised(products: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.minimum(products * np.outer(inverse, inverse), 1.0))
 
 
-class OverSeeds(NamedTuple):
+class SeedHeatmaps(NamedTuple):
     """Heatmaps of several seeds.
 
     Attributes:
@@ -126,14 +128,14 @@ class OverSeeds(NamedTuple):
     """
 
     mean: pd.DataFrame
-    half: pd.DataFrame
+    half_width: pd.DataFrame
 
 
 def compare_runs(
     pairs: Iterable[tuple[Layers, Layers]],
     *,
     similarity: Similarity = "cka",
-) -> OverSeeds:
+) -> SeedHeatmaps:
     """Average the heatmaps of several seeds (equation 6 of Bonheme and Grześ, 2023), with intervals.
 
     Args:
@@ -169,10 +171,10 @@ def compare_runs(
     n = len(frames)
     mean = pd.DataFrame(np.mean(frames, axis=0), index=frames[0].index, columns=frames[0].columns)
     if n < SEEDS:
-        return OverSeeds(mean, mean * np.nan)
+        return SeedHeatmaps(mean, mean * np.nan)
     deviation = np.std(frames, axis=0, ddof=1)
     half = scipy.stats.t.ppf(0.975, n - 1) * deviation / math.sqrt(n)
-    return OverSeeds(mean, pd.DataFrame(half, index=mean.index, columns=mean.columns))
+    return SeedHeatmaps(mean, pd.DataFrame(half, index=mean.index, columns=mean.columns))
 
 
 def _add_distinct(array: ArrayLike, name: str, distinct: list[Codes]) -> int:

@@ -43,15 +43,15 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"]) -> float:
         1.0
     """
     x, y = check_pair(x, y)
-    return similarity(narrowed(x), narrowed(y))
+    return similarity(narrow(x), narrow(y))
 
 
 def similarity(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     """Compute the Procrustes similarity of layers that are centred and scaled, and narrowed if they are wide.
 
     Args:
-        x: float64 (n, p), from ``narrowed``.
-        y: float64 (n, q), from ``narrowed``.
+        x: float64 (n, p), from ``narrow``.
+        y: float64 (n, q), from ``narrow``.
 
     Returns:
         The nuclear norm of y'x, at most 1.
@@ -61,7 +61,7 @@ def similarity(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     return float(min(_nuclear_norm(y.T @ x), 1.0))
 
 
-def narrowed(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def narrow(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Replace a layer that is wider than the sample by one of at most n columns with the same Gram matrix.
 
     Two layers with one Gram matrix differ by a rotation, which no comparison here sees. What cost p x q x min(p, q)
@@ -84,7 +84,7 @@ def narrowed(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
-def leading(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def project_on_leading(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Turn a layer and keep its first columns, which hold most of it.
 
     The directions come from block power iteration (Halko, Martinsson and Tropp, "Finding structure with randomness",
@@ -93,7 +93,7 @@ def leading(x: NDArray[np.float64]) -> NDArray[np.float64]:
     values. It costs a small part of the whole, and comes within 0.01 of it where a few directions hold a layer.
 
     Args:
-        x: float64 (n, p), from ``narrowed``.
+        x: float64 (n, p), from ``narrow``.
 
     Returns:
         ``x`` itself if p <= 128, else float64 (n, 128).

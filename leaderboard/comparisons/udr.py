@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_choice
-from leaderboard.arrays import check_codes, plain, standardised, varying
+from leaderboard.arrays import as_plain_array, check_codes, standardise, varying
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _standardise_informative(x: Real[ArrayLike, "n p"], kl: ArrayLike | None, wh
     z = check_codes(x, what).astype(np.float64)
     kept = varying(z)
     if kl is not None:
-        divergence = plain(kl, f"divergence of {what}", f"{len(kept)} numbers")
+        divergence = as_plain_array(kl, f"divergence of {what}", f"{len(kept)} numbers")
         is_finite = divergence.dtype.kind in "fiu" and bool(np.isfinite(divergence).all())
         if divergence.shape != kept.shape or not is_finite:
             raise InvalidInput(
@@ -122,7 +122,7 @@ def _standardise_informative(x: Real[ArrayLike, "n p"], kl: ArrayLike | None, wh
                 f"shape {divergence.shape}."
             )
         kept &= divergence > _LEAST_DIVERGENCE
-    return standardised(z[:, kept])[0]
+    return standardise(z[:, kept])[0]
 
 
 def _similarities(x: NDArray[np.float64], y: NDArray[np.float64], similarity: Similarity) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput, check_count
 from leaderboard.arrays import varying
-from leaderboard.information import numbered
+from leaderboard.information import number_classes
 
 _CHUNK = 500
 
@@ -47,7 +47,7 @@ def check(factors: NDArray[np.int64], factors_test: NDArray[np.int64], batch: in
         check_count(name, value, 1)
 
 
-def with_one_value(
+def draw_fixed_factor_batches(
     factors: NDArray[np.int64], count: int, batch: int, seed: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Draw batches whose samples share the value of one factor, in chunks.
@@ -69,7 +69,7 @@ def with_one_value(
         yield fixed, groups.draw(fixed[:, None], reference[:, None], u[:, 2:])
 
 
-def with_paired_value(
+def draw_paired_batches(
     factors: NDArray[np.int64], count: int, batch: int, seed: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     """Draw batches of pairs whose two samples share the value of one factor, in chunks.
@@ -95,7 +95,7 @@ class _Groups:
     """The rows that share a value, for every factor."""
 
     def __init__(self, factors: NDArray[np.int64]) -> None:
-        ids = np.ascontiguousarray(numbered(factors).T)
+        ids = np.ascontiguousarray(number_classes(factors).T)
         self.order = np.stack([np.argsort(column, kind="stable") for column in ids])
         counts = [np.bincount(column) for column in ids]
         self.size = np.stack([c[column] for c, column in zip(counts, ids, strict=True)])

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import draws
-from leaderboard.metrics._bounds import CLOSE, candidates, compiled, divided, packed, totals
+from leaderboard.metrics._bounds import CLOSE, bin_samples, candidate_latents, compiled, pack_gradient, sum_packed
 
 ROUNDS = 100
 RATE = 0.1
@@ -68,7 +68,7 @@ def boost(
     """
     x = np.ascontiguousarray(codes.T, dtype=np.float32)
     order = np.argsort(x, axis=1, kind="stable").astype(np.uint32)  # unsigned: no test for negative indices
-    bins, cuttable = divided(x if x.size >= _BINNED_FROM else x[:0], order)
+    bins, cuttable = bin_samples(x if x.size >= _BINNED_FROM else x[:0], order)
     x_test = np.ascontiguousarray(codes_test, dtype=np.float32)
     columns = np.ascontiguousarray(factors.T)
     classes = (factors.max(axis=0) + 1).tolist()
@@ -196,9 +196,9 @@ def _grow_tree(  # type: ignore[no-untyped-def]
     samples[:], nodes[:] = all_samples, 0
     feature[:], threshold[:], value[:] = 0, np.inf, 0.0
     is_binned = len(bins) > 0
-    units = packed(gradient, packed_gradient) if is_binned else (0, 1.0, 1.0)
+    units = pack_gradient(gradient, packed_gradient) if is_binned else (0, 1.0, 1.0)
     if is_binned:
-        totals(bins, samples, packed_gradient, packed_sums[0])
+        sum_packed(bins, samples, packed_gradient, packed_sums[0])
     for node in range(_SPLITS):
         lo, hi = begin[node], end[node]
         if lo == hi:
@@ -216,7 +216,7 @@ def _grow_tree(  # type: ignore[no-untyped-def]
             pool = latent_order
             if is_binned:
                 pool = latent_order[
-                    candidates(
+                    candidate_latents(
                         packed_sums[node], packed_sums[0], binned[1], order, nodes, node, packed_gradient, units
                     )[latent_order]
                 ]
@@ -247,7 +247,7 @@ def _grow_tree(  # type: ignore[no-untyped-def]
         if is_binned:
             smaller, larger = (left, right) if 2 * n_left < size else (right, left)
             _copy_members(all_samples, nodes, smaller, rows[1])
-            totals(bins, rows[1, : end[smaller] - begin[smaller]], packed_gradient, packed_sums[smaller])
+            sum_packed(bins, rows[1, : end[smaller] - begin[smaller]], packed_gradient, packed_sums[smaller])
             np.subtract(packed_sums[node], packed_sums[smaller], packed_sums[larger])
 
 

@@ -36,7 +36,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @compiled
-def divided(x, order):  # type: ignore[no-untyped-def]
+def bin_samples(x, order):  # type: ignore[no-untyped-def]
     """Divide the sorted samples of each latent into at most BINS bins, between which it can be cut.
 
     They are narrow near both ends, where gains change fast. Returns the bins of each sample, uint64 (ceil(L / 8), n)
@@ -61,7 +61,7 @@ def divided(x, order):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def packed(gradient, packed_gradient):  # type: ignore[no-untyped-def]
+def pack_gradient(gradient, packed_gradient):  # type: ignore[no-untyped-def]
     """Write each sample as one integer: a count of 1, and the two signs of its gradient in units of less than all/2^w.
 
     Sums of such integers are sums of the three. Returns w, and the greatest of either sign in units, at least 1.
@@ -84,7 +84,7 @@ def packed(gradient, packed_gradient):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def totals(bins, samples, packed_gradient, out):  # type: ignore[no-untyped-def]
+def sum_packed(bins, samples, packed_gradient, out):  # type: ignore[no-untyped-def]
     """Write the sum of the samples' packs for each bin and latent."""
     sums = np.empty((8, BINS), np.int64)
     sample_packs = packed_gradient[samples]
@@ -101,7 +101,7 @@ def totals(bins, samples, packed_gradient, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def candidates(packed_sums, root_sums, cuttable, order, nodes, node, packed_gradient, units):  # type: ignore[no-untyped-def]
+def candidate_latents(packed_sums, root_sums, cuttable, order, nodes, node, packed_gradient, units):  # type: ignore[no-untyped-def]
     """Say which latents may have the greatest sl² / nl + sr² / nr, by the sums of a node in their bins.
 
     That is total² / n + d² / (n nl nr) with d = n sl - nl total. Between bins d² / (nl nr) is attained; what it may

@@ -108,7 +108,7 @@ def _draw_points(
     """Make points: features float64 (count, L) and shared factors int64 (count,)."""
     z = codes.astype(np.float64)
     features, labels = [], []
-    for fixed, first, second in _batches.with_paired_value(factors, count, batch, seed):
+    for fixed, first, second in _batches.draw_paired_batches(factors, count, batch, seed):
         features.append(np.abs(z[first] - z[second]).mean(axis=1))
         labels.append(fixed)
     return np.concatenate(features), np.concatenate(labels)

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import check_choice, check_count, needs
 from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, warn_if_lost
-from leaderboard.information import numbered
+from leaderboard.information import number_classes
 from leaderboard.properties import Column, Properties
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def parts(
     from leaderboard.metrics import _boosting as boosting
 
     values = [np.unique(column) for column in factors.T]
-    ids = numbered(factors)
+    ids = number_classes(factors)
     boosted = boosting.boost(codes, ids, codes_test, seed=seed, threads=threads)
     predicted = np.stack([v[p] for v, p in zip(values, boosted.test.T, strict=True)], axis=1)
     return {

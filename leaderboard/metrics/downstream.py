@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_choice, check_count, needs
 from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, varying, warn_if_lost
-from leaderboard.information import numbered
+from leaderboard.information import number_classes
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _fit_classifiers(
     """Fit one classifier per factor on arrays that are checked."""
     check_choice("classifier", classifier, ("gbt", "logistic"))
     values = [np.unique(column) for column in factors.T]
-    ids = numbered(factors)
+    ids = number_classes(factors)
     if classifier == "gbt":
         from leaderboard.metrics import _boosting as boosting
 

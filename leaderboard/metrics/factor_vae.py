@@ -105,7 +105,7 @@ def score(
 def _tally(z: NDArray[np.float64], factors: NDArray[np.int64], count: int, batch: int, seed: int) -> NDArray[np.int64]:
     """Count votes: int64 (L, F)."""
     table = np.zeros((z.shape[1], factors.shape[1]), np.int64)
-    for fixed, rows in _batches.with_one_value(factors, count, batch, seed):
+    for fixed, rows in _batches.draw_fixed_factor_batches(factors, count, batch, seed):
         voters = z[rows].var(axis=1, ddof=1).argmin(axis=1)
         np.add.at(table, (voters, fixed), 1)
     return table

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import Codes, ConstantFactors, check_codes_factors, check_seed, standardised
-from leaderboard.information import ROUNDING, entropy, mutual_information, numbered
+from leaderboard.arrays import Codes, ConstantFactors, check_codes_factors, check_seed, standardise
+from leaderboard.information import ROUNDING, entropy, mutual_information, number_classes
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -89,10 +89,10 @@ def score(
     codes, factors = check_codes_factors(codes, factors, constant_factors=constant_factors)
     ranges = codes.max(axis=0).astype(np.float64) - codes.min(axis=0)
     active = ranges > 0 if discrete else ranges > ranges.max() * _LEAST_RANGE
-    return of_active(codes, factors, active, discrete=discrete, seed=seed)
+    return score_active(codes, factors, active, discrete=discrete, seed=seed)
 
 
-def of_active(
+def score_active(
     codes: Codes, factors: NDArray[np.int64], active: NDArray[np.bool_], *, discrete: bool, seed: int
 ) -> dict[str, float]:
     """Compute the three scores from codes whose active latents are known, by whichever rule.
@@ -116,7 +116,7 @@ def of_active(
     z = codes.astype(np.float64)
     if discrete:
         _check_discrete(z)
-    ids = numbered(factors)
+    ids = number_classes(factors)
     shares = _normalised_information(z[:, active], ids, discrete, seed)
     return {
         "infom": _concentration(shares.T),
@@ -154,7 +154,7 @@ def _normalised_information(
                     "factors: expected a class with two rows or more, to look for neighbours in, received as many "
                     f"classes as rows in column {index}. Put neighbouring values into one class."
                 )
-        (z,) = standardised(z)
+        (z,) = standardise(z)
         information = np.array(
             [
                 [
@@ -193,7 +193,7 @@ def _explicitness(z: NDArray[np.float64], ids: NDArray[np.int64], discrete: bool
     from sklearn.preprocessing import OneHotEncoder
     from threadpoolctl import threadpool_limits
 
-    x = OneHotEncoder().fit_transform(z) if discrete else standardised(z)[0]
+    x = OneHotEncoder().fit_transform(z) if discrete else standardise(z)[0]
     shares = []
     with threadpool_limits(1), warnings.catch_warnings():
         # As in the reference, 100 iterations must do; codes that separate classes perfectly have no finite optimum.

@@ -71,4 +71,4 @@ def score(
     low, high = np.quantile(codes.astype(np.float64), [0.25, 0.75], axis=0)
     spread = high - low
     active = spread > (_LEAST_SPREAD if discrete else spread.max() * _LEAST_SPREAD)
-    return infomec.of_active(codes, factors, active, discrete=discrete, seed=seed)
+    return infomec.score_active(codes, factors, active, discrete=discrete, seed=seed)

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import ConstantFactors, check_codes_factors, varying
-from leaderboard.information import discretise, numbered
+from leaderboard.information import discretise, number_classes
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def score(
         return {"irs": 0.0, "active_latents": 0.0}
     largest_distance = np.abs(z - z.mean(axis=0)).max(axis=0)
     robustness = np.stack(
-        [1 - _deviation(z, ids, quantile) / largest_distance for ids in discretise(numbered(factors) * 1.0, bins)]
+        [1 - _deviation(z, ids, quantile) / largest_distance for ids in discretise(number_classes(factors) * 1.0, bins)]
     )
     return {
         "irs": float(np.average(robustness.max(axis=0), weights=largest_distance)),

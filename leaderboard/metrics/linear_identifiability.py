@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.arrays import ConstantFactors, check_codes_factors, standardised
+from leaderboard.arrays import ConstantFactors, check_codes_factors, standardise
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def score(
     z, v = codes.astype(np.float64), (factors - factors.min(axis=0)).astype(np.float64)  # ids may be too large for it
     z -= z.mean(axis=0)
     v = (v - v.mean(axis=0)) / v.std(axis=0)
-    (scaled,) = standardised(z)
+    (scaled,) = standardise(z)
     factors_error, _ = _fit_residual(scaled, v)
     codes_error, weights = _fit_residual(v, z)
     total_variation, count = float((z**2).sum()), v.shape[1]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import needs
-from leaderboard.arrays import ConstantFactors, check_codes_factors, check_seed, check_train_test, standardised
+from leaderboard.arrays import ConstantFactors, check_codes_factors, check_seed, check_train_test, standardise
 from leaderboard.information import class_ids, pairwise
 from leaderboard.properties import Properties
 
@@ -124,7 +124,7 @@ def _explicitness(
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
 
-    z, z_test = standardised(z, z_test)
+    z, z_test = standardise(z, z_test)
     part_areas: tuple[list[float], list[float]] = ([], [])
     for v, v_test in zip(factors.T, factors_test.T, strict=True):
         ids, _ = class_ids(np.ascontiguousarray(v))

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import Codes, ConstantFactors, check_codes_factors, varying
-from leaderboard.information import numbered
+from leaderboard.information import number_classes
 from leaderboard.properties import Properties
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _encoding_matrix(codes: Codes, factors: NDArray[np.int64]) -> NDArray[np.flo
     z = codes.astype(np.float64)
     z = z[:, (z.std(axis=0, ddof=1) >= _LEAST_DEVIATION) & varying(z)]
     z = z - z.mean(axis=0)
-    ids = numbered(factors)
+    ids = number_classes(factors)
     return np.stack([_factor_encoding(z, ids, f) for f in range(ids.shape[1])], axis=1)
 
 

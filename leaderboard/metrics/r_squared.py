@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_choice, needs
-from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, standardised, varying
+from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, standardise, varying
 from leaderboard.properties import Column, Properties
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ to it. Of a posterior that collapsed latents are multiples of each other but for
 
 def _predict_linear(z: NDArray[np.float64], v: NDArray[np.int64], z_test: NDArray[np.float64]) -> NDArray[np.float64]:
     """Fit least squares with an intercept and predict the held-out part: float64 (m, F)."""
-    z, z_test = standardised(z, z_test)
+    z, z_test = standardise(z, z_test)
     centre = v.mean(axis=0)
     weights = np.linalg.lstsq(z, v - centre, rcond=ROUNDING)[0]
     return np.asarray(z_test @ weights + centre)

@@ -51,7 +51,7 @@ def main() -> None:
     try:
         importlib.import_module("onnx")  # all that is needed is loaded before no more files can be opened
         onnxruntime = importlib.import_module("onnxruntime")
-        content = files.bounded(Path(path), graphs.LARGEST, what="a model in ONNX", size="a model of at most")
+        content = files.read_bounded(Path(path), graphs.LARGEST, what="a model in ONNX", size="a model of at most")
         send(stream, b"D", content=hashlib.sha256(content).digest())
         sandbox.confine(int(seconds), int(memory))
         signature = graphs.inspect(content, path, output)

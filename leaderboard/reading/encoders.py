@@ -31,10 +31,10 @@ from leaderboard.reading import encoder_process, graphs, sandbox
 
 Layout: TypeAlias = Literal["NHWC", "NCHW"]
 
-SECONDS = 900
+ENCODE_SECONDS = 900
 """Processor time for one encoder, all its images together: 9,000 images at 10 a second."""
 
-CHECKED = 20
+CHECK_SECONDS = 20
 """Processor time for a look at an encoder, which includes what onnxruntime does when it loads a model."""
 
 MEMORY = 2**30
@@ -43,10 +43,10 @@ MEMORY = 2**30
 BATCH = 128
 """Images that an encoder gets at a time, unless it wants another number."""
 
-SENT = 64 * 2**20
+BATCH_BYTES = 64 * 2**20
 """Bytes of images that an encoder gets at a time, at most."""
 
-CODES = 2**30
+CODES_BYTES = 2**30
 """Bytes of codes that an encoder may give, all its images together."""
 
 _EXIT_SECONDS = 5.0
@@ -76,7 +76,7 @@ class OnnxEncoder:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, output: str = "", seconds: int = SECONDS, memory: int = MEMORY
+        self, path: str | os.PathLike[str], *, output: str = "", seconds: int = ENCODE_SECONDS, memory: int = MEMORY
     ) -> None:
         needs("an ONNX encoder", "onnx", "onnx", "onnxruntime")
         if os.name != "posix":
@@ -159,14 +159,14 @@ class OnnxEncoder:
             InvalidInput: the encoder does not take these images, gives what are no codes, or takes too much time or
                 memory.
         """
-        channel_layout = placed(self.path, self.shape, dataset, layout)
+        channel_layout = find_layout(self.path, self.shape, dataset, layout)
         scaling = (np.asarray(mean, np.float32), np.asarray(std, np.float32))
         if any(value.shape not in ((1,), (dataset.image_shape[2],)) for value in scaling) or not (scaling[1] > 0).all():
             raise InvalidInput(
                 f"mean and std: expected one number each, or {dataset.image_shape[2]}, std above 0, received {mean} "
                 f"and {std}."
             )
-        largest_batch = SENT // (int(np.prod(dataset.image_shape)) * np.dtype(self.dtype).itemsize)
+        largest_batch = BATCH_BYTES // (int(np.prod(dataset.image_shape)) * np.dtype(self.dtype).itemsize)
         encoded: list[NDArray[np.float32]] = []
         for _, images in dataset.batches(rows, batch_size=max(1, min(self.shape[0] or batch_size, largest_batch))):
             pixels = images if self.dtype == "uint8" else (images / np.float32(255) - scaling[0]) / scaling[1]
@@ -176,10 +176,10 @@ class OnnxEncoder:
                     f"{self.path}: wrong shape: expected codes of shape {encoded[0].shape[1:]} for every batch, "
                     f"received {codes.shape[1:]}."
                 )
-            if codes[0].nbytes * len(rows) > CODES:
+            if codes[0].nbytes * len(rows) > CODES_BYTES:
                 raise InvalidInput(
-                    f"{self.path}: too wide: expected at most {CODES >> 30} GiB of codes for {len(rows):,} images, "
-                    f"received {codes[0].nbytes:,} bytes for each."
+                    f"{self.path}: too wide: expected at most {CODES_BYTES >> 30} GiB of codes for {len(rows):,} "
+                    f"images, received {codes[0].nbytes:,} bytes for each."
                 )
             encoded.append(codes)
             progress(len(images))
@@ -230,20 +230,20 @@ class OnnxEncoder:
             received = "an end from outside (SIGKILL), as where the machine has no memory left"
         else:
             what, expected = "it broke down", f"a model that runs in {self._memory >> 20:,} MiB of memory"
-            cause = "an answer out of form" if status is None else sandbox.ended_by(status)
+            cause = "an answer out of form" if status is None else sandbox.signal_name(status)
             received = cause or f"exit status {status}"
         return InvalidInput(f"{self.path}: {what}: expected {expected}, received {received}.")
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """Judge an encoder without encoding anything, in at most `CHECKED` seconds of processor time.
+    """Judge an encoder without encoding anything, in at most `CHECK_SECONDS` seconds of processor time.
 
     Raises:
         DamagedFile: as ``OnnxEncoder``.
         InvalidInput: as ``OnnxEncoder``.
         MissingExtra: as ``OnnxEncoder``.
     """
-    OnnxEncoder(path, seconds=CHECKED).close()
+    OnnxEncoder(path, seconds=CHECK_SECONDS).close()
 
 
 def encode(
@@ -275,7 +275,7 @@ def encode(
         return encoder.encode(dataset, rows, **encoding)
 
 
-def placed(
+def find_layout(
     path: str | os.PathLike[str], shape: Sequence[int | None], dataset: Dataset, wanted: Layout | None = None
 ) -> Layout:
     """Say where channels stand in the images that a model takes.

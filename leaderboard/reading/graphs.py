@@ -3,8 +3,8 @@
 Allowed is a graph of the standard operators (the domain ``ai.onnx``) that maps one batch of images to codes. Whatever
 could run other code, read a file, go on without end, or be in training, is refused by name; that no image's codes
 depend on its batch is left to verification.
-`weigh` counts what a file holds before it is parsed, since a parser takes a hundred bytes for a field of two. All of
-it happens in the process that runs the encoder (`leaderboard.reading.encoder_process`).
+`check_size` counts what a file holds before it is parsed, since a parser takes a hundred bytes for a field of two. All
+of it happens in the process that runs the encoder (`leaderboard.reading.encoder_process`).
 
 Internal.
 """
@@ -109,7 +109,7 @@ class Signature(NamedTuple):
     output: str
 
 
-def weigh(content: bytes, what: str = "encoder.onnx") -> None:
+def check_size(content: bytes, what: str = "encoder.onnx") -> None:
     """Count what a file holds, and stop where it is too much: fields of protobuf, as they lie in the file.
 
     Args:
@@ -206,7 +206,7 @@ def inspect(content: bytes, what: str = "encoder.onnx", output: str = "") -> Sig
     """
     import onnx
 
-    weigh(content, what)
+    check_size(content, what)
     try:
         model = onnx.load_model_from_string(content)
         nodes = len(model.graph.node)
@@ -232,7 +232,7 @@ def _graph_names(graph: Any) -> Iterator[str | bytes]:
 
 
 def _check_operators(onnx: Any, graph: Any, what: str) -> None:
-    """Refuse operators that an encoder may not hold; those with graphs of their own have been, by ``weigh``."""
+    """Refuse operators that an encoder may not hold; those with graphs of their own have been, by ``check_size``."""
     defined_names = {tensor.name for tensor in graph.initializer} | {value.name for value in graph.input} | {""}
     for node in graph.node:
         name = f"{node.op_type[:80]} {node.name[:80]!r}" if node.name else node.op_type[:80]

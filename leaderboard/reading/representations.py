@@ -33,7 +33,7 @@ from benchmark_data.archives import npz
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, needs
 from benchmark_data.factors import Indices
-from benchmark_data.files import in_run, read_json
+from benchmark_data.files import path_in_run, read_json
 from leaderboard import protocol
 from leaderboard.arrays import check_codes, check_rows
 from leaderboard.reading import encoders, units
@@ -62,7 +62,7 @@ class LabelledCodes(NamedTuple):
         indices: rows of the dataset, int64 (n,); None where there is no dataset.
         factors: class ids, int64 (n, F), of the factors that have more than one value; None where they are unknown.
         names: the names of those factors, F of them.
-        taken_for: the rows that are assumed, in words, where the file does not state them.
+        assumed_rows: the rows that are assumed, in words, where the file does not state them.
         dataset: its full name; empty where there is none.
     """
 
@@ -70,7 +70,7 @@ class LabelledCodes(NamedTuple):
     indices: Indices | None
     factors: Indices | None
     names: tuple[str, ...]
-    taken_for: str = ""
+    assumed_rows: str = ""
     dataset: str = ""
 
 
@@ -156,7 +156,7 @@ def _is_layer(array: Array) -> bool:
 
 def activations_file(path: FilePath) -> Path:
     """Return the file that ``activations`` reads: ``activations.npz`` of a run folder, or the path itself."""
-    return inside(path, "activations.npz", "encode --layers")
+    return file_in_run_folder(path, "activations.npz", "encode --layers")
 
 
 def check_same_rows(paths: Sequence[FilePath]) -> None:
@@ -269,7 +269,7 @@ def codes(
             raise InvalidInput(f"{path}: expected the dataset to encode, received none. Name one: --dataset NAME.")
         requested = _requested_rows(dataset)
         raw_codes = encoders.encode(path, requested.dataset, requested.rows, output=array or "", **encoding)
-        reduced_codes = units.reduced(raw_codes, f"codes of {path}", train=requested.train)
+        reduced_codes = units.reduce(raw_codes, f"codes of {path}", train=requested.train)
         return _label_codes(reduced_codes, requested.rows, requested)
     images_record = (path if path.is_dir() else path.parent) / "images.json"
     if dataset is not None and images_record.exists() and _load(dataset).name in benchmark_data.names():
@@ -282,14 +282,14 @@ def codes(
                 f"offaxis train encode RUN --dataset {wanted} --to codes.npz"
             )
         dataset = recorded if path.is_dir() else dataset
-    path = inside(path, "codes.npz", "encode")
+    path = file_in_run_folder(path, "codes.npz", "encode")
     file_arrays = arrays(path)
     name = codes_name(path, file_arrays, array)
     raw_codes, what = file_arrays[name], f"{path}: {name}"
     if dataset is not None:
         requested, rows = _requested_rows(dataset), file_arrays.get("indices")
         train = requested.train if rows is None or np.array_equal(rows, requested.rows) else None
-        checked = check_codes(units.reduced(raw_codes, what, train=train), what)
+        checked = check_codes(units.reduce(raw_codes, what, train=train), what)
         if rows is not None:
             _check_rows_of_task(rows, requested, f"{path}: indices")
         labelled = _label_codes(checked, rows, requested)
@@ -300,7 +300,7 @@ def codes(
                 "Leave out the dataset, or encode it: offaxis train encode RUN --dataset FOLDER --to codes.npz"
             )
         return labelled
-    checked = check_codes(units.reduced(raw_codes, what), what)
+    checked = check_codes(units.reduce(raw_codes, what), what)
     if "factors" not in file_arrays:
         return LabelledCodes(checked, None, None, ())
     checked, factors = check_rows(checked, file_arrays["factors"], what=(what, f"{path}: factors"))
@@ -314,14 +314,14 @@ def codes(
 
 def dataset_of(folder: FilePath) -> str:
     """Return the full name of the dataset that a run was trained on, from its ``run.json``."""
-    path = in_run(Path(folder), "run.json")
+    path = path_in_run(Path(folder), "run.json")
     record = read_json(path)
     if not isinstance(record, Mapping) or not isinstance(record.get("dataset"), str):
         raise DamagedFile(f"{path}: expected the name of a dataset, received {json.dumps(record)[:80]}.")
     return str(record["dataset"])
 
 
-def inside(path: FilePath, name: str, command: str) -> Path:
+def file_in_run_folder(path: FilePath, name: str, command: str) -> Path:
     """Return the file in a run folder, or the file itself; where it is missing, name the command that writes it."""
     path = Path(path)
     if not path.is_dir():
@@ -376,7 +376,7 @@ def _recorded_dataset(path: Path) -> str:
 def _check_rows_of_task(indices: Array, requested: _RequestedRows, what: str) -> None:
     """Refuse codes of the rows that another dataset's task asks for, in its order: they are that one's codes."""
     is_own_task = requested.train is None or np.array_equal(indices, requested.rows)
-    other_task = "" if is_own_task else protocol.of_rows(indices)
+    other_task = "" if is_own_task else protocol.task_id_of_rows(indices)
     if other_task:
         raise InvalidInput(
             f"{what}: expected rows of {requested.dataset.id}, received the rows of {other_task}, in its order: these "
@@ -386,12 +386,12 @@ def _check_rows_of_task(indices: Array, requested: _RequestedRows, what: str) ->
 
 
 def _label_codes(codes: Array, indices: Array | None, requested: _RequestedRows) -> LabelledCodes:
-    taken_for = ""
+    assumed_rows = ""
     if indices is None:  # the rows of the task, or all rows of the user's own images
-        taken_for = f"those of {requested.id} in order"
+        assumed_rows = f"those of {requested.id} in order"
         if len(codes) != (count := len(requested.dataset if requested.train is None else requested.rows)):
             raise InvalidInput(
-                f"codes: expected {count} rows, {taken_for}, received {len(codes)}. Store the rows of the dataset "
+                f"codes: expected {count} rows, {assumed_rows}, received {len(codes)}. Store the rows of the dataset "
                 "beside them, as an array `indices`; or name no dataset if the codes have an array `factors` of their "
                 "own."
             )
@@ -400,7 +400,7 @@ def _label_codes(codes: Array, indices: Array | None, requested: _RequestedRows)
     if len(rows) != len(codes):
         raise InvalidInput(f"indices: expected {len(codes)} rows, as in codes, received {len(rows)}.")
     labels = protocol.labels(requested.dataset, rows, requested.scored)
-    return LabelledCodes(check_codes(codes), rows, labels, requested.scored, taken_for, requested.dataset.id)
+    return LabelledCodes(check_codes(codes), rows, labels, requested.scored, assumed_rows, requested.dataset.id)
 
 
 def codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str:
@@ -425,7 +425,7 @@ def codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str
 def _recorded_layers(path: Path) -> list[str] | None:
     """The layers in order, where the file says so."""
     if path.suffix == ".npz" and path.is_file():
-        with npz.opened(path) as file:
+        with npz.open_npz(path) as file:
             return [str(name) for name in np.ravel(file.array("layers"))] if "layers" in file.names else None
     if path.suffix == ".safetensors" and path.is_file():
         with _open_safetensors(path) as file:
@@ -443,7 +443,7 @@ def _recorded_layers(path: Path) -> list[str] | None:
 
 
 def _read_npz(path: Path, names: Sequence[str] | None) -> dict[str, Array]:
-    with npz.opened(path) as file:
+    with npz.open_npz(path) as file:
         return {name: file.array(name) for name in _present_names(path, names, file.names)}
 
 

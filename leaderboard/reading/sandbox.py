@@ -42,7 +42,7 @@ io_uring_setup 425 425, bpf 321 280
 """
 """System calls that end the process."""
 
-NUMBERS = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 """Machine -> its column in the lists above, and what the kernel calls it."""
 
 CLONE = {"x86_64": (56, 435), "aarch64": (220, 435)}
@@ -77,7 +77,7 @@ def confine(seconds: int, memory: int) -> None:
 
 def has_seccomp() -> bool:
     """Return whether system calls are filtered on this machine."""
-    return sys.platform == "linux" and platform.machine() in NUMBERS and sys.maxsize > 2**32
+    return sys.platform == "linux" and platform.machine() in MACHINES and sys.maxsize > 2**32
 
 
 def end_with(parent: int) -> None:
@@ -90,7 +90,7 @@ def end_with(parent: int) -> None:
 
 def _filter_calls() -> None:
     """Install the filter of system calls (seccomp)."""
-    column, machine = NUMBERS[platform.machine()]
+    column, machine = MACHINES[platform.machine()]
     clone, clone3 = CLONE[platform.machine()]
     program = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
     if column == 0:  # the calls of the 32-bit ABI on x86_64
@@ -120,7 +120,7 @@ def _filter_calls() -> None:
         raise OSError(ctypes.get_errno(), "the kernel takes no filter of system calls")
 
 
-def ended_by(status: int) -> str:
+def signal_name(status: int) -> str:
     """Say what ended a process, by its exit status as `subprocess` gives it; empty for an end of its own."""
     if status >= 0:
         return ""

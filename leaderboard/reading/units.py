@@ -21,16 +21,16 @@ from numpy.typing import NDArray
 from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import check_codes
 
-__all__ = ["VERSION", "reduced"]
+__all__ = ["VERSION", "reduce"]
 
 VERSION = "first_component@v1"
 
 
-def rule(codes: NDArray[Any]) -> str:
-    """Return the version of the rule that decides what ``reduced`` gives; empty where it passes codes on.
+def version(codes: NDArray[Any]) -> str:
+    """Return the version of the rule that decides what ``reduce`` gives; empty where it passes codes on.
 
     Args:
-        codes: as for ``reduced``.
+        codes: as for ``reduce``.
 
     Returns:
         ``VERSION`` for codes of three axes with several numbers in a unit.
@@ -38,7 +38,7 @@ def rule(codes: NDArray[Any]) -> str:
     return VERSION if np.ndim(codes) == 3 and np.shape(codes)[2] > 1 else ""
 
 
-def reduced(
+def reduce(
     codes: NDArray[Any], what: str = "codes", *, train: int | None = None, fit: NDArray[Any] | None = None
 ) -> NDArray[Any]:
     """Reduce units of several numbers to one number each.
@@ -59,9 +59,9 @@ def reduced(
 
     Example:
         >>> codes = np.array([[[0.0, 0.0]], [[3.0, 4.0]], [[6.0, 8.0]]])  # one unit that moves by (3, 4)
-        >>> reduced(codes).round(6).ravel().tolist()  # fitted on the first two rows
+        >>> reduce(codes).round(6).ravel().tolist()  # fitted on the first two rows
         [-2.5, 2.5, 7.5]
-        >>> reduced(codes[:, :, :1]).ravel().tolist()
+        >>> reduce(codes[:, :, :1]).ravel().tolist()
         [0.0, 3.0, 6.0]
     """
     codes = np.asarray(codes)

@@ -72,7 +72,7 @@ def _format_rank(row: Row) -> str:
     return f"{row.rank}{f' ({span(row.place)})' if row.place and span(row.place) else ''}" if row.rank else "–"
 
 
-def span(place: rank_intervals.Place | None) -> str:
+def span(place: rank_intervals.RankInterval | None) -> str:
     """Format an interval of ranks.
 
     Args:
@@ -82,7 +82,7 @@ def span(place: rank_intervals.Place | None) -> str:
         Such as ``1–4``; nothing where only one rank is left.
 
     Example:
-        >>> span(rank_intervals.Place(1, 4, 1)), span(rank_intervals.Place(2, 2, 2))
+        >>> span(rank_intervals.RankInterval(1, 4, 1)), span(rank_intervals.RankInterval(2, 2, 2))
         ('1–4', '')
     """
     return f"{place.low}–{place.high}" if place and place.low != place.high else ""

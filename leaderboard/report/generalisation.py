@@ -123,7 +123,7 @@ def studies(boards: Iterable[Table]) -> tuple[Study, ...]:
     """
     rows_by_rule: dict[tuple[str, str], dict[str, tuple[Table, Row]]] = {}
     for board in boards:
-        base, rule = splitting.named(board.dataset)
+        base, rule = splitting.parse_divided_name(board.dataset)
         if rule and families.dataset(board.dataset) is not None:
             for row in board.rows:
                 if not row.warning:
@@ -161,7 +161,7 @@ def _study(base: str, method: str, rules: dict[str, tuple[Table, Row]]) -> Study
         )
         for rule, (board, row) in rules.items()
     ]
-    lines.sort(key=lambda line: (line.reference or line.rule, bool(line.reference), protocol.natural(line.rule)))
+    lines.sort(key=lambda line: (line.reference or line.rule, bool(line.reference), protocol.natural_key(line.rule)))
     factor_names = dict.fromkeys(name for line in lines for name in line.factors)
     return Study(base, method, lines[0].row.result.title, columns, tuple(factor_names), tuple(lines))
 

@@ -161,7 +161,7 @@ def _sort_key(line: DatasetLine) -> tuple[float, float, tuple[tuple[int, int | s
     """Return the key that sorts datasets: easiest first, the unknown last."""
     mean = -1.0 if line.mean is None else line.mean
     giveaway = line.giveaway.value if line.giveaway else -1.0
-    return -round(mean, ranking.DIGITS), -giveaway, protocol.natural(line.dataset)
+    return -round(mean, ranking.DIGITS), -giveaway, protocol.natural_key(line.dataset)
 
 
 def _prediction(

@@ -121,7 +121,7 @@ def _check_verification(where: str, run: Scored, task: protocol.Task) -> Iterato
     if (record := run.verification) is None:
         return
     try:
-        rows, digest = verification.drawn(task, record.seed)
+        rows, digest = verification.fresh_rows_digest(task, record.seed)
     except OffaxisError as error:
         yield InvalidInput(f"{where}: verification: expected a record of fresh rows, received {error}.")
         return
@@ -211,7 +211,7 @@ def _find_strays(root: Path) -> Iterator[OffaxisError]:
                 yield InvalidInput(f"{path}: expected {expected}, received {received}. Remove it.")
 
 
-def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[OffaxisError]:
+def score_changes(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[OffaxisError]:
     """Compare the scores of a tree with those of an earlier state of it.
 
     Args:
@@ -249,6 +249,6 @@ def moved(root: str | os.PathLike[str], before: str | os.PathLike[str]) -> list[
                     f"{what}: {key}, tier {run.tier}, seed {run.seed}: expected {prior:.4f} within {results.DRIFT:g}, "
                     f"as published, received {value:.4f}. A changed evaluation takes a new protocol version."
                 )
-                for key, prior, value in results_tree.drifted(run, new_run)
+                for key, prior, value in results_tree.score_drifts(run, new_run)
             ]
     return problems

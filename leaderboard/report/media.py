@@ -14,7 +14,7 @@ from benchmark_data.errors import Unavailable, UnknownName
 from benchmark_data.inspect import contact_sheets
 
 
-def of_dataset(name: str, folder: Path) -> None:
+def write_pictures(name: str, folder: Path) -> None:
     """Write pictures of a dataset into the folder of its results, once.
 
     Nothing is written if its images are not on this machine.

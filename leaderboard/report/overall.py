@@ -25,7 +25,7 @@ class Standing:
         category: what it may see.
         rank: by the mean over tasks of the mean score, within the category; from 1 on. Means that are equal as printed
             share a rank.
-        place: the ranks that the seeds leave open, and the band (`rank_intervals.places`).
+        place: the ranks that the seeds leave open, and the band (`rank_intervals.rank_intervals`).
         mean: over tasks, of the mean score.
     """
 
@@ -33,7 +33,7 @@ class Standing:
     title: str
     category: str
     rank: int
-    place: rank_intervals.Place
+    place: rank_intervals.RankInterval
     mean: float
 
 
@@ -107,7 +107,7 @@ def overall(boards: Sequence[Table]) -> Overall | None:
         scores = {method: [rows[method].values(column.key) for rows in ranked] for method in methods}
         means = {method: sum(sum(runs) / len(runs) for runs in tasks) / len(tasks) for method, tasks in scores.items()}
         printed = {method: round(mean, ranking.DIGITS) for method, mean in means.items()}
-        places = rank_intervals.places(scores, printed=printed)
+        places = rank_intervals.rank_intervals(scores, printed=printed)
         for method in sorted(methods, key=lambda m: (-means[m], m)):
             rank = 1 + sum(other > printed[method] for other in printed.values())
             standings.append(Standing(method, titles[method], category, rank, places[method], means[method]))

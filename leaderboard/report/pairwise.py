@@ -59,7 +59,7 @@ class Pair(NamedTuple):
     differences: tuple[Difference, ...]
     left_out: tuple[str, ...] = ()
 
-    def says(self, one: Difference) -> str:
+    def verdict(self, one: Difference) -> str:
         """Return a verdict in words."""
         first, second = (f"{title} is higher" for _, title in (self.first, self.second))
         return verdicts.in_words(one.answer, supported=first, opposed=second)
@@ -111,7 +111,7 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     return Pair(boards[0].tier, titles[0], titles[1], differences, tuple(left_out))
 
 
-def limited(pair: Pair, tasks: Container[str]) -> Pair:
+def restrict_to_tasks(pair: Pair, tasks: Container[str]) -> Pair:
     """Return a pair with some of its tasks. Their verdicts stay those among all tasks: who asks for one has seen more.
 
     Args:
@@ -227,7 +227,7 @@ def _compare_rows(board: Table, left: Row, right: Row, key: str) -> tuple[verdic
     """Compare two methods; without a p-value where neither is above an untrained encoder."""
     comparison = verdicts.welch([left.values(key)], [right.values(key)])
     rows = (row for row in board.rows if row.result.method == "random_encoder" and key in row.cells)
-    neither = verdicts.at_chance(left.cells[key].mean, right.cells[key].mean, [row.cells[key].mean for row in rows])
+    neither = verdicts.is_at_chance(left.cells[key].mean, right.cells[key].mean, [row.cells[key].mean for row in rows])
     return (comparison._replace(p=None) if neither else comparison), neither
 
 

@@ -52,7 +52,7 @@ class Row:
     rank: int | None
     note: str
     cells: dict[str, Summary]
-    place: rank_intervals.Place | None = None
+    place: rank_intervals.RankInterval | None = None
 
     @property
     def category(self) -> str:
@@ -296,7 +296,7 @@ def task_order(task: str) -> tuple[object, ...]:
         >>> sorted(["dsprites@v1", "xysquares/spacing_8@v1", "room3d@v1"], key=task_order)
         ['xysquares/spacing_8@v1', 'dsprites@v1', 'room3d@v1']
     """
-    return not task.startswith("xysquares/"), protocol.natural(task)
+    return not task.startswith("xysquares/"), protocol.natural_key(task)
 
 
 def tables(found: Iterable[Result]) -> list[Table]:
@@ -357,7 +357,7 @@ def table(task: str, tier: str, found: Iterable[Result]) -> Table:
         ordered = sorted((row for row in rows if row.category == category), key=order)
         ranked = [row for row in ordered if not row.note]
         negated = [order(row)[1] for row in ranked]
-        places = rank_intervals.places(
+        places = rank_intervals.rank_intervals(
             {row.result.method: [row.values(key)] for row in ranked},
             printed={row.result.method: -value for row, value in zip(ranked, negated, strict=True)},
         )
@@ -372,7 +372,7 @@ def table(task: str, tier: str, found: Iterable[Result]) -> Table:
 
 
 def _make_row(result: Result, tier: str) -> Row:
-    runs = result.of(tier)
+    runs = result.runs_in(tier)
     if result.quarantine:
         note = f"in quarantine: {result.quarantine}"
     elif marks := sorted({mark for run in runs for mark in run.marks}):
@@ -434,7 +434,7 @@ def slug(task: str) -> str:
     return task.partition("@")[0].replace("/", ".")
 
 
-def chosen(tasks: Iterable[str], wanted: str) -> set[str]:
+def select_tasks(tasks: Iterable[str], wanted: str) -> set[str]:
     """Return the tasks that ``--task`` asks for: of a config or of all of a dataset, of one version if it says which.
 
     Args:

@@ -22,20 +22,20 @@ from numpy.typing import NDArray
 
 from benchmark_data.archives import npz
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName
-from benchmark_data.files import in_run
+from benchmark_data.files import path_in_run
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol, record, schema
-from leaderboard.arrays import narrowed, warn_if_same
+from leaderboard.arrays import to_float32, warn_if_same
 from leaderboard.reading import representations, units
 from leaderboard.record import About, Digests, RunFile, RunRecord
-from leaderboard.schema import Settings, problems, pydantic
+from leaderboard.schema import Settings, pydantic, to_errors
 from leaderboard.scoring import copies, measure, verification
 from leaderboard.store import results
 from leaderboard.store.results import Result, Scored, Status
 
 __all__ = ["Candidate", "check", "load", "read_codes", "results_of", "score"]
 
-LATENTS = 2048
+MAX_LATENTS = 2048
 """The most latents that are scored."""
 
 
@@ -48,7 +48,7 @@ class Candidate:
         record: the record of the run.
         about: the description of its method.
         codes: the codes to score, float32 (n, L), in the order of the task's rows.
-        given: the codes as submitted, (n, L), or (n, L, d) for units of d numbers.
+        submitted_codes: the codes as submitted, (n, L), or (n, L, d) for units of d numbers.
         encoder: the ONNX file of the encoder of the codes, if there is one.
     """
 
@@ -56,7 +56,7 @@ class Candidate:
     record: RunRecord
     about: About
     codes: NDArray[np.float32]
-    given: NDArray[Any]
+    submitted_codes: NDArray[Any]
     encoder: Path | None = None
 
     @property
@@ -72,7 +72,7 @@ class Candidate:
     @functools.cached_property
     def ranked(self) -> copies.Ranked:
         """The ranks by which copies are found."""
-        return copies.ranked(self.codes)
+        return copies.latent_ranks(self.codes)
 
     def renamed(self, method: str) -> Candidate:
         """Return it under another method's name, which becomes its title, too; itself if the name is empty."""
@@ -120,7 +120,7 @@ def check(folder: str | os.PathLike[str]) -> Candidate | list[OffaxisError]:
     """
     file = Path(folder) / record.FILE
     try:
-        parsed = schema.parse(RunFile, schema.content(in_run(Path(folder), record.FILE)), str(file))
+        parsed = schema.parse(RunFile, schema.read_bytes(path_in_run(Path(folder), record.FILE)), str(file))
     except OffaxisError as error:
         return [error]
     return parsed if isinstance(parsed, list) else _check_run(Path(folder), parsed)
@@ -140,16 +140,16 @@ def _check_run(folder: Path, run_file: RunFile) -> Candidate | list[OffaxisError
         task = protocol.task(run_file.dataset)
     except OffaxisError as error:
         return [error]
-    errors = [*wrong_record(run_file, file), *unknown_claims(run_file.claimed, protocol.TIERS, f"{file}: claimed")]
+    errors = [*record_errors(run_file, file), *unknown_claims(run_file.claimed, protocol.TIERS, f"{file}: claimed")]
     try:
-        codes_file = representations.inside(folder, "codes.npz", "encode")
-        run = candidate(codes_file, task, run_file, run_file.about, folder / "encoder.onnx")
+        codes_file = representations.file_in_run_folder(folder, "codes.npz", "encode")
+        run = read_candidate(codes_file, task, run_file, run_file.about, folder / "encoder.onnx")
     except OffaxisError as error:
         errors.append(error)
     return errors or run
 
 
-def candidate(codes: Path, task: protocol.Task, known: RunRecord, about: About, encoder: Path) -> Candidate:
+def read_candidate(codes: Path, task: protocol.Task, known: RunRecord, about: About, encoder: Path) -> Candidate:
     """Read the codes of a run, whose record is known, and find its encoder. Raise and warn as ``read_codes``."""
     scored, submitted = _read_with_submitted(codes, task)
     return Candidate(str(codes.parent), known, about, scored, submitted, encoder if os.path.lexists(encoder) else None)
@@ -163,7 +163,7 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> NDArray[np.
         task: the task.
 
     Returns:
-        float32, shape (rows of the task, L), all finite; units are reduced by ``leaderboard.reading.units.reduced``.
+        float32, shape (rows of the task, L), all finite; units are reduced by ``leaderboard.reading.units.reduce``.
 
     Raises:
         DamagedFile: not an npz file, or an array is missing, too large, or of another type or shape.
@@ -178,13 +178,13 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> NDArray[np.
 def _read_with_submitted(file: str | os.PathLike[str], task: protocol.Task) -> tuple[NDArray[np.float32], NDArray[Any]]:
     """Read codes as ``read_codes`` does, and what the file holds."""
     n = len(task.indices)
-    layout = {"indices": npz.Array("iu", (n,)), "codes": npz.Array("f", (n, None), other=(n, None, None))}
-    arrays = npz.read(file, layout)
+    layout = {"indices": npz.ArraySpec("iu", (n,)), "codes": npz.ArraySpec("f", (n, None), other_shape=(n, None, None))}
+    arrays = npz.read_named(file, layout)
     indices, submitted = arrays["indices"], arrays["codes"]
     misplaced = np.flatnonzero(indices != task.indices)
     if len(misplaced):
         is_permuted = np.array_equal(np.sort(indices), np.sort(task.indices))
-        other_task = protocol.of_rows(indices)
+        other_task = protocol.task_id_of_rows(indices)
         received = f"the rows of {other_task}: {indices[misplaced[0]]}" if other_task else str(indices[misplaced[0]])
         remedy = (
             "They are the right rows in another order: reorder the codes with them."
@@ -195,9 +195,9 @@ def _read_with_submitted(file: str | os.PathLike[str], task: protocol.Task) -> t
             f"{file}: indices: expected the rows of {task.id}: {task.indices[misplaced[0]]} at position "
             f"{misplaced[0]}, received {received}. {remedy}"
         )
-    if not 1 <= submitted.shape[1] <= LATENTS:
-        raise InvalidInput(f"{file}: codes: expected 1 to {LATENTS} latents, received {submitted.shape[1]}.")
-    codes = narrowed(units.reduced(submitted, f"{file}: codes", train=len(task.train)), f"{file}: codes")
+    if not 1 <= submitted.shape[1] <= MAX_LATENTS:
+        raise InvalidInput(f"{file}: codes: expected 1 to {MAX_LATENTS} latents, received {submitted.shape[1]}.")
+    codes = to_float32(units.reduce(submitted, f"{file}: codes", train=len(task.train)), f"{file}: codes")
     warn_if_same(codes, str(file))
     return codes, submitted
 
@@ -207,7 +207,7 @@ def codes_digest(codes: NDArray[np.float32]) -> str:
     return hashlib.sha256(codes.astype("<f4").tobytes()).hexdigest()
 
 
-def wrong_record(known: RunRecord, what: str) -> Iterator[OffaxisError]:
+def record_errors(known: RunRecord, what: str) -> Iterator[OffaxisError]:
     """Find data that are not those here, the name of a reference, and a budget of fewer images than steps."""
     try:
         check_dataset(protocol.task(known.dataset), known.dataset_version, known.dataset_digest, what)
@@ -221,15 +221,15 @@ def wrong_record(known: RunRecord, what: str) -> Iterator[OffaxisError]:
                 f"{known.method!r}{f', which is {name!r} but for underscores' * (known.method != name)}. Rename the "
                 "method."
             )
-    yield from implausible(known.budget, f"{what}: budget")
+    yield from implausible_budget(known.budget, f"{what}: budget")
 
 
-def implausible(budget: record.Budget, what: str) -> Iterator[InvalidInput]:
+def implausible_budget(budget: record.Budget, what: str) -> Iterator[InvalidInput]:
     """Find a budget of fewer images than steps, each of which takes one; 0 images are none that were counted.
 
     Example:
         >>> budgets = [record.Budget(steps=steps, images=64, seconds=1.0, device="") for steps in (0, 1, 64, 65)]
-        >>> [len(list(implausible(budget, "budget"))) for budget in budgets]
+        >>> [len(list(implausible_budget(budget, "budget"))) for budget in budgets]
         [0, 0, 0, 1]
     """
     if 0 < budget.images < budget.steps:
@@ -256,7 +256,7 @@ def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str)
 
 def dataset_digest(task: protocol.Task) -> tuple[str, Digests]:
     """Return the version and the quick digest of a task's dataset; of a published one it is worked out once."""
-    return _dataset_digest(task) if task.own is None else _dataset_digest.__wrapped__(task)
+    return _dataset_digest(task) if task.user_dataset is None else _dataset_digest.__wrapped__(task)
 
 
 @functools.lru_cache(maxsize=256)  # not of the user's own datasets, whose pixels it would keep in memory
@@ -352,20 +352,22 @@ def grouped(candidates: Iterable[Candidate], tier: str, *, status: Status = "rec
     groups = []
     for (task, method), by_seed in sorted(by_method.items()):
         group = tuple(by_seed[seed] for seed in sorted(by_seed))
-        for problem in trained_twice(group):
+        for problem in repeated_codes(group):
             raise problem
         runs = [_unscored_run(candidate, tier, status) for candidate in group]
         groups.append(Group(results.result(task, method, runs, about=group[-1].about), group))
     return groups
 
 
-def trained_twice(group: Sequence[Candidate]) -> Iterator[InvalidInput]:
+def repeated_codes(group: Sequence[Candidate]) -> Iterator[InvalidInput]:
     """Find codes that are those of another seed of the group (not stored ones), up to order, sign, scale of latents."""
     for number, candidate in enumerate(group):
         for earlier in group[:number]:
             equal = candidate.digest == earlier.digest
             # A reference that nothing is trained for, such as PCA, may give the same latents in another order.
-            if equal or (candidate.record.supervision != "reference" and copies.same(candidate.ranked, earlier.ranked)):
+            if equal or (
+                candidate.record.supervision != "reference" and copies.same_training(candidate.ranked, earlier.ranked)
+            ):
                 yield InvalidInput(
                     f"{candidate.where}: expected codes of a training of its own for each seed, received "
                     f"{'' if equal else 'up to order, sign and scale of latents '}the same codes as in "
@@ -402,7 +404,7 @@ def score(candidate: Candidate, tier: str, *, status: Status = "recomputed") -> 
         return Scored(**(vars(_unscored_run(candidate, tier, status)) | scored_fields))
     except pydantic.ValidationError as error:
         where = f"scores of {run_record.method} on {run_record.dataset}, seed {run_record.seed}"
-        raise problems(error, where, Scored)[0] from error
+        raise to_errors(error, where, Scored)[0] from error
 
 
 def verified(candidate: Candidate, run: Scored, seed: str) -> tuple[Scored, str]:
@@ -415,7 +417,7 @@ def verified(candidate: Candidate, run: Scored, seed: str) -> tuple[Scored, str]
         return run, ""
     tier = protocol.tier(run.tier)
     try:
-        outcome = verification.verify(candidate.encoder, candidate.given, candidate.task, tier, seed=seed)
+        outcome = verification.verify(candidate.encoder, candidate.submitted_codes, candidate.task, tier, seed=seed)
     except verification.Disagreement as error:
         return run.model_copy(update={"marks": (*run.marks, results.DISAGREES)}), f"not verified: {error}"
     except OffaxisError as error:
@@ -493,6 +495,6 @@ def _unscored_run(candidate: Candidate, tier: str, status: Status) -> Scored:
         rows_digest=candidate.task.digest,
         codes_digest=candidate.digest,
         latents=candidate.codes.shape[1],
-        units=units.rule(candidate.given),
+        units=units.version(candidate.submitted_codes),
         scored_with=measure.versions(),
     )

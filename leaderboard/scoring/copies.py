@@ -28,7 +28,7 @@ CONSTANT = 1e-5
 Ranked = NDArray[np.float32]
 
 
-def ranked(codes: NDArray[np.floating]) -> Ranked:
+def latent_ranks(codes: NDArray[np.floating]) -> Ranked:
     """Rank each latent of a run, once for all comparisons.
 
     Args:
@@ -46,11 +46,11 @@ def ranked(codes: NDArray[np.floating]) -> Ranked:
     return (centred / np.linalg.norm(centred, axis=1, keepdims=True)).astype(np.float32)
 
 
-def same(first: Ranked, second: Ranked) -> bool:
+def same_training(first: Ranked, second: Ranked) -> bool:
     """Say whether two runs on the same rows are the same up to order, sign and any monotone map of latents.
 
     Args:
-        first: a run, from ``ranked``.
+        first: a run, from ``latent_ranks``.
         second: another one.
 
     Returns:
@@ -58,9 +58,9 @@ def same(first: Ranked, second: Ranked) -> bool:
 
     Example:
         >>> codes = np.random.default_rng(0).standard_normal((500, 3))
-        >>> same(ranked(codes), ranked(np.exp(-2 * codes[:, ::-1])))
+        >>> same_training(latent_ranks(codes), latent_ranks(np.exp(-2 * codes[:, ::-1])))
         True
-        >>> same(ranked(codes), ranked(codes + 0.1 * codes[:, ::-1]))
+        >>> same_training(latent_ranks(codes), latent_ranks(codes + 0.1 * codes[:, ::-1]))
         False
     """
     if not len(first) or not len(second) or np.abs(second @ first[0]).max() < ALIKE:

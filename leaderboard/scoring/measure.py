@@ -23,7 +23,7 @@ TEST_NAMES = ("codes_test", "factors_test")
 """What a metric calls the rows that nothing is learned from."""
 
 
-def named(names: str | Sequence[str] | None) -> dict[str, Any]:
+def metrics_by_name(names: str | Sequence[str] | None) -> dict[str, Any]:
     """Return the metrics that a user names, by name.
 
     Args:
@@ -67,14 +67,14 @@ def refusals(name: str, asked: str | Sequence[str] | None) -> Iterator[None]:
         warnings.warn(f"{name} is left out: {error}", LeftOut, stacklevel=3)
 
 
-def called(name: str, compute: Callable[..., Any], *sample: Any, **arguments: Any) -> Any:
+def compute_metric(name: str, compute: Callable[..., Any], *sample: Any, **arguments: Any) -> Any:
     """Compute a metric, or its parts: numbers by name.
 
     Raises:
         InvalidInput: what the metric refuses; or its code raised an error, or did not return numbers by name.
     """
     compute, returns = functools.partial(compute, **arguments), "numbers by name, and no NaN"
-    return discovery.called(f"metric {name}", compute, *sample, returns=returns, sound=_are_numbers)
+    return discovery.call(f"metric {name}", compute, *sample, returns=returns, sound=_are_numbers)
 
 
 def _are_numbers(returned: Any) -> bool:
@@ -83,18 +83,18 @@ def _are_numbers(returned: Any) -> bool:
     return all(array.dtype.kind in "fiub" and not np.isnan(array).any() for array in arrays)
 
 
-def takes(metric: Any, argument: str) -> bool:
+def has_argument(metric: Any, argument: str) -> bool:
     """Return whether the score of a metric, a module, has an argument of this name."""
     return argument in inspect.signature(metric.score).parameters
 
 
-def to_learn_from(n: int) -> int:
+def train_count(n: int) -> int:
     """Return how many of n rows are to learn from where one part is divided: the first two thirds.
 
     The last third is held out.
 
     Example:
-        >>> to_learn_from(10)
+        >>> train_count(10)
         6
     """
     return 2 * n // 3
@@ -110,11 +110,11 @@ def arguments(metric: Any, held_out: tuple[Any, ...] = ()) -> dict[str, Any]:
     Returns:
         Where the metric has such arguments, the held-out rows, and ``constant_factors="drop"``.
     """
-    options: dict[str, Any] = {"constant_factors": "drop"} if takes(metric, "constant_factors") else {}
-    return options | dict(zip(TEST_NAMES, held_out, strict=True)) if takes(metric, TEST_NAMES[0]) else options
+    options: dict[str, Any] = {"constant_factors": "drop"} if has_argument(metric, "constant_factors") else {}
+    return options | dict(zip(TEST_NAMES, held_out, strict=True)) if has_argument(metric, TEST_NAMES[0]) else options
 
 
-def divided(
+def split_rows(
     metric: Any, codes: Any, factors: Any, held_out: tuple[Any, Any] | None = None, *, train: int | None = None
 ) -> tuple[tuple[Any, Any], dict[str, Any]]:
     """Divide codes into rows to learn from and held-out rows, as a metric is called with.
@@ -129,7 +129,7 @@ def divided(
     Returns:
         Codes and factors to learn from, and the other arguments of the metric.
     """
-    train = (train or to_learn_from(len(codes))) if held_out is None else len(codes)
+    train = (train or train_count(len(codes))) if held_out is None else len(codes)
     if held_out is None:
         held_out = codes[train:], factors[train:]
     return (codes[:train], factors[:train]), arguments(metric, held_out)
@@ -179,13 +179,13 @@ def score_codes(
         train_rows, test_rows = slice(0, min(measurement.train, train)), slice(train, train + measurement.test)
         has_test_rows = measurement.test > 0
         if not measurement.train:  # of the held-out rows alone
-            has_test_rows = takes(metric, TEST_NAMES[0])
+            has_test_rows = has_argument(metric, TEST_NAMES[0])
             end = min(train + measurement.test, len(codes))
-            middle = train + to_learn_from(end - train) if has_test_rows else end
+            middle = train + train_count(end - train) if has_test_rows else end
             train_rows, test_rows = slice(train, middle), slice(middle, end)
         test_part = dict(zip(TEST_NAMES, (codes[test_rows], factors[test_rows]), strict=True)) if has_test_rows else {}
         sample, name = (codes[train_rows], factors[train_rows]), measurement.metric
-        numbers = called(name, compute, *sample, **test_part, **measurement.arguments)
+        numbers = compute_metric(name, compute, *sample, **test_part, **measurement.arguments)
         if has_parts:
             parts[name] = {part: _rounded(values) for part, values in numbers.items()}
             numbers = metric.combine(numbers)

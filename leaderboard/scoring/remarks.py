@@ -30,7 +30,9 @@ def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), 
     sentences = []
     for (task, method), group in sorted(groups.items()):
         earlier = on_board.get((task, method))
-        seeds = {member.record.seed for member in group} | {run.seed for run in (earlier.of(tier) if earlier else ())}
+        seeds = {member.record.seed for member in group} | {
+            run.seed for run in (earlier.runs_in(tier) if earlier else ())
+        }
         lacking = sorted(member.record.seed for member in group if member.encoder is None)
         reasons = []
         if group[0].record.supervision == "reference":

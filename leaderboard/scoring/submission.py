@@ -32,7 +32,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, check
 from benchmark_data.files import parse_json, write_json, written_atomically
 from leaderboard import protocol, record, schema
 from leaderboard.reading import encoders
-from leaderboard.record import About, OfData, OfMethod, OfSeed, RunRecord
+from leaderboard.record import About, DatasetFields, MethodFields, RunRecord, SeedFields
 from leaderboard.schema import NAME, Field, pydantic
 from leaderboard.scoring import candidates
 from leaderboard.scoring.candidates import Candidate
@@ -48,31 +48,31 @@ def no_progress(what: str, done: int, total: int) -> None:
     """Tell nobody."""
 
 
-ENTRIES = 2_000
+MAX_ENTRIES = 2_000
 """The most files and folders that a submission may hold: some 35 tasks with 50 seeds."""
 
-TOTAL = 2**30
+MAX_CODE_BYTES = 2**30
 """Bytes of all codes of a submission together, on disk and in memory: 1,700 runs of 10 latents."""
 
-ENCODERS = 2**30
+MAX_ENCODER_BYTES = 2**30
 """Bytes of all encoders of a submission together."""
 
 FILE = "submission.json"
-LARGEST = 2**20
+MAX_BYTES = 2**20
 """Bytes of ``submission.json``."""
 
 
-class Entry(OfData):
+class Entry(DatasetFields):
     """One task: the data, and the runs ``seed_<seed>.npz``."""
 
-    seeds: tuple[OfSeed, ...] = Field(min_length=1, max_length=1_000)
+    seeds: tuple[SeedFields, ...] = Field(min_length=1, max_length=1_000)
 
 
 Task = Annotated[schema.Line, Field(pattern=schema.DATASET + "$")]
 Tasks = Annotated[dict[Task, Entry], Field(min_length=1, max_length=200)]
 
 
-class Submission(OfMethod):
+class Submission(MethodFields):
     """What ``submission.json`` holds: what all runs have in common, and of each task the data and the seeds.
 
     Attributes:
@@ -91,11 +91,11 @@ class Submission(OfMethod):
 
     def records(self) -> Iterator[RunRecord]:
         """Yield the record of each run."""
-        method_fields = {name: getattr(self, name) for name in OfMethod.model_fields}
+        method_fields = {name: getattr(self, name) for name in MethodFields.model_fields}
         for dataset, entry in self.tasks.items():
-            data_fields = {name: getattr(entry, name) for name in OfData.model_fields}
+            data_fields = {name: getattr(entry, name) for name in DatasetFields.model_fields}
             for seed in entry.seeds:
-                seed_fields = {name: getattr(seed, name) for name in OfSeed.model_fields}
+                seed_fields = {name: getattr(seed, name) for name in SeedFields.model_fields}
                 yield RunRecord(dataset=dataset, **method_fields, **data_fields, **seed_fields)
 
 
@@ -203,7 +203,7 @@ def check(
     file = folder / FILE
     try:
         entries = _list_entries(folder)
-        text = schema.content(file, LARGEST)
+        text = schema.read_bytes(file, MAX_BYTES)
         parsed = schema.parse(Submission, text, str(file))
     except OffaxisError as error:
         return Checked([error], [], None)
@@ -232,13 +232,13 @@ def check(
             if not isinstance(candidate, Candidate):
                 problems += candidate
                 continue
-            code_bytes += candidate.given.nbytes
-            if code_bytes > TOTAL:  # deflated, they were less
-                problems.append(_oversize_error(folder, TOTAL, "codes", code_bytes))
+            code_bytes += candidate.submitted_codes.nbytes
+            if code_bytes > MAX_CODE_BYTES:  # deflated, they were less
+                problems.append(_oversize_error(folder, MAX_CODE_BYTES, "codes", code_bytes))
                 break
             runs.append(candidate)
         for task in tasks:
-            problems += candidates.trained_twice([run for run in runs if run.record.dataset == task])
+            problems += candidates.repeated_codes([run for run in runs if run.record.dataset == task])
     return Checked(problems, runs, None if isinstance(parsed, list) else submission)
 
 
@@ -266,7 +266,7 @@ def _parse_without_wrong_fields(text: bytes) -> Submission | None:
 
 def _find_oversize(folder: Path, entries: Sequence[Path]) -> Iterator[OffaxisError]:
     """Refuse more bytes than are read of a submission."""
-    for suffix, limit, what in ((".npz", TOTAL, "codes"), (".onnx", ENCODERS, "encoders")):
+    for suffix, limit, what in ((".npz", MAX_CODE_BYTES, "codes"), (".onnx", MAX_ENCODER_BYTES, "encoders")):
         size = sum(path.lstat().st_size for path in entries if path.suffix == suffix)
         if size > limit:
             yield _oversize_error(folder, limit, what, size)
@@ -299,7 +299,7 @@ def _check_tasks(file: Path, submission: Submission) -> tuple[set[str], list[Off
         for seed in entry.seeds:
             claim_label = f"{where}: claimed of seed {seed.seed}"
             problems += candidates.unknown_claims(seed.claimed, [submission.tier], claim_label)
-            problems += candidates.implausible(seed.budget, f"{where}: budget of seed {seed.seed}")
+            problems += candidates.implausible_budget(seed.budget, f"{where}: budget of seed {seed.seed}")
     return known_tasks, problems
 
 
@@ -322,7 +322,9 @@ def _read_candidate(
     try:
         if not os.path.lexists(codes_file):
             raise _missing_codes_error(folder, codes_file, run.seed)
-        candidate = candidates.candidate(codes_file, protocol.task(run.dataset), run, submission.about, encoder_file)
+        candidate = candidates.read_candidate(
+            codes_file, protocol.task(run.dataset), run, submission.about, encoder_file
+        )
     except OffaxisError as error:
         problems.append(error)
     return problems or dataclasses.replace(candidate, where=str(codes_file))
@@ -406,9 +408,9 @@ def _list_entries(folder: Path) -> list[Path]:
         with os.scandir(pending.pop()) as entries:
             for entry in entries:
                 paths.append(Path(entry.path))
-                if len(paths) > ENTRIES:
+                if len(paths) > MAX_ENTRIES:
                     raise DamagedFile(
-                        f"{folder}: expected at most {ENTRIES:,} files and folders, received more than that."
+                        f"{folder}: expected at most {MAX_ENTRIES:,} files and folders, received more than that."
                     )
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(Path(entry.path))

@@ -52,10 +52,10 @@ BLOCKS = 6
 SHARE = 10
 """A block is this part of the task."""
 
-LEAST = 120
+MIN_BLOCK_ROWS = 120
 """Rows that a block must have for its scores to mean anything."""
 
-CHECKED = 512
+CHECKED_ROWS = 512
 """Rows of the task whose codes are compared one by one."""
 
 DEVIATION = 0.02
@@ -102,7 +102,7 @@ def verify(
         def encode(rows: Indices) -> NDArray[Any]:
             return onnx_encoder.encode(task.load(), rows)
 
-        compared, rows = agree(encode, codes, task, tier, seed=seed, encoder=f"{encoder}")
+        compared, rows = compare_scores(encode, codes, task, tier, seed=seed, encoder=f"{encoder}")
     return results.Verification(
         version=VERSION,
         seed=seed,
@@ -116,7 +116,7 @@ def verify(
     )
 
 
-def agree(
+def compare_scores(
     encode: Callable[[Indices], NDArray[Any]],
     codes: NDArray[Any],
     task: protocol.Task,
@@ -150,8 +150,8 @@ def agree(
             f"{encoder}: expected codes of shape {codes.shape[1:]}, as on the task's rows, received shape "
             f"{fresh_codes.shape[1:]}. Export an encoder whose output has one shape, whatever the images."
         )
-    reduce = functools.partial(units.reduced, train=len(task.train))
-    task_latents, fresh_latents = reduce(codes), reduce(fresh_codes, fit=codes if units.rule(codes) else None)
+    reduce = functools.partial(units.reduce, train=len(task.train))
+    task_latents, fresh_latents = (reduce(codes), reduce(fresh_codes, fit=codes if units.version(codes) else None))
     fresh_labels = protocol.labels(dataset, rows, task.scored)
     train_size, test_size = train.shape[1], test.shape[1]
     train_positions = _draw_positions(task, "train block", seed, len(task.train), train.size)
@@ -192,7 +192,7 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
         divided dataset they are rows of either part.
 
     Raises:
-        InvalidInput: an empty seed, or fewer fresh rows than `LEAST` for each block.
+        InvalidInput: an empty seed, or fewer fresh rows than `MIN_BLOCK_ROWS` for each block.
     """
     if not 1 <= len(seed) <= 200 or not seed.isprintable():
         raise InvalidInput(
@@ -212,9 +212,9 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
         sizes = [block_size * wanted_sizes[0] // max(1, sum(wanted_sizes)), 0]
         sizes[1] = block_size - sizes[0]
         unused = [rows, rows[BLOCKS * sizes[0] :]]
-    if min(sum(sizes), *(3 * size for size in sizes)) < LEAST:
+    if min(sum(sizes), *(3 * size for size in sizes)) < MIN_BLOCK_ROWS:
         raise InvalidInput(
-            f"fresh rows of {task.id}: expected {BLOCKS * LEAST} rows that the task does not have, received "
+            f"fresh rows of {task.id}: expected {BLOCKS * MIN_BLOCK_ROWS} rows that the task does not have, received "
             f"{sum(sizes) * BLOCKS}. Scores on this dataset cannot be verified."
         )
     train, test = (rows[: BLOCKS * size].reshape(BLOCKS, size) for rows, size in zip(unused, sizes, strict=True))
@@ -236,7 +236,7 @@ def may_be_verified(task: protocol.Task) -> bool:
 
 
 @functools.lru_cache(maxsize=64)
-def drawn(task: protocol.Task, seed: str) -> tuple[int, str]:
+def fresh_rows_digest(task: protocol.Task, seed: str) -> tuple[int, str]:
     """Return how many fresh rows a text draws, and their digest, for anyone who checks a record.
 
     Args:
@@ -282,7 +282,7 @@ def compare(
 
 def _code_deviation(onnx_encoder: encoders.OnnxEncoder, codes: NDArray[Any], task: protocol.Task, seed: str) -> float:
     """Compare an encoder's codes of some of the task's rows with those that were handed in."""
-    positions = _draw_positions(task, "checked", seed, len(task.indices), CHECKED)
+    positions = _draw_positions(task, "checked", seed, len(task.indices), CHECKED_ROWS)
     dataset, rows = task.load(), task.indices[positions]
     encoded = onnx_encoder.encode(dataset, rows).astype(np.float64)
     submitted = codes[positions].astype(np.float64)

@@ -70,7 +70,7 @@ def read(root: str | os.PathLike[str]) -> dict[str, Giveaway]:
     file = Path(root) / FILE
     if not file.exists():
         return {}
-    stored = schema.validated(Giveaways, schema.content(file), str(file))
+    stored = schema.parse_or_raise(Giveaways, schema.read_bytes(file), str(file))
     return {giveaway.dataset: giveaway for giveaway in stored.datasets}
 
 
@@ -89,7 +89,7 @@ def write(root: str | os.PathLike[str], found: Iterable[Giveaway]) -> Path:
         InvalidInput: the folder cannot be written.
     """
     root = Path(root)
-    with results_tree.locked(root):
+    with results_tree.lock(root):
         merged = read(root) | {giveaway.dataset: giveaway for giveaway in found}
         giveaways = Giveaways(datasets=tuple(merged[name] for name in sorted(merged)))
         write_json(root / FILE, giveaways.model_dump(mode="json"))

@@ -25,7 +25,7 @@ ERROR = 0.05
 Floats: TypeAlias = NDArray[np.float64]
 
 
-def slack(means: ArrayLike) -> float:
+def rounding(means: ArrayLike) -> float:
     """Return by how much means of scores may differ that are equal but for rounding.
 
     Args:
@@ -35,7 +35,7 @@ def slack(means: ArrayLike) -> float:
         1e-9 times the largest of them, and at least 1e-9.
 
     Example:
-        >>> abs(0.1 + 0.2 - 0.3) <= slack([0.1 + 0.2, 0.3]), slack([-2e3, 1e3]) > 1e-6
+        >>> abs(0.1 + 0.2 - 0.3) <= rounding([0.1 + 0.2, 0.3]), rounding([-2e3, 1e3]) > 1e-6
         (True, True)
     """
     return 1e-9 * float(np.abs(means).max(initial=1.0))
@@ -127,16 +127,16 @@ def mean_intervals(values: Sequence[ArrayLike]) -> list[tuple[float, float]] | N
     if seeds < SEEDS:
         return None
     means = scores.mean(axis=1)
-    halves = student(seeds - 1) * scores.std(axis=1, ddof=1) / math.sqrt(seeds)
+    halves = t_quantile(seeds - 1) * scores.std(axis=1, ddof=1) / math.sqrt(seeds)
     return [(mean - half, mean + half) for mean, half in zip(means.tolist(), halves.tolist(), strict=True)]
 
 
-def student(freedom: float) -> float:
+def t_quantile(freedom: float) -> float:
     """Return how many standard errors an interval of a mean goes to either side: a quantile of Student's t."""
     return float(scipy.special.stdtrit(freedom, 1 - ERROR / 2))
 
 
-def beyond(t: ArrayLike, freedom: ArrayLike) -> Floats:
+def t_tail(t: ArrayLike, freedom: ArrayLike) -> Floats:
     """Return the share of Student's t above a number, elementwise."""
     return scipy.special.stdtr(np.asarray(freedom, np.float64), -np.asarray(t, np.float64))
 
@@ -163,10 +163,10 @@ def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | Non
     if not tasks or any(len(finite_scores(task, 1)) < SEEDS for task in tasks):
         return None
     moments = Moments([tasks])
-    mean, squared, spent = (float(moment[0]) for moment in (moments.means, moments.squared, moments.spent))
+    mean, squared, welch_terms = (float(moment[0]) for moment in (moments.means, moments.squared, moments.welch_terms))
     if not squared:
         return mean, mean
-    half = student(squared**2 / spent) * math.sqrt(squared)
+    half = t_quantile(squared**2 / welch_terms) * math.sqrt(squared)
     return mean - half, mean + half
 
 
@@ -183,7 +183,7 @@ class Moments:
         errors = np.array([squared_error(tasks) for tasks in scores]).reshape(-1, 2)
         self.means: Floats = np.array([np.mean([task.mean() for task in tasks]) for tasks in scores])
         self.squared: Floats = errors[:, 0]
-        self.spent: Floats = errors[:, 0] ** 2 / errors[:, 1]
+        self.welch_terms: Floats = errors[:, 0] ** 2 / errors[:, 1]
         """What `squared` squared is divided by to give the degrees of freedom, after Welch and Satterthwaite."""
 
 

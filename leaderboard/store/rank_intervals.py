@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.store.intervals import ERROR, Floats, Moments, beyond, slack
+from leaderboard.store.intervals import ERROR, Floats, Moments, rounding, t_tail
 from leaderboard.store.verdicts import holm
 
 
-class Place(NamedTuple):
+class RankInterval(NamedTuple):
     """The ranks that a group may have among others, given its seeds.
 
     Attributes:
@@ -26,13 +26,13 @@ class Place(NamedTuple):
     band: int
 
 
-def places(
+def rank_intervals(
     groups: Mapping[str, Sequence[ArrayLike]], *, printed: Mapping[str, float] | None = None
-) -> dict[str, Place]:
+) -> dict[str, RankInterval]:
     """Rank groups as far as seeds allow: an interval of ranks each, and bands of similar groups.
 
-    Every pair is tested as in `of_pairs`. Where no pair is a false positive, which is so in 95% of families, all
-    intervals hold the true ranks at once (Al Mohamad, Goeman and van Zwet, "Simultaneous Confidence Intervals for
+    Every pair is tested as in `pairwise_p_values`. Where no pair is a false positive, which is so in 95% of families,
+    all intervals hold the true ranks at once (Al Mohamad, Goeman and van Zwet, "Simultaneous Confidence Intervals for
     Ranks with Application to Ranking Institutions", Biometrics 2022), and groups that are equal are in one band. A band
     ends only where every group above is significantly higher than every group below; so a band may be a chain.
 
@@ -49,15 +49,16 @@ def places(
         InvalidInput: a group of fewer seeds or of other tasks, or a score that is not finite.
 
     Example:
-        >>> ranks = places({"a": [[0.8, 0.81, 0.82, 0.83]], "b": [[0.1, 0.2, 0.3, 0.4]], "c": [[0.1, 0.2, 0.25, 0.3]]})
+        >>> scores = {"a": [[0.8, 0.81, 0.82, 0.83]], "b": [[0.1, 0.2, 0.3, 0.4]], "c": [[0.1, 0.2, 0.25, 0.3]]}
+        >>> ranks = rank_intervals(scores)
         >>> ranks["a"], ranks["c"]
-        (Place(low=1, high=1, band=1), Place(low=2, high=3, band=2))
+        (RankInterval(low=1, high=1, band=1), RankInterval(low=2, high=3, band=2))
     """
     if not groups:
         return {}
     moments = Moments(list(groups.values()))
     means = moments.means if printed is None else np.array([printed[name] for name in groups])
-    above = (of_pairs(moments) <= ERROR) & (means[:, None] < means)
+    above = (pairwise_p_values(moments) <= ERROR) & (means[:, None] < means)
     differs = above | above.T
     low = 1 + above.sum(axis=1)
     high = len(groups) - above.sum(axis=0)
@@ -67,10 +68,10 @@ def places(
     for position in range(1, len(groups)):
         starts_band = bool(sorted_differs[:position, position:].all())
         band[order[position]] = band[order[position - 1]] + starts_band
-    return {name: Place(int(low[i]), int(high[i]), int(band[i])) for i, name in enumerate(groups)}
+    return {name: RankInterval(int(low[i]), int(high[i]), int(band[i])) for i, name in enumerate(groups)}
 
 
-def of_pairs(moments: Moments) -> Floats:
+def pairwise_p_values(moments: Moments) -> Floats:
     """Test every pair of several groups by Welch's test and Holm over all pairs.
 
     Args:
@@ -82,11 +83,11 @@ def of_pairs(moments: Moments) -> Floats:
     first, second = np.triu_indices(len(moments.means), 1)
     squared = moments.squared[first] + moments.squared[second]
     difference = np.abs(moments.means[first] - moments.means[second])
-    tolerance = slack(moments.means)
+    tolerance = rounding(moments.means)
     has_spread = np.sqrt(squared) > tolerance
     p_values = (difference <= tolerance).astype(np.float64)
-    freedom = squared[has_spread] ** 2 / (moments.spent[first] + moments.spent[second])[has_spread]
-    p_values[has_spread] = 2 * beyond(difference[has_spread] / np.sqrt(squared[has_spread]), freedom)
+    freedom = squared[has_spread] ** 2 / (moments.welch_terms[first] + moments.welch_terms[second])[has_spread]
+    p_values[has_spread] = 2 * t_tail(difference[has_spread] / np.sqrt(squared[has_spread]), freedom)
     adjusted = np.ones((len(moments.means),) * 2)
     adjusted[first, second] = adjusted[second, first] = holm(p_values)
     return adjusted

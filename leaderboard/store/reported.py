@@ -94,7 +94,7 @@ def read_all(root: str | os.PathLike[str]) -> list[Paper]:
     """
     papers = []
     for file in sorted(Path(root, "reported").glob("*.json")):
-        paper = schema.validated(Paper, schema.content(file), str(file))
+        paper = schema.parse_or_raise(Paper, schema.read_bytes(file), str(file))
         if paper.key != file.stem:
             raise DamagedFile(f"{file}: expected the name {paper.key}.json, as its key says, received {file.name}.")
         papers.append(paper)

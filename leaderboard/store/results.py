@@ -230,7 +230,7 @@ class Result(Model):
                     f"runs: seed {run.seed}", f"{self.method} on {self.dataset}", f"{run.method} on {run.dataset}"
                 )
         for tier in self.tiers:
-            runs = self.of(tier)
+            runs = self.runs_in(tier)
             seed_by_digest: dict[str, int] = {}
             for run in runs:
                 if (other := seed_by_digest.setdefault(run.codes_digest, run.seed)) != run.seed:
@@ -265,7 +265,7 @@ class Result(Model):
         """Tier -> score -> what the runs come to."""
         summaries = {}
         for tier in self.tiers:
-            runs = self.of(tier)
+            runs = self.runs_in(tier)
             rows = [[run.scores[key] for run in runs] for key in runs[0].scores]
             summaries[tier] = dict(zip(runs[0].scores, statistics.summaries(rows) if rows else (), strict=True))
         return summaries
@@ -285,17 +285,17 @@ class Result(Model):
         """The tiers that there are runs of."""
         return tuple(sorted({run.tier for run in self.runs}))
 
-    def of(self, tier: str) -> tuple[Scored, ...]:
+    def runs_in(self, tier: str) -> tuple[Scored, ...]:
         """Return the runs of a tier, by seed."""
         return tuple(run for run in self.runs if run.tier == tier)
 
     def trained_here(self, tier: str) -> bool:
         """Return whether every run of a tier was trained here, not only scored."""
-        return all(run.status == "reproduced" for run in self.of(tier))
+        return all(run.status == "reproduced" for run in self.runs_in(tier))
 
     def trust(self, tier: str) -> Trust:
         """Return ``verified`` where every run of a tier is, or else ``recomputed``."""
-        return "verified" if all(run.verification for run in self.of(tier)) else "recomputed"
+        return "verified" if all(run.verification for run in self.runs_in(tier)) else "recomputed"
 
 
 def result(
@@ -326,4 +326,4 @@ def result(
             quarantine=quarantine,
         )
     except pydantic.ValidationError as error:
-        raise schema.problems(error, f"{method} on {task}", Result)[0] from error
+        raise schema.to_errors(error, f"{method} on {task}", Result)[0] from error

@@ -16,7 +16,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unava
 from benchmark_data.files import exclusive, write_json
 from leaderboard import protocol
 from leaderboard.record import About
-from leaderboard.schema import content, parse, shortly, validated
+from leaderboard.schema import parse, parse_or_raise, read_bytes, short_repr
 from leaderboard.store.results import DISAGREES, DRIFT, Result, Scored, result
 
 PUBLISHED = Path(__file__).parents[1] / "published"
@@ -60,7 +60,7 @@ def read(file: str | os.PathLike[str]) -> Result:
             folders do not agree with what it holds. The message names the first field that is wrong.
     """
     file = Path(file)
-    stored = validated(Result, content(file), str(file))
+    stored = parse_or_raise(Result, read_bytes(file), str(file))
     expected = _path_parts(stored.task, stored.method)
     actual = file.parts if len(file.parts) >= len(expected) else file.absolute().parts
     if actual[-len(expected) :] != expected:
@@ -82,7 +82,7 @@ def problems(file: Path, first: OffaxisError) -> list[OffaxisError]:
         All that breaks the schema, field by field, or else what ``read`` raised.
     """
     with contextlib.suppress(OffaxisError):
-        parsed = parse(Result, content(file), str(file))
+        parsed = parse(Result, read_bytes(file), str(file))
         return parsed if isinstance(parsed, list) else [first]
     return [first]
 
@@ -169,7 +169,7 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
     root = Path(root)
     written = []
     for new in results:
-        with locked(root):
+        with lock(root):
             file = path(root, new.task, new.method)
             old = read(file) if file.exists() else None
             write_json(file, _merge_into_tree(root, old, new, replace=replace).model_dump(mode="json", by_alias=True))
@@ -177,7 +177,7 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
     return written
 
 
-def holds(root: str | os.PathLike[str], planned: Result) -> bool:
+def has_scores_of(root: str | os.PathLike[str], planned: Result) -> bool:
     """Return whether a tree has scores of every run of a result, of the same codes in the same tier."""
     file = path(root, planned.task, planned.method)
     stored_runs = {(run.tier, run.seed, run.codes_digest) for run in (read(file).runs if file.exists() else ())}
@@ -197,7 +197,7 @@ def check_write(root: str | os.PathLike[str], new: Result, *, replace: bool = Fa
         DamagedFile: as ``write``.
     """
     root = Path(root)
-    with locked(root):
+    with lock(root):
         file = path(root, new.task, new.method)
         old = read(file) if file.exists() else None
         if old:
@@ -231,14 +231,14 @@ def quarantine(file: str | os.PathLike[str], reason: str) -> Result:
     """
     file = Path(file)
     root = file.absolute().parents[len(path(".", read(file).task, "x").parts) - 1]
-    with locked(root):
+    with lock(root):
         stored = read(file)
         stored = result(stored.task, stored.method, stored.runs, about=stored.about, quarantine=reason)
         write_json(file, stored.model_dump(mode="json", by_alias=True))
     return stored
 
 
-def locked(root: Path) -> contextlib.AbstractContextManager[None]:
+def lock(root: Path) -> contextlib.AbstractContextManager[None]:
     """Keep other writers out of a tree while a ``with`` block runs.
 
     Args:
@@ -285,7 +285,7 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
             merged[run.tier, run.seed] = run
         elif replace:
             takes_over = stored.codes_digest == run.codes_digest and not run.verification
-            earlier = None if DISAGREES in run.marks or any(drifted(stored, run)) else stored.verification
+            earlier = None if DISAGREES in run.marks or any(score_drifts(stored, run)) else stored.verification
             updates: dict[str, Any] = {"verification": earlier, "marks": tuple(dict.fromkeys(stored.marks + run.marks))}
             merged[run.tier, run.seed] = run.model_copy(update=updates if takes_over else {})
         elif stored.codes_digest != run.codes_digest:
@@ -294,7 +294,7 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
                 "it another seed or method name, or replace the old run (--replace)."
             )
         else:
-            if drift := next(drifted(stored, run), None):
+            if drift := next(score_drifts(stored, run), None):
                 key, before, after = drift
                 raise InvalidInput(
                     f"{what}: {key} of seed {run.seed}: expected {before:.4f} within {DRIFT:g}, as published for the "
@@ -314,7 +314,7 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
     return result(old.task, old.method, merged.values(), about=about, quarantine=old.quarantine)
 
 
-def retold(before: About, after: About) -> dict[str, tuple[str, str]]:
+def description_changes(before: About, after: About) -> dict[str, tuple[str, str]]:
     """List what two descriptions of a method say otherwise; where one says nothing they do not differ.
 
     Args:
@@ -325,7 +325,7 @@ def retold(before: About, after: About) -> dict[str, tuple[str, str]]:
         Field -> (before, after), in the order of the fields.
 
     Example:
-        >>> retold(About(title="A", code="https://a.org"), About(title="B"))
+        >>> description_changes(About(title="A", code="https://a.org"), About(title="B"))
         {'title': ('A', 'B')}
     """
     fields = ((name, getattr(before, name), getattr(after, name)) for name in About.model_fields)
@@ -343,7 +343,7 @@ def _check_same_about(new: Result, stored: Iterable[Result]) -> None:
     """Refuse something else said of a method than what every result of a tree says of it already."""
     first_conflict: tuple[Result, dict[str, tuple[str, str]]] | None = None
     for old in stored:
-        changes = retold(old.about, new.about)
+        changes = description_changes(old.about, new.about)
         if not changes:
             return
         first_conflict = first_conflict or (old, changes)
@@ -354,13 +354,13 @@ def _check_same_about(new: Result, stored: Iterable[Result]) -> None:
         number, (before, after) = next((i, pair) for i, pair in enumerate(lines, 1) if pair[0] != pair[1])
         where = f"{field}, line {number}" if field == "bibtex" else field
         raise InvalidInput(
-            f"{new.method} on {new.task}: about.{where}: expected {shortly.repr(before)}, as the results say of "
-            f"{new.method} on {old.task}, received {shortly.repr(after)}. Give another method another name. If it is "
-            "the same and this is meant: --replace."
+            f"{new.method} on {new.task}: about.{where}: expected {short_repr.repr(before)}, as the results say of "
+            f"{new.method} on {old.task}, received {short_repr.repr(after)}. Give another method another name. If it "
+            "is the same and this is meant: --replace."
         )
 
 
-def drifted(before: Scored, after: Scored) -> Iterator[tuple[str, float, float]]:
+def score_drifts(before: Scored, after: Scored) -> Iterator[tuple[str, float, float]]:
     """List the scores that two evaluations have in common and that differ by more than ``DRIFT``.
 
     Args:

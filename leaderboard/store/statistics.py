@@ -82,7 +82,7 @@ def iqm(scores: ArrayLike) -> Any:
 GRID = np.linspace(-1.0, 1.0, 161)
 """Correlations of normal variables among which the ends of an interval are sought."""
 
-PAIRS = 4
+MIN_PAIRS = 4
 """Pairs of numbers below which no rank correlation is reported."""
 
 
@@ -98,7 +98,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
         y: likewise.
 
     Returns:
-        The correlation; None for fewer than `PAIRS` pairs, or where all of ``x`` or of ``y`` are equal.
+        The correlation; None for fewer than `MIN_PAIRS` pairs, or where all of ``x`` or of ``y`` are equal.
 
     Raises:
         InvalidInput: other shapes, or a number that is not finite.
@@ -113,7 +113,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
     first, second = finite_scores(x, 1), finite_scores(y, 1)
     if len(first) != len(second):
         raise InvalidInput(f"pairs: expected as many of either, received {len(first)} and {len(second)}.")
-    if len(first) < PAIRS or not np.ptp(first) or not np.ptp(second):
+    if len(first) < MIN_PAIRS or not np.ptp(first) or not np.ptp(second):
         return None
     from scipy.stats import spearmanr
 

@@ -43,7 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
-from leaderboard.store.intervals import ERROR, SEEDS, Floats, beyond, finite_scores, slack, squared_error, student
+from leaderboard.store.intervals import ERROR, SEEDS, Floats, finite_scores, rounding, squared_error, t_quantile, t_tail
 
 Answer: TypeAlias = Literal[
     "supported",
@@ -130,24 +130,24 @@ def in_words(answer: Answer, *, supported: str, opposed: str) -> str:
     return supported if answer == "supported" else opposed if answer == "opposed" else answer
 
 
-def at_chance(first: float, second: float, untrained: Sequence[float]) -> bool:
+def is_at_chance(first: float, second: float, untrained: Sequence[float]) -> bool:
     """Return whether neither of two means is above that of untrained encoders by `CHANCE`; not, where there are none.
 
     Example:
-        >>> at_chance(0.002, 0.008, [0.003]), at_chance(0.002, 0.02, [0.003]), at_chance(0.0, 0.0, [])
+        >>> is_at_chance(0.002, 0.008, [0.003]), is_at_chance(0.002, 0.02, [0.003]), is_at_chance(0.0, 0.0, [])
         (True, False, False)
     """
     return bool(untrained) and max(first, second) <= float(np.mean(untrained)) + CHANCE
 
 
-def own_data(datasets: Iterable[str]) -> bool:
+def is_own_data(datasets: Iterable[str]) -> bool:
     """Return whether all datasets are the papers' own.
 
     Args:
         datasets: full names; without any, a claim is about numbers that everyone can draw.
 
     Example:
-        >>> own_data(["xysquares/spacing_8"]), own_data(["xysquares/spacing_8", "room3d"]), own_data([])
+        >>> is_own_data(["xysquares/spacing_8"]), is_own_data(["xysquares/spacing_8", "room3d"]), is_own_data([])
         (True, False, True)
     """
     return all(name.partition("/")[0] in OWN_DATA for name in datasets)
@@ -165,7 +165,7 @@ def verdict(answer: str, datasets: Iterable[str]) -> str:
         ('contradicted', 'not replicated on a stand-in')
     """
     on_own_data, on_other_data = VERDICTS.get(answer, (answer, answer))
-    return on_own_data if own_data(datasets) else on_other_data
+    return on_own_data if is_own_data(datasets) else on_other_data
 
 
 def floor(score: str, of_pca: float | None) -> float:
@@ -217,7 +217,7 @@ def compare(
     bounds = list(floors) or [-math.inf] * len(strata)
     if len(bounds) != len(strata):
         raise InvalidInput(f"floors: expected one for each of {len(strata)} strata, received {len(bounds)}.")
-    bounds = [bound - slack(x.mean()) for (x, _), bound in zip(strata, bounds, strict=True)]
+    bounds = [bound - rounding(x.mean()) for (x, _), bound in zip(strata, bounds, strict=True)]
     passing = [pair for pair, bound in zip(strata, bounds, strict=True) if pair[0].mean() >= bound]
     comparison = _t_test(passing or strata, _fewest_seeds(strata), paired)
     p = comparison.p if passing else None
@@ -236,7 +236,7 @@ def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison
 
     Returns:
         The comparison, with a task as a stratum; over several tasks a seed of a method counts once.
-        Without spread, but for rounding (`slack`), its p-value is 0 or 1, as in `rank_intervals.of_pairs`.
+        Without spread, but for rounding (`rounding`), its p-value is 0 or 1, as in `rank_intervals.pairwise_p_values`.
 
     Raises:
         InvalidInput: as `compare`.
@@ -395,10 +395,10 @@ def _t_test(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: bool) -
     if seeds < SEEDS:
         return Comparison(difference, math.nan, math.nan, None, seeds, len(strata))
     error, freedom = _standard_error([[x - y for x, y in strata]] if paired else zip(*strata, strict=True))
-    tolerance = slack([group.mean() for pair in strata for group in pair])
+    tolerance = rounding([group.mean() for pair in strata for group in pair])
     half, p = 0.0, float(abs(difference) <= tolerance)  # where there is no spread
     if error > tolerance:
-        half, p = student(freedom) * error, float(2 * beyond(abs(difference) / error, freedom))
+        half, p = t_quantile(freedom) * error, float(2 * t_tail(abs(difference) / error, freedom))
     return Comparison(difference, difference - half, difference + half, p, seeds, len(strata))
 
 
@@ -422,7 +422,7 @@ def _permutation_p_value(strata: Sequence[tuple[Floats, Floats]], bounds: Sequen
         differences = np.where(first_means >= bound, first_means - second_means, 0.0)
         permuted = np.add.outer(permuted, differences).ravel() if is_exact else permuted + differences
         observed = observed + np.where(x.mean() >= bound, x.mean() - y.mean(), 0.0)
-    tolerance = slack([group.mean() for pair in strata for group in pair])
+    tolerance = rounding([group.mean() for pair in strata for group in pair])
     extra = 0 if is_exact else 1
     tails = [np.count_nonzero(permuted >= observed - tolerance), np.count_nonzero(permuted <= observed + tolerance)]
     return float(min(1.0, 2 * (min(tails) + extra) / (len(permuted) + extra)))

@@ -54,7 +54,9 @@ def training_here():
         for name, value in worker.thread_limits(1).items():
             patch.setenv(name, value)  # and away again
         patch.setattr(
-            processes, "train", lambda tasks, jobs, threads, device: [worker.work(*task, 1, device) for task in tasks]
+            processes,
+            "train",
+            lambda tasks, jobs, threads, device: [worker.train_runs(*task, 1, device) for task in tasks],
         )
         yield
 

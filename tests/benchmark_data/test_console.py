@@ -150,7 +150,7 @@ def test_a_warning_of_ours_is_one_line():
         (console.say, "[red] {}"),
         (console.tell, "[red] {}"),
         (console.warn, "warning: [red] {}"),
-        (console.interrupted, "[red] {}"),
+        (console.interruption, "[red] {}"),
     ],
 )
 def test_what_is_printed_is_one_line_as_it_is(print_it, line, capsys):
@@ -159,7 +159,7 @@ def test_what_is_printed_is_one_line_as_it_is(print_it, line, capsys):
     out, err = capsys.readouterr()
     assert (out if print_it is console.say else err) == line.format(text) + "\n"
     assert not (err if print_it is console.say else out)
-    assert (exit_ is None) != (print_it is console.interrupted)
+    assert (exit_ is None) != (print_it is console.interruption)
     assert exit_ is None or exit_.exit_code == 130
 
 
@@ -250,7 +250,7 @@ def test_as_a_real_process():
 
 
 def test_without_a_terminal_a_line_says_now_and_then_where_things_stand(capsys, monkeypatch):
-    monkeypatch.setattr(console, "EVERY", 0.01)
+    monkeypatch.setattr(console, "REPORT_SECONDS", 0.01)
     with console.progress(rich.progress.TextColumn("{task.fields[rate]}")) as bars:
         tasks = [bars.add_task(f"run {i}", total=9, completed=i, rate=f"{i} img/s") for i in range(2)]
         said = ""
@@ -284,7 +284,7 @@ def test_every_display_tells_the_rate_and_the_time_left(done, seconds, shown):
 
 def test_on_a_terminal_the_display_moves_instead(monkeypatch, capsys):
     monkeypatch.setattr(console, "err", rich.console.Console(width=80, force_terminal=True, color_system=None))
-    monkeypatch.setattr(console, "EVERY", 0.01)
+    monkeypatch.setattr(console, "REPORT_SECONDS", 0.01)
     with console.progress() as bars:
         bars.add_task("counting", total=9)
         assert not [thread for thread in threading.enumerate() if thread.name == "progress"]

@@ -64,11 +64,11 @@ def test_an_error_of_a_plug_ins_code_names_it_and_the_line():
     with pytest.raises(
         InvalidInput, match=rf"thing x: its code raised ZeroDivisionError: .* \(line {line} of "
     ) as found:
-        discovery.called("thing x", code, 0)
+        discovery.call("thing x", code, 0)
     assert isinstance(found.value.__cause__, ZeroDivisionError)
     with pytest.raises(InvalidInput, match="thing x: expected its code to return less than 1, received 1"):
-        discovery.called("thing x", code, 1, returns="less than 1", sound=lambda found: found < 1)
-    assert discovery.called("thing x", code, 2, returns="less than 1", sound=lambda found: found < 1) == 0.5
+        discovery.call("thing x", code, 1, returns="less than 1", sound=lambda found: found < 1)
+    assert discovery.call("thing x", code, 2, returns="less than 1", sound=lambda found: found < 1) == 0.5
 
 
 def test_load_by_name_config_and_parameter():

@@ -14,7 +14,7 @@ from benchmark_data.errors import InvalidInput, MissingExtra, OffaxisError, Unkn
 def test_a_handle_is_a_name_only_where_that_names_the_same_dataset(tiny_grid):
     xysquares = benchmark_data.load("xysquares/spacing_3")
     assert parallel.handle(xysquares) == "xysquares/spacing_3"
-    assert parallel.opened("xysquares/spacing_3") is xysquares
+    assert parallel.open_handle("xysquares/spacing_3") is xysquares
     assert parallel.handle(tiny_grid) is tiny_grid
 
 

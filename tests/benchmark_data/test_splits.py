@@ -97,7 +97,7 @@ def test_where_no_factor_would_keep_a_value_each_keeps_its_first():
 def test_exact_fractions_round_as_numpy_does(size):
     """`interpolated` works with fractions, so that no machine's arithmetic decides; numpy's halves go to even, too."""
     space = FactorSpace(Factor("x", range(size)))
-    q = _schott2022.share((size,))
+    q = _schott2022.held_out_share((size,))
     kept = max(1, size - math.ceil(size * q))
     points = {int(point) for point in np.round(np.linspace(0, size - 1, kept))} if kept > 1 else {0}
     assert set(_schott2022.interpolated(space)[0]) == set(range(size)) - points

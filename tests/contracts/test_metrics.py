@@ -30,7 +30,7 @@ def module(name):
 def told(name) -> Properties:
     """Read what the metric says of itself; one that says nothing fails one test, the first below."""
     try:
-        return properties.of(name)
+        return properties.find(name)
     except InvalidInput as error:
         pytest.skip(str(error))
 
@@ -74,7 +74,7 @@ def close(name, scores):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_says_what_it_is(name):
-    found = properties.of(name)
+    found = properties.find(name)
     assert found.asks.endswith("?"), "asks: expected a question"
     assert found.chance, "chance: expected what the score is by chance, in words"
     assert (module(name).__doc__ or "").strip(), "expected a module docstring: what is computed, and from which paper"

@@ -38,7 +38,7 @@ def test_every_published_task_has_its_references(published):
 
 def test_methods_trained_here_have_all_seeds_of_a_rank_at_tier_desk(published):
     for result in published:
-        seeds = {run.seed for run in result.of("desk")}
+        seeds = {run.seed for run in result.runs_in("desk")}
         untrained = result.runs[0].supervision in ("reference", "pretrained")
         if seeds and result.trained_here("desk") and not untrained:
             assert len(seeds) >= protocol.SEEDS, f"{result.method} on {result.task}"

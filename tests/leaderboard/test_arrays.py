@@ -14,7 +14,7 @@ from leaderboard.arrays import (
     check_codes_factors,
     check_factors,
     check_train_test,
-    narrowed,
+    to_float32,
     warn_if_lost,
     warn_if_same,
 )
@@ -238,6 +238,6 @@ def test_a_tensor_that_numpy_can_take_is_codes(dtype):
 def test_rounding_may_take_little_of_a_latent():
     """A constant that float32 has not may be rounded; a latent that varies beside a large one may not."""
     codes = np.column_stack([np.full(50, 0.1), np.arange(50) / 7, 1e9 + np.arange(50)])
-    assert narrowed(codes[:, :2]).dtype == np.float32
+    assert to_float32(codes[:, :2]).dtype == np.float32
     with pytest.raises(InvalidInput, match="received values of column 2 that differ by less"):
-        narrowed(codes)
+        to_float32(codes)

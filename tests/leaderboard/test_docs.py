@@ -46,11 +46,11 @@ def test_the_numbers_of_the_verification_are_those_of_the_program():
         f"draw of up to {verification.BLOCKS * (protocol.TRAIN + protocol.TEST) // verification.SHARE:,} rows" in page
     )
     for text in (
-        f"On {verification.CHECKED} rows",
+        f"On {verification.CHECKED_ROWS} rows",
         f"at most {verification.DEVIATION:.0%} of its standard deviation or, if larger",
         f"it refuses {verification.ERROR:.1%} of honest runs",
-        f"fewer than {verification.LEAST * verification.BLOCKS} images outside",
-        f"{encoders.SECONDS // 60} minutes of processor time and {encoders.MEMORY >> 30} GiB",
+        f"fewer than {verification.MIN_BLOCK_ROWS * verification.BLOCKS} images outside",
+        f"{encoders.ENCODE_SECONDS // 60} minutes of processor time and {encoders.MEMORY >> 30} GiB",
         f"{graphs.LARGEST >> 20} MiB, {graphs.NODES:,} operators",
     ):
         assert text in page, text

@@ -195,7 +195,7 @@ def test_a_dataset_of_your_own_is_scored_on_rows_drawn_as_a_tasks(tmp_path):
     images[:, 0, :2, 0] = labels
     own = benchmark_data.from_images("mine", images, {"kind": labels[:, 0], "place": labels[:, 1]})
     found = leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], own, progress=False)
-    task = protocol.of(own)
+    task = protocol.task_of(own)
     (line,) = found.frame().to_dict("records")
     assert (line["task"], line["dci.disentanglement"]) == ("mine", pytest.approx(1.0))
     assert line["mig"] == mig.score(labels[task.train], labels[task.train])["mig"]
@@ -222,8 +222,8 @@ def test_a_changed_dataset_under_a_published_name_is_refused():
     ):
         with pytest.raises(InvalidInput, match=r"spacing_8 as benchmark_data\.load gives it, received another dataset"):
             read()
-    assert protocol.of(dataclasses.replace(black, name="mine", config="")).id == "mine@v1"
-    assert protocol.of(copy.deepcopy(base)).id == "xysquares/spacing_8@v1", "as a worker process gets it"
+    assert protocol.task_of(dataclasses.replace(black, name="mine", config="")).id == "mine@v1"
+    assert protocol.task_of(copy.deepcopy(base)).id == "xysquares/spacing_8@v1", "as a worker process gets it"
 
 
 def test_a_folder_of_images_is_a_task(tmp_path):
@@ -288,7 +288,7 @@ def test_a_factor_with_one_value_among_the_train_rows_is_left_out_and_said():
     labels, rare = np.arange(96) % 3, np.zeros(96, int)
     images = np.zeros((96, 8, 8, 1), np.uint8)
     images[:, 0, 0, 0] = labels
-    rare[protocol.of(benchmark_data.from_images("mine", images, {"kind": labels})).test[0]] = 1
+    rare[protocol.task_of(benchmark_data.from_images("mine", images, {"kind": labels})).test[0]] = 1
     own = benchmark_data.from_images("mine", images, {"kind": labels, "rare": rare})
     for metrics in (None, ["mig"]):
         with pytest.warns(LeftOut, match="mine: rare: one value in the rows that metrics learn from"):
@@ -323,7 +323,7 @@ def test_of_all_metrics_those_that_refuse_the_codes_are_left_out(monkeypatch):
         raise InvalidInput("too few")
 
     monkeypatch.setattr(sap, "score", refuse)
-    monkeypatch.setattr(evaluation.measure, "named", lambda names: {"mig": mig, "sap": sap})
+    monkeypatch.setattr(evaluation.measure, "metrics_by_name", lambda names: {"mig": mig, "sap": sap})
     with pytest.warns(LeftOut, match="sap is left out: too few"):
         found = leaderboard.evaluate(squares, TASK, metrics="all", progress=False)
     assert list(found.rows[0].scores) == ["mig"]
@@ -343,7 +343,7 @@ def test_scores_go_to_another_process_without_the_encoder(solved, tmp_path):
 
 
 def test_a_dataset_of_the_board_is_its_task():
-    assert protocol.of(benchmark_data.load("xysquares", spacing=8)) is protocol.task(TASK)
+    assert protocol.task_of(benchmark_data.load("xysquares", spacing=8)) is protocol.task(TASK)
 
 
 def test_principal_components_take_the_place_of_codes():

@@ -44,7 +44,7 @@ def test_a_knob_of_all_metrics(pages):
 
 def test_a_page_says_what_the_file_says(pages):
     text = pages.page("mig")
-    says = properties.of("mig")
+    says = properties.find("mig")
     for row in (f"| question | {says.asks} |", f"| random codes | {says.chance} |", f"| reference | {says.source} |"):
         assert row in text
     assert "| ideal | 1 |" in text

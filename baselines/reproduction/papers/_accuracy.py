@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from baselines.config import RunConfig
-from baselines.reproduction.entries import EntryResult, Runs, Verdict, judged
+from baselines.reproduction.entries import Outcome, Runs, Verdict, combine
 from baselines.reproduction.papers import _scores
 from benchmark_data import files
 from leaderboard import protocol
@@ -54,7 +54,7 @@ def accuracy(runs: Runs, config: RunConfig, target: str, settings: Mapping[str, 
     return pd.DataFrame(records)
 
 
-def accuracies(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def accuracies(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Measure accuracies: a row per target, encoder, seed, classifier and label.
 
     The untrained encoders are those that the target's own started from.
@@ -69,7 +69,7 @@ def accuracies(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResul
     if settings["labels"]:
         table = table[table["label"].isin(settings["labels"])]
     columns = ["target", "source", "seed", "classifier", "label"]
-    return EntryResult(table.drop_duplicates(columns)[[*columns, "train", "test", "unseen"]].reset_index(drop=True))
+    return Outcome(table.drop_duplicates(columns)[[*columns, "train", "test", "unseen"]].reset_index(drop=True))
 
 
 def _encoder_names(table: pd.DataFrame) -> pd.Series[str]:
@@ -81,7 +81,7 @@ def _encoder_names(table: pd.DataFrame) -> pd.Series[str]:
     return pd.Series(encoders, table.index)
 
 
-def draw_averages(result: EntryResult, path: Path) -> None:
+def draw_averages(result: Outcome, path: Path) -> None:
     """Draw accuracies averaged over labels: a panel per classifier, a group of bars per target."""
     table = result.table.assign(encoder=_encoder_names(result.table))
     keys = ["target", "encoder", "seed"]
@@ -125,7 +125,7 @@ def judge_averages(table: pd.DataFrame) -> Verdict:
     for target in targets:
         own, other = (_by_seed(means, target, encoder) for encoder in (OWN, OTHER))
         comparisons.append(verdicts.compare([own], [other]) if target == targets[-1] else _within_margin(other, own))
-    return judged("accuracy from the bound", comparisons, numbers)
+    return combine("accuracy from the bound", comparisons, numbers)
 
 
 def judge_better(table: pd.DataFrame, key: str, better: str, worse: str) -> Verdict:
@@ -134,13 +134,13 @@ def judge_better(table: pd.DataFrame, key: str, better: str, worse: str) -> Verd
     comparisons = [
         verdicts.compare([_by_seed(means, name, better)], [_by_seed(means, name, worse)]) for name in _keys(means)
     ]
-    return judged("accuracy", comparisons, numbers)
+    return combine("accuracy", comparisons, numbers)
 
 
 def judge_nearly_every_label(table: pd.DataFrame) -> Verdict:
     """Judge that each label is read from codes of the other encoder nearly as well as from the target's own."""
     means, numbers = _tree_accuracies(table, "label")
-    return judged(
+    return combine(
         "accuracy from the bound",
         [_within_margin(*(_by_seed(means, label, encoder) for encoder in (OTHER, OWN))) for label in _keys(means)],
         numbers,
@@ -163,4 +163,4 @@ def judge_positions(table: pd.DataFrame) -> Verdict:
         for label in own
         if label != "shape"
     ]
-    return judged("accuracy", comparisons, numbers)
+    return combine("accuracy", comparisons, numbers)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from baselines.reproduction.entries import EntryResult, Runs, Verdict, judged
+from baselines.reproduction.entries import Outcome, Runs, Verdict, combine
 from baselines.reproduction.papers import _hidden, _scores
 from baselines.sweeps.desk import family
 from leaderboard import figures, protocol
@@ -37,14 +37,14 @@ def role(dataset: str) -> str:
     return CHANGED if "/" in dataset else ORIGINAL
 
 
-def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Score all runs; ``base`` is the dataset without what is done to it, ``variant`` what is done."""
     tables = [
         _scores.table(runs, configs, tier, settings["metrics"]).assign(scale=scale)
         for scale, configs in settings["strengths"]
     ]
     table = pd.concat(tables, ignore_index=True)
-    return EntryResult(
+    return Outcome(
         table.assign(
             base=[family(name) for name in table["dataset"]],
             variant=[role(name) for name in table["dataset"]],
@@ -52,12 +52,12 @@ def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     )
 
 
-def regularised(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def regularised(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Score all runs, and count each one's active units (posterior variance below 0.8) beside the dataset's factors."""
     configs = [config for _, strength_configs in settings["strengths"] for config in strength_configs]
     encodings = (_hidden.encoded(runs.open(config), settings["samples"]) for config in configs)
     table = scored(settings, runs, tier).table
-    return EntryResult(
+    return Outcome(
         table.assign(
             active=[latents.measure(*posterior)["used"].sum() for _, *posterior in encodings],
             factors=[len(protocol.task(config.dataset).scored) for config in configs],
@@ -65,10 +65,10 @@ def regularised(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResu
     )
 
 
-def draw_scores(result: EntryResult, path: Path) -> None:
+def draw_scores(result: Outcome, path: Path) -> None:
     """Draw the MIG of the table, bars for original, contrast-matched and perturbed or noisy data."""
     scales = ["" if scale == 1 else f", β × {scale:g}" for scale in result.table["scale"]]
-    titles = result.table["objective"].map(_scores.shown)
+    titles = result.table["objective"].map(_scores.name_of)
     table = result.table.assign(model=result.table["base"] + " " + titles + scales, variant=_form_names(result.table))
     _scores.draw_bars(table, path, x="model", group="variant")
 
@@ -133,7 +133,7 @@ def judge(table: pd.DataFrame, begin: str, *, stays: bool) -> Verdict:
         comparisons.append(comparison)
         numbers[f"fall on {base} from {begin}"] = SAME - comparison.difference if stays else comparison.difference
         numbers[f"VAEs above the baseline on {base}, {begin}"] = comparison.reached
-    return judged("MIG from the bound" if stays else "MIG", comparisons, numbers | _mig_numbers(groups), GATE)
+    return combine("MIG from the bound" if stays else "MIG", comparisons, numbers | _mig_numbers(groups), GATE)
 
 
 def _scores_by_seed(table: pd.DataFrame) -> tuple[dict[str, NDArray[np.float64]], float]:
@@ -154,7 +154,7 @@ def judge_by_seed(table: pd.DataFrame, *, stays: bool) -> Verdict:
     fall = verdicts.compare([means[CONTROL]], [means[CHANGED]], paired=True, floors=[floor])
     bounded = verdicts.compare([means[CONTROL] - SAME], [means[CHANGED]], paired=True, floors=[floor - SAME]).turned()
     measure, comparison = ("MIG from the bound", bounded) if stays else ("MIG", fall)
-    return judged(measure, [comparison], _fall_numbers(fall) | _mig_numbers(_groups(table)), GATE)
+    return combine(measure, [comparison], _fall_numbers(fall) | _mig_numbers(_groups(table)), GATE)
 
 
 def _fall_numbers(comparison: verdicts.Comparison) -> dict[str, float]:
@@ -179,10 +179,10 @@ def judge_tuned(table: pd.DataFrame) -> Verdict:
     numbers |= {f"MIG on {base}, {CHANGED}, β × {scale:g}": float(mig) for scale, mig in by_scale.items()}
     numbers |= {"MIG, original": float(original["mig"].mean()), "baseline": _scores.floor(original, "mig")}
     comparison = _compare_falls([(original, changed[changed["scale"] == best_scale])], SAME).turned()
-    return judged("MIG from the bound", [comparison], numbers, GATE)
+    return combine("MIG from the bound", [comparison], numbers, GATE)
 
 
-def draw_regularised(result: EntryResult, path: Path) -> None:
+def draw_regularised(result: Outcome, path: Path) -> None:
     """Draw MIG over the scale of the strength, a panel per dataset, and dashed the active units."""
     figures.check_columns(result.table, ["base", "dataset", "objective", "variant", "scale", "mig", "active"])
     base_tables = list(result.table.assign(variant=_form_names(result.table)).groupby("base", sort=False))
@@ -190,7 +190,9 @@ def draw_regularised(result: EntryResult, path: Path) -> None:
     for panel, (base, table) in zip(axes[0], base_tables, strict=True):
         count_axis = panel.twinx()
         for style, ((objective, variant), rows) in enumerate(table.groupby(["objective", "variant"], sort=False)):
-            figures.curve(panel, rows, "scale", "mig", style=style, label=f"{_scores.shown(str(objective))}, {variant}")
+            figures.curve(
+                panel, rows, "scale", "mig", style=style, label=f"{_scores.name_of(str(objective))}, {variant}"
+            )
             active = rows.groupby("scale")["active"].mean()
             count_axis.plot(active.index, active, color=figures.COLOURS[style % len(figures.COLOURS)], linestyle="--")
         panel.set_xscale("log", base=2)
@@ -226,4 +228,4 @@ def judge_robust(table: pd.DataFrame) -> Verdict:
                 "no significant difference", numbers, None, f"no strength leaves units for all factors: {label}"
             )
         comparisons += unpruned
-    return judged("MIG", comparisons, numbers, GATE)
+    return combine("MIG", comparisons, numbers, GATE)

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from baselines.config import RunConfig
-from baselines.reproduction.entries import ILLUSTRATION, EntryResult, Plan, Runs, Transfer, Verdict, judged
+from baselines.reproduction.entries import ILLUSTRATION, Outcome, Plan, Runs, Transfer, Verdict, combine
 from baselines.reproduction.papers import _tiers
 from leaderboard import figures, protocol
 from leaderboard.comparisons import heatmap
@@ -86,7 +86,7 @@ def _at_tier(tier: str, panel: Panel) -> Panel:
     """Return a tier's form of a panel."""
     if tier == "study":
         return panel
-    x, y = (side._replace(runs=_tiers.of(tier, side.runs)) for side in (panel.x, panel.y))
+    x, y = (side._replace(runs=_tiers.at_tier(tier, side.runs)) for side in (panel.x, panel.y))
     return panel._replace(title=_name_stand_ins(panel.title), model=_name_stand_ins(panel.model), x=x, y=y)
 
 
@@ -98,17 +98,17 @@ def _name_by_share(panels: Sequence[Panel]) -> list[Panel]:
             (first_run, *_) = panel.x.runs
             config = first_run if isinstance(first_run, RunConfig) else first_run.plain
             share = step_at(config, panel.x.share) / config.steps
-            title = panel.title.replace(timed(panel.model, panel.x.share), timed(panel.model, share))
+            title = panel.title.replace(time_title(panel.model, panel.x.share), time_title(panel.model, share))
             panel = panel._replace(title=title, x=panel.x._replace(share=share))
         panels_by_title.setdefault(panel.title, panel)
     return list(panels_by_title.values())
 
 
-def timed(model: str, share: float) -> str:
+def time_title(model: str, share: float) -> str:
     """Return the title of a panel of a model in training.
 
     Example:
-        >>> timed("cars3d, β-TCVAE", 25 / 1_000)
+        >>> time_title("cars3d, β-TCVAE", 25 / 1_000)
         'cars3d, β-TCVAE, 2.5% of training'
     """
     return f"{model}, {100 * share:.3g}% of training"
@@ -154,12 +154,12 @@ def activations(
     return runs.open(config, step=step).activations(task.load().images(task.test[:samples]))
 
 
-def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Compare the layers of every panel: a row per panel, seed and pair of layers."""
     tables = []
     for panel in settings["panels"]:
         for x, y in zip(panel.x.runs, panel.y.runs, strict=True):
-            first_config, second_config = runs.config(x), runs.config(y)
+            first_config, second_config = runs.config_of(x), runs.config_of(y)
             layers = (
                 activations(runs, config, step_at(config, side.share), settings["samples"], y.dataset)
                 for config, side in ((first_config, panel.x), (second_config, panel.y))
@@ -169,14 +169,14 @@ def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
             long = wide.melt("layer_x", var_name="layer_y", value_name="similarity")
             labels = {"panel": panel.title, "model": panel.model, "share": panel.x.share, "seed": second_config.seed}
             tables.append(long.assign(**labels))
-    return EntryResult(pd.concat(tables, ignore_index=True)[[*COLUMNS]])
+    return Outcome(pd.concat(tables, ignore_index=True)[[*COLUMNS]])
 
 
 COLUMNS = ("panel", "model", "share", "seed", "layer_x", "layer_y", "similarity")
 """Of the table; ``model`` is empty and ``share`` 1 where a panel shows no course of training."""
 
 
-def draw(result: EntryResult, path: Path) -> None:
+def draw(result: Outcome, path: Path) -> None:
     """Draw the panels beside each other, means over seeds."""
     figures.check_columns(result.table, ["panel", "layer_x", "layer_y", "similarity"])
     frames = {}
@@ -215,19 +215,19 @@ def without_inputs(table: pd.DataFrame) -> pd.DataFrame:
     return table[~is_input]
 
 
-def numbers(**by_name: pd.DataFrame) -> dict[str, float]:
+def mean_numbers(**by_name: pd.DataFrame) -> dict[str, float]:
     """Return the means over seeds, panel by panel."""
     panels = next(iter(by_name.values())).index
     return {f"{panel}, {name}": float(means.loc[panel].mean()) for panel in panels for name, means in by_name.items()}
 
 
-def against(values: ArrayLike, bound: float) -> verdicts.Comparison:
+def compare_with_bound(values: ArrayLike, bound: float) -> verdicts.Comparison:
     """Compare one value per seed with a bound that a claim says they exceed."""
     seed_values = np.asarray(values, np.float64)
     return verdicts.compare([seed_values], [np.full_like(seed_values, bound)], paired=True)
 
 
-def encoder_above(table: pd.DataFrame, networks: Sequence[str] = ("decoder",)) -> Verdict:
+def judge_encoder_above(table: pd.DataFrame, networks: Sequence[str] = ("decoder",)) -> Verdict:
     """Judge that encoder layers are more similar than other layers, of the same pairs of runs, in every panel."""
     encoder, others = diagonal(table, "encoder"), {name: diagonal(table, name) for name in networks}
     comparisons = [
@@ -235,19 +235,19 @@ def encoder_above(table: pd.DataFrame, networks: Sequence[str] = ("decoder",)) -
         for means in others.values()
         for panel in encoder.index
     ]
-    return judged("similarity", comparisons, numbers(encoder=encoder, **others))
+    return combine("similarity", comparisons, mean_numbers(encoder=encoder, **others))
 
 
-def ahead(table: pd.DataFrame) -> Verdict:
+def judge_ahead(table: pd.DataFrame) -> Verdict:
     """Judge that encoder layers are more similar to their final state than decoder layers, while models are trained."""
-    return encoder_above(table[(table["share"] > 0) & (table["share"] < 1)])
+    return judge_encoder_above(table[(table["share"] > 0) & (table["share"] < 1)])
 
 
 LEFT = 0.05
 """What must be left of the way to the final state before training, on average, for a share of it to mean anything."""
 
 
-def learned_first(table: pd.DataFrame) -> Verdict:
+def judge_learned_first(table: pd.DataFrame) -> Verdict:
     """Judge that encoders are ahead of decoders on their way to the final state, at every time and for every model.
 
     The way begins at the state before training, which is the control: untrained encoders have most of their similarity
@@ -274,15 +274,15 @@ def learned_first(table: pd.DataFrame) -> Verdict:
                 for network, share in zip(similarities, progress, strict=True):
                     by_phrase[f"{model}, {network} at {100 * time:.3g}%, share of the change"] = float(share.mean())
             comparisons.append(comparison)
-    return judged("share of the change", comparisons, by_phrase, "control: similarity at 0%, before training")
+    return combine("share of the change", comparisons, by_phrase, "control: similarity at 0%, before training")
 
 
-def encoders_alike(table: pd.DataFrame) -> Verdict:
+def judge_encoders_alike(table: pd.DataFrame) -> Verdict:
     """Judge that encoder layers are similar, at least `ALIKE` on average, in every panel that is no control."""
     return _judge_alike(diagonal(table, "encoder"))
 
 
-def encoders_matched(table: pd.DataFrame) -> Verdict:
+def judge_encoders_matched(table: pd.DataFrame) -> Verdict:
     """Judge the same of two architectures, where each encoder layer counts with the most similar of the other's."""
     table = without_inputs(table)
     both = table[table["layer_x"].str.startswith("encoder_") & table["layer_y"].str.startswith("encoder_")]
@@ -293,22 +293,22 @@ def encoders_matched(table: pd.DataFrame) -> Verdict:
 def _judge_alike(encoder: pd.DataFrame) -> Verdict:
     judged_panels = [panel for panel in encoder.index if not panel.endswith((BEFORE, OTHERS))]
     note = "controls: before training, and of other seeds" if len(judged_panels) < len(encoder) else ""
-    return judged(
+    return combine(
         "similarity from the bound",
-        [against(encoder.loc[panel], ALIKE) for panel in judged_panels],
-        numbers(encoder=encoder),
+        [compare_with_bound(encoder.loc[panel], ALIKE) for panel in judged_panels],
+        mean_numbers(encoder=encoder),
         note,
     )
 
 
-def falls(table: pd.DataFrame, networks: Sequence[str]) -> Verdict:
+def judge_falls(table: pd.DataFrame, networks: Sequence[str]) -> Verdict:
     """Judge that layers are more similar in the first panel than in the second, which share one side's runs."""
     by_network = {network: diagonal(table, network) for network in networks}
     comparisons = [verdicts.compare([means.iloc[0]], [means.iloc[1]], paired=True) for means in by_network.values()]
-    return judged("similarity", comparisons, numbers(**by_network))
+    return combine("similarity", comparisons, mean_numbers(**by_network))
 
 
-def metrics_agree(table: pd.DataFrame) -> Verdict:
+def judge_metrics_agree(table: pd.DataFrame) -> Verdict:
     """Show two similarities beside each other. That both have the same sign says next to nothing: an illustration."""
     gaps = diagonal(table, "encoder") - diagonal(table, "decoder")
     by_phrase = {f"{panel}, encoder above decoder by": float(gaps.loc[panel].mean()) for panel in gaps.index}
@@ -319,7 +319,7 @@ BETWEEN = ("mean", "variance", "sampled")
 """The layers between encoder and decoder."""
 
 
-def between_dataset(table: pd.DataFrame) -> Verdict:
+def judge_between_dataset(table: pd.DataFrame) -> Verdict:
     """Judge that mean, variance and sampled layers are less alike in the second panel than in each of the others.
 
     The panels are of other datasets, so that their runs are not paired.
@@ -331,4 +331,4 @@ def between_dataset(table: pd.DataFrame) -> Verdict:
         for other in range(len(means))
         if other != 1
     ]
-    return judged("similarity", comparisons, numbers(**means_by_layer))
+    return combine("similarity", comparisons, mean_numbers(**means_by_layer))

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import benchmark_data
-from baselines.reproduction.entries import ILLUSTRATION, EntryResult, Plan, Runs, Verdict, fact, judged
+from baselines.reproduction.entries import ILLUSTRATION, Outcome, Plan, Runs, Verdict, combine, decide
 from baselines.run import Run
 from benchmark_data.factors import Indices
 from benchmark_data.variants import perturbation
@@ -30,7 +30,7 @@ def encoded(run: Run, samples: int) -> tuple[Indices, NDArray[np.floating], NDAr
     return rows, posterior.mean, np.exp(posterior.log_variance.astype(np.float64))
 
 
-def pictures(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def pictures(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Take the same images without and with the hidden variable, and measure by how much they differ."""
     images: dict[str, NDArray[Any]] = {}
     rows = []
@@ -43,9 +43,7 @@ def pictures(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
         change = np.abs(after.astype(np.float64) - before) / 255
         for row, mean, largest in zip(indices, change.mean(axis=(1, 2, 3)), change.max(axis=(1, 2, 3)), strict=True):
             rows.append((base, int(row), float(perturbed.parameters["epsilon"]), float(mean), float(largest)))  # type: ignore[arg-type]
-    return EntryResult(
-        pd.DataFrame(rows, columns=["dataset", "row", "epsilon", "mean_change", "largest_change"]), images
-    )
+    return Outcome(pd.DataFrame(rows, columns=["dataset", "row", "epsilon", "mean_change", "largest_change"]), images)
 
 
 def judge_small(table: pd.DataFrame) -> Verdict:
@@ -57,10 +55,10 @@ def judge_small(table: pd.DataFrame) -> Verdict:
     return Verdict(ILLUSTRATION, {name.replace("_", " "): value for name, value in numbers.items()})
 
 
-def hidden(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def measure_hidden(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Measure local expansiveness and global variance of the factors and of s, at growing strengths."""
     base = benchmark_data.load(settings["dataset"])
-    return EntryResult(
+    return Outcome(
         expansiveness.measure_hidden(
             base, epsilons=settings["epsilons"], factors=settings["factors"], samples=settings["samples"]
         )
@@ -81,10 +79,10 @@ def judge_hidden(table: pd.DataFrame) -> Verdict:
         if epsilon is not None
     }
     numbers["largest ε"] = float(table["epsilon"].max())
-    return fact(local_lead is not None and (global_lead is None or local_lead < global_lead), numbers)
+    return decide(local_lead is not None and (global_lead is None or local_lead < global_lead), numbers)
 
 
-def noises(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def noises(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Measure the noise of the latent that each factor has of its own, s among them, at each strength and seed."""
     tables = []
     for config in settings["runs"]:
@@ -97,7 +95,7 @@ def noises(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
         noise_table = expansiveness.own_latents(mean, variance, labels[:, varying], varying_names)
         noise_table = noise_table.melt("factor", ["share", "noise"], var_name="quantity")
         tables.append(noise_table.assign(epsilon=float(str(run.dataset.parameters["epsilon"])), seed=config.seed))
-    return EntryResult(pd.concat(tables, ignore_index=True))
+    return Outcome(pd.concat(tables, ignore_index=True))
 
 
 def judge_noises(table: pd.DataFrame) -> Verdict:
@@ -124,7 +122,7 @@ def judge_noises(table: pd.DataFrame) -> Verdict:
             comparisons.append(verdicts.compare([noise_of_s], [least_noise], paired=True))
     if not has_latent:
         comparisons = [comparison._replace(p=None, reached=0) for comparison in comparisons]
-    return judged("noise", comparisons, numbers, "gate: a latent of s at some strength")
+    return combine("noise", comparisons, numbers, "gate: a latent of s at some strength")
 
 
 def strengths_plan(samples: int) -> Plan:

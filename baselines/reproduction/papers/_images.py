@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from baselines.reproduction.entries import EntryResult
+from baselines.reproduction.entries import Outcome
 from leaderboard.analyses import traversals
 
 
-def draw(result: EntryResult, path: Path) -> None:
+def draw(result: Outcome, path: Path) -> None:
     """Draw a row of images for each name; grey ones beside coloured ones in three channels."""
     images = list(result.images.values())
     if images[0].shape[-1] == 1 or len({image.shape for image in images}) > 1:

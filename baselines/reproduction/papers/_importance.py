@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 import benchmark_data
 from baselines.config import RunConfig
-from baselines.reproduction.entries import EntryResult, Plan, Runs, Verdict, judged, of_table
+from baselines.reproduction.entries import Outcome, Plan, Runs, Verdict, combine, from_table
 from baselines.reproduction.papers import _heatmaps, _perceived, _scores, _tiers
 from benchmark_data.inspect import audit
 from leaderboard import information, protocol
 from leaderboard.store import verdicts
 
 
-def learned(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def learned(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Measure the importance of factors, and what share of each models know at each snapshot.
 
     Returns:
@@ -47,7 +47,7 @@ def learned(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
                 (config.dataset, config.seed, step, name, importance[name], rank, float(share))
                 for (name, rank), share in zip(ranks.items(), shares, strict=True)
             ]
-    return EntryResult(pd.DataFrame(rows, columns=["dataset", "seed", "step", "factor", "importance", "rank", "share"]))
+    return Outcome(pd.DataFrame(rows, columns=["dataset", "seed", "step", "factor", "importance", "rank", "share"]))
 
 
 def _factor_ranks(groups: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -89,16 +89,16 @@ def judge_learned(table: pd.DataFrame) -> Verdict:
         after = shares.drop(index=0, level="step").groupby(level=["factor", "rank"]).mean()
         gained = after - before.loc[after.index]
         correlations = _rank_correlations(gained)
-        comparisons.append(_heatmaps.against(correlations, _perceived.AGREES))
+        comparisons.append(_heatmaps.compare_with_bound(correlations, _perceived.AGREES))
         numbers[f"{dataset}, rank correlation of importance and gain"] = float(correlations.mean())
         numbers[f"{dataset}, control: the same before training"] = float(_rank_correlations(before).mean())
         means = gained.mean(axis=1).sort_index(level="rank")
         for factor, gain in zip(means.index.get_level_values("factor"), means, strict=True):
             numbers[f"{dataset}, mean gain of {factor}"] = float(gain)
-    return judged("rank correlation from the bound", comparisons, numbers, TAKEN_OFF)
+    return combine("rank correlation from the bound", comparisons, numbers, TAKEN_OFF)
 
 
-DRAW = of_table(_scores.draw_lines, panel="dataset", x="step", y="share", group="factor", xscale="symlog")
+DRAW = from_table(_scores.draw_lines, panel="dataset", x="step", y="share", group="factor", xscale="symlog")
 
 
 TAKEN_OFF = "control: what the untrained encoder knows is taken off"
@@ -138,7 +138,7 @@ def judge_first(table: pd.DataFrame) -> Verdict:
         numbers[f"{dataset}, most important first in share of runs"] = float(
             (steps[is_foremost].min() < steps[~is_foremost].min()).mean()
         )
-    return judged("steps", comparisons, numbers, TAKEN_OFF)
+    return combine("steps", comparisons, numbers, TAKEN_OFF)
 
 
 def plan(tier: str, *, seeds: Sequence[int] = range(_tiers.SEEDS), **changes: Any) -> Plan:
@@ -151,7 +151,7 @@ def plan(tier: str, *, seeds: Sequence[int] = range(_tiers.SEEDS), **changes: An
     """
     options = {"snapshots": LEARNED_AT} | changes
     runs = tuple(
-        _tiers.plain(
+        _tiers.small_fc_run(
             RunConfig(dataset=dataset, objective="beta_vae", hyperparameters={"beta": 4}, latents=latents),
             seed=seed,
             **options,
@@ -174,5 +174,5 @@ FRESH: dict[str, Any] = {
 }
 """Runs that ask which factor comes first. The question came from the others, so these have seeds of their own.
 
-Twenty, since five were decided otherwise when trained again on another machine: a step is the next snapshot, and coarse.
+Twenty, since five were decided otherwise when they were trained again: steps are read off at snapshots.
 """

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from baselines.reproduction.entries import ILLUSTRATION, EntryResult, Runs, Verdict, fact, judged
+from baselines.reproduction.entries import ILLUSTRATION, Outcome, Runs, Verdict, combine, decide
 from baselines.reproduction.papers import _heatmaps, _scores
 from leaderboard.analyses import layers_against_input, sample_size
 from leaderboard.comparisons import cka
@@ -23,9 +23,9 @@ SAME = 0.1
 LEAST, MOST = "least", "most"
 
 
-def samples(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def samples(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Compare matrices that share features, on growing numbers of samples."""
-    return EntryResult(sample_size.measure_shared(**settings))
+    return Outcome(sample_size.measure_shared(**settings))
 
 
 def judge_samples(table: pd.DataFrame) -> Verdict:
@@ -40,16 +40,16 @@ def judge_samples(table: pd.DataFrame) -> Verdict:
     is_near = all(abs(final[share, metric] - share) < SAME for share in (0.8, 0.5) for metric in ("CKA", "Procrustes"))
     is_above = means[0.0, "Procrustes", few] > means[0.0, "CKA", few] and final[0.0, "Procrustes"] > final[0.0, "CKA"]
     numbers = {f"{metric} of {share:.0%} at {many} samples": value for (share, metric), value in final.items()}
-    return fact(bool(is_near and is_above), numbers)
+    return decide(bool(is_near and is_above), numbers)
 
 
-def sampled(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def sampled(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Compare the sampled representation with mean and input, for each strength, seed and snapshot."""
     rows = []
     for strength, seed, step, layers in _read_snapshots(settings, runs):
         for other in ("mean", "input"):
             rows.append((strength, seed, step, other, cka.compare(layers[other], layers["sampled"])))
-    return EntryResult(pd.DataFrame(rows, columns=["strength", "seed", "step", "with", "similarity"]))
+    return Outcome(pd.DataFrame(rows, columns=["strength", "seed", "step", "with", "similarity"]))
 
 
 def _read_snapshots(settings: Mapping[str, Any], runs: Runs) -> Iterator[tuple[float, int, int, dict[str, Any]]]:
@@ -66,10 +66,10 @@ def judge_sampled(table: pd.DataFrame, other: str) -> Verdict:
     groups = {strength: rows.sort_values("seed")["similarity"] for strength, rows in final_rows.groupby("strength")}
     low, *_, high = groups
     numbers = {f"CKA at β = {strength:g}": float(groups[strength].mean()) for strength in (low, high)}
-    return judged("CKA", [verdicts.compare([groups[low]], [groups[high]])], numbers)
+    return combine("CKA", [verdicts.compare([groups[low]], [groups[high]])], numbers)
 
 
-def against_input(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def against_input(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Compare encoder layers with the input, for each strength, seed and snapshot."""
     tables = []
     for strength, seed, step, layers in _read_snapshots(settings, runs):
@@ -80,7 +80,7 @@ def against_input(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryRe
         }
         table = layers_against_input.measure(encoder_layers, layers["input"], similarities=settings["similarities"])
         tables.append(table.assign(group=f"β = {strength:g}", seed=seed, step=step))
-    return EntryResult(pd.concat(tables, ignore_index=True))
+    return Outcome(pd.concat(tables, ignore_index=True))
 
 
 def _is_input(layer: NDArray[np.floating], images: NDArray[np.floating]) -> bool:
@@ -103,7 +103,7 @@ def judge_against_input(table: pd.DataFrame, metric: str) -> Verdict:
         comparisons += [verdicts.compare([first + SAME], [last]), verdicts.compare([last + SAME], [first])]
         numbers[f"{layer}, difference between strengths"] = float(first.mean() - last.mean())
     deviation = final_rows[is_learned].groupby(["group", "layer"])["similarity"].std(ddof=1).mean()
-    return judged("similarity from the bound", comparisons, {"mean deviation over seeds": float(deviation)} | numbers)
+    return combine("similarity from the bound", comparisons, {"mean deviation over seeds": float(deviation)} | numbers)
 
 
 def judge_collapse(table: pd.DataFrame) -> Verdict:
@@ -123,10 +123,10 @@ def judge_collapse(table: pd.DataFrame) -> Verdict:
         )
         comparisons.append(verdicts.compare([of_weak], [of_strong], paired=True))
         numbers |= {f"{panel}, strong": float(of_strong.mean()), f"{panel}, weak": float(of_weak.mean())}
-    return judged("CKA", comparisons, numbers)
+    return combine("CKA", comparisons, numbers)
 
 
-def losses(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def losses(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Read the losses of runs over training."""
     rows = []
     for strength, configs in settings["models"]:
@@ -134,10 +134,10 @@ def losses(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
             history = runs.open(config).history
             run_key = (config.dataset.partition("/")[0], config.objective, strength, config.seed)
             rows += [(*run_key, int(line["step"]), line["loss"]) for line in history[:: settings["every"]]]
-    return EntryResult(pd.DataFrame(rows, columns=["dataset", "objective", "regularised", "seed", "step", "loss"]))
+    return Outcome(pd.DataFrame(rows, columns=["dataset", "objective", "regularised", "seed", "step", "loss"]))
 
 
-def draw_losses(result: EntryResult, path: Path) -> None:
+def draw_losses(result: Outcome, path: Path) -> None:
     """Draw a panel per dataset, a line per objective and end of its strengths."""
     models = result.table["objective"] + ", " + result.table["regularised"]
     table = result.table.assign(model=models)

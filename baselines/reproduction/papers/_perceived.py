@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import benchmark_data
 from baselines.nets import reconstruction
-from baselines.reproduction.entries import ILLUSTRATION, EntryResult, Runs, Verdict, fact, judged
+from baselines.reproduction.entries import ILLUSTRATION, Outcome, Runs, Verdict, combine, decide
 from baselines.reproduction.papers import _heatmaps
 from baselines.run import Run
 from benchmark_data import draws
@@ -31,7 +31,7 @@ AGREES = 0.5
 SPACINGS = tuple(f"xysquares/spacing_{spacing}" for spacing in range(8, 0, -1))
 
 
-def matrices(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def matrices(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Average distance matrices along factors: a row per dataset, factor and pair of values."""
     tables = []
     for name, factors in settings["factors"].items():
@@ -42,7 +42,7 @@ def matrices(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
             distance_columns = {"ground_truth": measured.ground_truth.ravel(), "perceived": measured.perceived.ravel()}
             pair_columns = {"dataset": name, "factor": factor, "first": first, "second": second}
             tables.append(pd.DataFrame(pair_columns | distance_columns))
-    return EntryResult(pd.concat(tables, ignore_index=True))
+    return Outcome(pd.concat(tables, ignore_index=True))
 
 
 def agreement(table: pd.DataFrame) -> dict[str, float]:
@@ -60,7 +60,7 @@ def agreement(table: pd.DataFrame) -> dict[str, float]:
     return {dataset: float(np.mean(rhos)) for dataset, rhos in correlations.items()}
 
 
-def draw_matrices(result: EntryResult, path: Path) -> None:
+def draw_matrices(result: Outcome, path: Path) -> None:
     """Draw the matrices: those of the factors above, those of the pixels below, bright for far."""
     groups = list(result.table.groupby(["dataset", "factor"], sort=False))
     figure, axes = figures.panels(2, len(groups), width=1.4, height=1.4)
@@ -78,7 +78,7 @@ def draw_matrices(result: EntryResult, path: Path) -> None:
 def judge_natural(table: pd.DataFrame) -> Verdict:
     """Judge that both distances agree on every dataset."""
     rhos = agreement(table)
-    return fact(all(rho > AGREES for rho in rhos.values()), {f"rank correlation on {k}": v for k, v in rhos.items()})
+    return decide(all(rho > AGREES for rho in rhos.values()), {f"rank correlation on {k}": v for k, v in rhos.items()})
 
 
 def judge_spacing(table: pd.DataFrame) -> Verdict:
@@ -86,10 +86,10 @@ def judge_spacing(table: pd.DataFrame) -> Verdict:
     correlations = agreement(table)
     rhos = list(correlations.values())
     rises = all(low <= high + 1e-9 for low, high in itertools.pairwise(rhos))
-    return fact(rises and rhos[-1] > rhos[0], {f"rank correlation, {k}": v for k, v in correlations.items()})
+    return decide(rises and rhos[-1] > rhos[0], {f"rank correlation, {k}": v for k, v in correlations.items()})
 
 
-def rows_of_traversals(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def rows_of_traversals(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Take the images along each factor from one image, and measure how far each is from every other."""
     images, rows = {}, []
     for name in settings["datasets"]:
@@ -106,7 +106,7 @@ def rows_of_traversals(settings: Mapping[str, Any], runs: Runs, tier: str) -> En
             for first, second in itertools.combinations(range(len(traversal)), 2):
                 rows.append((name, factor.name, first, second, float(second - first), float(errors[first, second])))
     columns = ["dataset", "factor", "first", "second", "ground_truth", "perceived"]
-    return EntryResult(pd.DataFrame(rows, columns=columns), images)
+    return Outcome(pd.DataFrame(rows, columns=columns), images)
 
 
 def judge_constant(table: pd.DataFrame) -> Verdict:
@@ -126,18 +126,18 @@ def judge_varying(table: pd.DataFrame) -> Verdict:
     return Verdict(ILLUSTRATION, numbers)
 
 
-def levels(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def levels(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Measure distances along factors at every level of models: a row per run, factor, level and pair of values."""
     tables = []
     for config in settings["runs"]:
         run = runs.open(config)
         for name, factors in settings["factors"].items():
-            table = perceived.measure(**seen(run, factors, settings["traversals"]))
+            table = perceived.measure(**level_arrays(run, factors, settings["traversals"]))
             tables.append(table.assign(factor=name, reconstruction=config.reconstruction, seed=config.seed))
-    return EntryResult(pd.concat(tables, ignore_index=True))
+    return Outcome(pd.concat(tables, ignore_index=True))
 
 
-def seen(run: Run, factors: Sequence[str], count: int) -> dict[str, NDArray[Any]]:
+def level_arrays(run: Run, factors: Sequence[str], count: int) -> dict[str, NDArray[Any]]:
     """Take what a model makes of images along traversals.
 
     Args:
@@ -146,7 +146,7 @@ def seen(run: Run, factors: Sequence[str], count: int) -> dict[str, NDArray[Any]
         count: traversals of each, through random images.
 
     Returns:
-        Arguments of `leaderboard.analyses.perceived.measure`, images as `compared` gives them.
+        Arguments of `leaderboard.analyses.perceived.measure`, images as `loss_features` gives them.
     """
     space: Any = run.dataset.space
     starts = draws.sample(0, len(run.dataset), count)
@@ -154,15 +154,15 @@ def seen(run: Run, factors: Sequence[str], count: int) -> dict[str, NDArray[Any]
     images = run.dataset.images(rows.ravel())
     posterior = run.encode(images)
     arrays = {
-        "inputs": compared(images / np.float32(255), run.config.reconstruction),
+        "inputs": loss_features(images / np.float32(255), run.config.reconstruction),
         "mean": posterior.mean,
         "variance": np.exp(posterior.log_variance.astype(np.float64)),
-        "reconstructions": compared(run.decode(posterior.mean), run.config.reconstruction),
+        "reconstructions": loss_features(run.decode(posterior.mean), run.config.reconstruction),
     }
     return {name: values.reshape(*rows.shape, -1) for name, values in arrays.items()}
 
 
-def compared(images: NDArray[np.floating], loss: str) -> NDArray[np.floating]:
+def loss_features(images: NDArray[np.floating], loss: str) -> NDArray[np.floating]:
     """Return what the mean squared error is taken of: the pixels, and for ``box_blur`` also the blurred ones, weighed.
 
     Args:
@@ -179,14 +179,14 @@ def compared(images: NDArray[np.floating], loss: str) -> NDArray[np.floating]:
     return np.concatenate([pixels, math.sqrt(reconstruction.ALPHA) * blurred], axis=1) * np.float32(math.sqrt(2))
 
 
-def draw_levels(result: EntryResult, path: Path) -> None:
+def draw_levels(result: Outcome, path: Path) -> None:
     """Draw the matrices, mean over seeds: a row per factor, or per loss where there are several."""
     by = "factor" if result.table["reconstruction"].nunique() == 1 else "reconstruction"
     means = result.table.groupby([by, "level", "first", "second"], sort=False)["distance"].mean().reset_index()
     perceived.draw(means.rename(columns={by: "factor"}), path)
 
 
-def follows(table: pd.DataFrame, against: str) -> pd.DataFrame:
+def level_correlations(table: pd.DataFrame, against: str) -> pd.DataFrame:
     """Return Spearman's correlation of the distances at each level with those at another, for each seed.
 
     Args:
@@ -207,13 +207,13 @@ def follows(table: pd.DataFrame, against: str) -> pd.DataFrame:
 
 def judge_levels(table: pd.DataFrame) -> Verdict:
     """Judge that the distances at every level of the model follow those of its input, along every factor."""
-    rhos = follows(table, "input")
+    rhos = level_correlations(table, "input")
     learned = rhos[rhos.index.get_level_values("level") != "ground truth"]
     phrases = [f"rank correlation with the input, {factor}, {level}" for _, factor, level in learned.index]
     numbers = dict(zip(phrases, learned.mean(axis=1).tolist(), strict=True))
-    return judged(
+    return combine(
         "rank correlation from the bound",
-        [_heatmaps.against(values, AGREES) for values in learned.to_numpy()],
+        [_heatmaps.compare_with_bound(values, AGREES) for values in learned.to_numpy()],
         numbers,
     )
 
@@ -223,9 +223,9 @@ def judge_levels_blurred(table: pd.DataFrame) -> Verdict:
 
     At the input that is a property of the data and the loss, without seeds: it is printed and not tested.
     """
-    rhos = follows(table, "ground truth").groupby(["level", "reconstruction"], sort=False).mean()
+    rhos = level_correlations(table, "ground truth").groupby(["level", "reconstruction"], sort=False).mean()
     phrases = [f"rank correlation with the factors, {loss}, {level}" for level, loss in rhos.index]
     numbers = dict(zip(phrases, rhos.mean(axis=1).tolist(), strict=True))
     learned = [level for level in dict.fromkeys(rhos.index.get_level_values("level")) if level != "input"]
     comparisons = [verdicts.compare([rhos.loc[level, "box_blur"]], [rhos.loc[level, "mse"]]) for level in learned]
-    return judged("rank correlation", comparisons, numbers)
+    return combine("rank correlation", comparisons, numbers)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from baselines.config import RunConfig
 from baselines.model import scaled
-from baselines.reproduction.entries import EntryResult, Plan, Runs, Verdict, judged
+from baselines.reproduction.entries import Outcome, Plan, Runs, Verdict, combine
 from baselines.run import Run
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
@@ -102,10 +102,10 @@ def plan(seeds: int, *, steps: int) -> Plan:
         for model in MODELS
         for seed in range(seeds)
     )
-    return Plan(runs=runs, settings={"runs": runs, "points": 189}, own=(PLANE,))
+    return Plan(runs=runs, settings={"runs": runs, "points": 189}, own_datasets=(PLANE,))
 
 
-def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Encode points, and measure where the axes of the latents lie at each of them.
 
     An axis is the chord between what the decoder makes of the codes one posterior standard deviation to either side.
@@ -132,7 +132,7 @@ def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
             "angle": _angles(run, mean, np.exp(posterior.log_variance / 2), principal).mean(axis=1),
         }
         tables.append(pd.DataFrame(columns))
-    return EntryResult(pd.concat(tables, ignore_index=True).round(4))
+    return Outcome(pd.concat(tables, ignore_index=True).round(4))
 
 
 def _principal_angle(images: Pixels) -> float:
@@ -155,7 +155,7 @@ def _angles(run: Run, mean: NDArray[np.floating], std: NDArray[np.floating], axi
     return np.stack(angles, axis=1)
 
 
-def draw(result: EntryResult, path: Path) -> None:
+def draw(result: Outcome, path: Path) -> None:
     """Draw the points, and the codes that the first run of each model gives them; bright is far along."""
     figures.check_columns(result.table, ["model", "seed", "x", "y", "z1", "z2", "angle"])
     models = list(result.table["model"].unique())
@@ -185,7 +185,7 @@ def judge_linear(table: pd.DataFrame) -> Verdict:
     """Judge that the latents of the linear VAE lie on the principal axes, nearer than on those of the clusters."""
     angles = _mean_angles(table)
     comparison = verdicts.compare([np.full_like(angles["linear"], BETWEEN)], [angles["linear"]], paired=True)
-    return judged("degrees from the bound", [comparison], _angle_numbers(angles))
+    return combine("degrees from the bound", [comparison], _angle_numbers(angles))
 
 
 def judge_local(table: pd.DataFrame) -> Verdict:
@@ -196,4 +196,4 @@ def judge_local(table: pd.DataFrame) -> Verdict:
         verdicts.compare([angles["fc"]], [bound], paired=True),
         verdicts.compare([bound], [angles["linear"]], paired=True),
     ]
-    return judged("degrees from the bound", comparisons, _angle_numbers(angles))
+    return combine("degrees from the bound", comparisons, _angle_numbers(angles))

@@ -1,11 +1,11 @@
 """What a tier puts in the place of the papers' datasets, models and budgets; at study tier all is the papers'.
 
 A run of a paper becomes a smaller one by `baselines.sweeps._forms.form`, which keeps its strength, loss and reduction.
-Where an entry needs no more than the board has, its runs are the board's own (`board`), with the board's strengths.
+Where an entry needs no more than the board has, its runs are the board's (`board_runs`), with the board's strengths.
 
 ``desk`` has five seeds, and ten where an entry says so. What compares layers takes the papers' kinds of architecture
-for 1,000 steps (`of`, the sweep ``desk_similarity``); other models are fully connected, 128 wide, and see 3,000 steps
-of 64 images (`plain`).
+for 1,000 steps (`at_tier`, the sweep ``desk_similarity``); other models are fully connected, 128 wide, and see 3,000
+steps of 64 images (`small_fc_run`).
 
 XYSquares and dSprites are the papers' own; rendered datasets stand in for the others (`STAND_INS`). Nothing rendered
 has faces: xyobject, whose place, size and colour vary, stands in for CelebA.
@@ -61,7 +61,7 @@ def stand_in(dataset: str) -> str:
     return f"{STAND_INS[base]}_{change}/{config}" if base in STAND_INS else dataset
 
 
-def plain(published: RunConfig, **changes: Any) -> RunConfig:
+def small_fc_run(published: RunConfig, **changes: Any) -> RunConfig:
     """Return a small fully connected form of a paper's run at desk tier.
 
     Args:
@@ -72,7 +72,7 @@ def plain(published: RunConfig, **changes: Any) -> RunConfig:
     return form(published, **defaults | PLAIN | changes)
 
 
-def of(tier: str, seeds: Sequence[R]) -> tuple[R, ...]:
+def at_tier(tier: str, seeds: Sequence[R]) -> tuple[R, ...]:
     """Return a tier's form of a model's runs, or of transfers from them.
 
     Args:
@@ -85,21 +85,21 @@ def of(tier: str, seeds: Sequence[R]) -> tuple[R, ...]:
 def _desk_form(published: Any) -> Any:
     stand_in_name = stand_in(published.dataset)
     if not isinstance(published, Transfer):
-        return desk_similarity.of(published, stand_in_name)
+        return desk_similarity.desk_form(published, stand_in_name)
     changes = {"steps": desk_similarity.STEPS, "snapshots": ()}
     return dataclasses.replace(published, source=_desk_form(published.source), dataset=stand_in_name, changes=changes)
 
 
-def dataset(tier: str, published: str) -> str:
+def data_at_tier(tier: str, published: str) -> str:
     """Return the dataset that a tier has in the place of a published one."""
     return published if tier == "study" else stand_in(published)
 
 
-def board(datasets: Container[str], objectives: Container[str], seeds: int = SEEDS) -> tuple[RunConfig, ...]:
+def board_runs(datasets: Container[str], objectives: Container[str], seeds: int = SEEDS) -> tuple[RunConfig, ...]:
     """Return the board's own runs of some datasets and objectives, in the order of its sweeps.
 
     Example:
-        >>> [(run.dataset, run.seed) for run in board({"dsprites", "room3d"}, {"ae"})][:6:5]
+        >>> [(run.dataset, run.seed) for run in board_runs({"dsprites", "room3d"}, {"ae"})][:6:5]
         [('dsprites', 0), ('room3d', 0)]
     """
     runs = (*desk.SWEEP, *desk_controls.CONV32)

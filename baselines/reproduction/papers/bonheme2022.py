@@ -14,7 +14,7 @@ import itertools
 from typing import Any
 
 from baselines.config import RunConfig
-from baselines.reproduction.entries import Entry, Plan, Second, of_table
+from baselines.reproduction.entries import Entry, Plan, Second, from_table
 from baselines.reproduction.papers import _heatmaps, _layers, _scores, _tiers
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.reproduction.papers._layers import SAME
@@ -89,7 +89,7 @@ def over_time(
     trained = side(dataset, objective, strength, **options)
     return [
         Panel(
-            _heatmaps.timed(title, share),
+            _heatmaps.time_title(title, share),
             side(dataset, objective, strength, share=share, **options),
             trained,
             model=title,
@@ -156,7 +156,7 @@ ACROSS = objectives("dip_vae_ii")
 CONTROLLED = _heatmaps.controlled(ACROSS)
 
 
-def twice(panel: Panel) -> list[Panel]:
+def with_both_similarities(panel: Panel) -> list[Panel]:
     """Return a panel for CKA and the same for Procrustes."""
     return [
         panel._replace(title=f"{panel.title}, CKA", similarity="cka"),
@@ -170,7 +170,7 @@ def _loss_plans() -> dict[str, Any]:
     plans = {}
     for tier in ("desk", "study"):
         models_by_strength = tuple(
-            (strength, _tiers.of(tier, models(dataset, objective, value)))
+            (strength, _tiers.at_tier(tier, models(dataset, objective, value)))
             for dataset, (objective, extremes) in itertools.product(SNAPSHOTS, EXTREMES.items())
             if tier == "study" or (dataset, objective) in trained_elsewhere
             for strength, value in zip((_layers.LEAST, _layers.MOST), extremes, strict=True)
@@ -185,7 +185,9 @@ def _strength_plans(dataset: str, values: tuple[float, ...], **settings: Any) ->
     """Return plans that look at all snapshots of β-VAEs."""
     plans = {}
     for tier, count in _heatmaps.SAMPLES.items():
-        models_by_strength = tuple((value, _tiers.of(tier, models(dataset, "beta_vae", value))) for value in values)
+        models_by_strength = tuple(
+            (value, _tiers.at_tier(tier, models(dataset, "beta_vae", value))) for value in values
+        )
         runs = tuple(run for _, configs in models_by_strength for run in configs)
         plan_settings = {"strengths": models_by_strength, "samples": count} | settings
         plans[tier] = Plan(runs=runs, settings=plan_settings)
@@ -206,21 +208,21 @@ def heatmap_entry(id_: str, paper: str, claim: str, panels: list[Panel], judge: 
     )
 
 
-def in_time(id_: str, paper: str, model: str, panels: list[Panel]) -> Entry:
+def training_entry(id_: str, paper: str, model: str, panels: list[Panel]) -> Entry:
     """Return the entry of a model at several times in training."""
     claim = f"{model}: at each snapshot encoders are more similar to their final state than decoders."
-    control = Second(f"{model}: {_CHANGE_CLAIM}, at each snapshot.", _heatmaps.learned_first)
-    return heatmap_entry(id_, paper, claim, panels, _heatmaps.ahead, second=control)
+    control = Second(f"{model}: {_CHANGE_CLAIM}, at each snapshot.", _heatmaps.judge_learned_first)
+    return heatmap_entry(id_, paper, claim, panels, _heatmaps.judge_ahead, second=control)
 
 
 FIRST = "At the first snapshot encoders are more similar to their final state than decoders."
 _CHANGE_CLAIM = "the same as a share of the change since initialisation"
-FIRST_CONTROL = Second(f"{_CHANGE_CLAIM[0].upper()}{_CHANGE_CLAIM[1:]}.", _heatmaps.learned_first)
+FIRST_CONTROL = Second(f"{_CHANGE_CLAIM[0].upper()}{_CHANGE_CLAIM[1:]}.", _heatmaps.judge_learned_first)
 GENERIC = f"Encoder layers are similar across objectives (CKA at least {_heatmaps.ALIKE} on average)."
 _SAMPLES_PLAN = Plan(settings={"repeats": 5})
 _SMALL_SAMPLES_PLAN = Plan(settings={"repeats": 3, "sizes": (50, 100, 200, 500, 1_000, 2_000, 5_000)})
 _INPUT_FINDING = "hardly any variance over seeds, and the same at β = 1 and 8"
-_INPUT_OPTIONS: dict[str, Any] = {"compute": _layers.against_input, "draw": of_table(layers_against_input.draw)}
+_INPUT_OPTIONS: dict[str, Any] = {"compute": _layers.against_input, "draw": from_table(layers_against_input.draw)}
 _INPUT_CLAIM = f"CKA of each encoder layer with the input differs by less than {SAME} between β = 1 and 8."
 _ENCODER_FINDING = "high in the encoder, lower in the decoder"
 _FAR_CLAIM = "The sampled representation is less similar to the {} at β = 8 than at β = 1."
@@ -234,16 +236,16 @@ ENTRIES = (
         desk=_SMALL_SAMPLES_PLAN,
         study=_SAMPLES_PLAN,
         compute=_layers.samples,
-        draw=of_table(sample_size.draw),
+        draw=from_table(sample_size.draw),
         judge=_layers.judge_samples,
     ),
-    heatmap_entry(f"{PAPER}/fig3", _ENCODER_FINDING, FIRST, FIRST_LAST, _heatmaps.ahead, second=FIRST_CONTROL),
+    heatmap_entry(f"{PAPER}/fig3", _ENCODER_FINDING, FIRST, FIRST_LAST, _heatmaps.judge_ahead, second=FIRST_CONTROL),
     heatmap_entry(
         f"{PAPER}/fig3_crossed",
         _ENCODER_FINDING,
         f"Three objectives on each dataset: {FIRST[0].lower()}{FIRST[1:]}",
         CROSSED,
-        _heatmaps.ahead,
+        _heatmaps.judge_ahead,
         second=FIRST_CONTROL,
         added=True,
     ),
@@ -252,7 +254,7 @@ ENTRIES = (
         _ENCODER_FINDING,
         f"Convolutional, fully connected and transformer: {FIRST[0].lower()}{FIRST[1:]}",
         OVER_TIME,
-        _heatmaps.ahead,
+        _heatmaps.judge_ahead,
         second=FIRST_CONTROL,
         added=True,
     ),
@@ -261,14 +263,14 @@ ENTRIES = (
         _ENCODER_FINDING,
         "Regularisation changes decoder layers more than encoder layers.",
         REGULARISED,
-        _heatmaps.encoder_above,
+        _heatmaps.judge_encoder_above,
     ),
     heatmap_entry(
         f"{PAPER}/fig4_collapsed",
         "not asked: β at most 16",
         "Regularisation changes decoder layers more than encoder layers, also where the posterior collapses (β = 256).",
         [strengths("beta_vae", 1, 256)],
-        _heatmaps.encoder_above,
+        _heatmaps.judge_encoder_above,
         added=True,
     ),
     heatmap_entry(
@@ -276,7 +278,7 @@ ENTRIES = (
         "lower than the encoder's",
         "Regularisation changes mean, variance and sampled layers more than encoder layers.",
         REGULARISED,
-        functools.partial(_heatmaps.encoder_above, networks=_heatmaps.BETWEEN),
+        functools.partial(_heatmaps.judge_encoder_above, networks=_heatmaps.BETWEEN),
     ),
     Entry(
         id=f"{PAPER}/fig5",
@@ -284,7 +286,7 @@ ENTRIES = (
         claim=_FAR_CLAIM.format("input"),
         **_strength_plans(SPRITES, (1, 2, 4, 6, 8)),
         compute=_layers.sampled,
-        draw=of_table(_scores.draw_lines, panel="with", x="step", y="similarity", group="strength"),
+        draw=from_table(_scores.draw_lines, panel="with", x="step", y="similarity", group="strength"),
         judge=functools.partial(_layers.judge_sampled, other="input"),
         second=Second(_FAR_CLAIM.format("mean"), functools.partial(_layers.judge_sampled, other="mean"), control=False),
     ),
@@ -301,14 +303,14 @@ ENTRIES = (
         "close to 1 in the encoder, but for mean and variance",
         GENERIC,
         CONTROLLED,
-        _heatmaps.encoders_alike,
+        _heatmaps.judge_encoders_alike,
     ),
     heatmap_entry(
         f"{PAPER}/fig7_architectures",
         "not asked",
         f"Each encoder layer has a similar one (CKA at least {_heatmaps.ALIKE} on average) in other architectures.",
         _heatmaps.controlled(PAIRS),
-        _heatmaps.encoders_matched,
+        _heatmaps.judge_encoders_matched,
         added=True,
     ),
     heatmap_entry(
@@ -316,28 +318,28 @@ ENTRIES = (
         "lower than the encoder's on dSprites, high on Cars3D and SmallNORB",
         "On dSprites, mean, variance and sampled layers are less similar across objectives than encoders are.",
         ACROSS[1:2],
-        functools.partial(_heatmaps.encoder_above, networks=_heatmaps.BETWEEN),
+        functools.partial(_heatmaps.judge_encoder_above, networks=_heatmaps.BETWEEN),
     ),
     heatmap_entry(
         f"{PAPER}/fig7_datasets",
         "high on Cars3D and SmallNORB, low on dSprites",
         "Mean, variance and sampled layers are less similar across objectives on dSprites than on the other two.",
         ACROSS,
-        _heatmaps.between_dataset,
+        _heatmaps.judge_between_dataset,
     ),
     heatmap_entry(
         f"{PAPER}/fig9",
         "same trend",
         "Figure 3 (a) has the same trend with CKA and with Procrustes.",
-        twice(FIRST_LAST[1]),
-        _heatmaps.metrics_agree,
+        with_both_similarities(FIRST_LAST[1]),
+        _heatmaps.judge_metrics_agree,
     ),
     heatmap_entry(
         f"{PAPER}/fig10",
         "same trend",
         "Figure 7 (a) has the same trend with CKA and with Procrustes.",
-        twice(ACROSS[0]),
-        _heatmaps.metrics_agree,
+        with_both_similarities(ACROSS[0]),
+        _heatmaps.judge_metrics_agree,
     ),
     Entry(
         id=f"{PAPER}/fig11",
@@ -347,7 +349,7 @@ ENTRIES = (
         **_INPUT_OPTIONS,
         judge=functools.partial(_layers.judge_against_input, metric="Procrustes"),
     ),
-    in_time(
+    training_entry(
         f"{PAPER}/fig12",
         "the encoder is learned first",
         "Fully connected AnnealedVAE",
@@ -358,14 +360,14 @@ ENTRIES = (
         "very similar in the encoder, but for mean and variance",
         f"Fully connected: regularisation leaves encoder layers similar (CKA at least {_heatmaps.ALIKE} on average).",
         _heatmaps.controlled(REGULARISED_FC),
-        _heatmaps.encoders_alike,
+        _heatmaps.judge_encoders_alike,
     ),
     heatmap_entry(
         f"{PAPER}/fig14",
         "at least 0.8 in the encoder",
         GENERIC,
         _heatmaps.controlled(objectives("dip_vae_ii", architecture="fc")),
-        _heatmaps.encoders_alike,
+        _heatmaps.judge_encoders_alike,
     ),
     heatmap_entry(
         f"{PAPER}/fig15",
@@ -375,10 +377,10 @@ ENTRIES = (
             Panel("10 and 20 latents", side(SPRITES, "beta_vae", 1), side(SPRITES, "beta_vae", 1, latents=20)),
             REGULARISED[0],
         ],
-        functools.partial(_heatmaps.falls, networks=("decoder",)),
+        functools.partial(_heatmaps.judge_falls, networks=("decoder",)),
         second=Second(
             _DOUBLED_CLAIM.format("mean, variance and sampled layers"),
-            functools.partial(_heatmaps.falls, networks=_heatmaps.BETWEEN),
+            functools.partial(_heatmaps.judge_falls, networks=_heatmaps.BETWEEN),
             control=False,
         ),
     ),
@@ -387,10 +389,10 @@ ENTRIES = (
         "close to 1 in the encoder, but for mean and variance",
         f"Encoder layers of VAEs and classifiers are similar (CKA at least {_heatmaps.ALIKE} on average).",
         _heatmaps.controlled(objectives("classifier", 0)),
-        _heatmaps.encoders_alike,
+        _heatmaps.judge_encoders_alike,
     ),
     *(
-        in_time(
+        training_entry(
             f"{PAPER}/fig{number}",
             "first the encoder, then the decoder",
             title.replace(" on ", ", "),

@@ -32,7 +32,7 @@ from baselines.config import RunConfig
 from baselines.model import scaled
 from baselines.nets import reconstruction
 from baselines.nets.backend import ops
-from baselines.reproduction.entries import Entry, EntryResult, Plan, Runs, Second, Transfer, Verdict, judged, of_table
+from baselines.reproduction.entries import Entry, Outcome, Plan, Runs, Second, Transfer, Verdict, combine, from_table
 from baselines.reproduction.papers import _accuracy, _heatmaps, _images, _layers, _tiers, bonheme2022
 from baselines.reproduction.papers._accuracy import NEAR
 from baselines.reproduction.papers._heatmaps import Panel, Side
@@ -62,7 +62,7 @@ IMAGES = {"desk": 2_000, "study": 5_000}
 
 def vaes(dataset: str, tier: str = "study") -> tuple[RunConfig, ...]:
     """Return the plain VAEs of a published dataset, or of what stands in for it."""
-    return _tiers.of(tier, models(dataset, "beta_vae", 1))
+    return _tiers.at_tier(tier, models(dataset, "beta_vae", 1))
 
 
 def _retrained_transfers(**options: Any) -> tuple[Transfer, ...]:
@@ -84,7 +84,7 @@ def judge_generic(table: pd.DataFrame) -> Verdict:
         if panel != 2:  # whose encoder is that of the panel before, frozen
             comparisons.append(verdicts.compare([encoder.iloc[panel] + SAME], [encoder.iloc[reference]], paired=True))
         comparisons.append(verdicts.compare([decoder.iloc[reference]], [decoder.iloc[panel]], paired=True))
-    return judged("CKA from the bound", comparisons, _heatmaps.numbers(encoder=encoder, decoder=decoder))
+    return combine("CKA from the bound", comparisons, _heatmaps.mean_numbers(encoder=encoder, decoder=decoder))
 
 
 def _image_properties(images: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
@@ -104,7 +104,7 @@ def _image_properties(images: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def shared(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def shared(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Reconstruct images of the target with VAEs of the source, and correlate properties of both over the images.
 
     Reconstructions are rounded to 8 bits: what nobody can see in them is not kept.
@@ -124,7 +124,7 @@ def shared(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
             rows.append((config.seed, name, _spearman(before[name], after[name]), slope, after[name].std()))
         n_shown = settings["shown"]
         pictures = pictures or {"target": scaled(images[:n_shown]), "in the source domain": decoded[:n_shown]}
-    return EntryResult(pd.DataFrame(rows, columns=["seed", "property", "correlation", "slope", "spread"]), pictures)
+    return Outcome(pd.DataFrame(rows, columns=["seed", "property", "correlation", "slope", "spread"]), pictures)
 
 
 def _spearman(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
@@ -146,22 +146,22 @@ def _correlation_table(table: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, flo
 def judge_brightness(table: pd.DataFrame) -> Verdict:
     """Judge that brightness is shared: a correlation above `SHARED`, of reconstructions that visibly differ in it."""
     correlations, numbers = _correlation_table(table)
-    comparison, note = _heatmaps.against(correlations.loc["brightness"], SHARED), ""
+    comparison, note = _heatmaps.compare_with_bound(correlations.loc["brightness"], SHARED), ""
     if table["spread"].mean() < 1 / 255:
         comparison = comparison._replace(p=None, reached=0)
         note = "the brightness of reconstructions varies by less than one of 255 grey levels"
-    return judged("rank correlation from the bound", [comparison], numbers, note)
+    return combine("rank correlation from the bound", [comparison], numbers, note)
 
 
 def judge_places(table: pd.DataFrame) -> Verdict:
     """Judge that places are shared, by correlations above `SHARED`, and that size is less so, run by run."""
     rhos, numbers = _correlation_table(table)
-    comparisons = [_heatmaps.against(rhos.loc[axis], SHARED) for axis in ("x", "y")]
+    comparisons = [_heatmaps.compare_with_bound(rhos.loc[axis], SHARED) for axis in ("x", "y")]
     comparisons += [verdicts.compare([rhos.loc[axis]], [rhos.loc["size"]], paired=True) for axis in ("x", "y")]
-    return judged("rank correlation", comparisons, numbers)
+    return combine("rank correlation", comparisons, numbers)
 
 
-def retrained(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def retrained(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Take the reconstruction loss of transfers on images of their target that none was trained on, nats an image."""
     rows: list[tuple[bool, int, int, float]] = []
     task = protocol.task(settings["transfers"][0].dataset)
@@ -181,7 +181,7 @@ def retrained(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult
         if transfer.source.seed == 0:
             title = f"{transfer.decoder} of decoder{', heads' if transfer.heads else ''}\nloss {rows[-1][-1]:,.0f}"
             pictures[title] = run.decode(run.encode(shown_images).mean).clip(0, 1)
-    return EntryResult(pd.DataFrame(rows, columns=["heads", "layers", "seed", "loss"]), pictures)
+    return Outcome(pd.DataFrame(rows, columns=["heads", "layers", "seed", "loss"]), pictures)
 
 
 def _loss_table(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Any], dict[str, float]]:
@@ -204,7 +204,7 @@ def judge_layers(table: pd.DataFrame) -> Verdict:
         for heads in (False, True)
         for fewer, more in itertools.pairwise(layers)
     ]
-    return judged("nats an image", comparisons, numbers)
+    return combine("nats an image", comparisons, numbers)
 
 
 def judge_heads(table: pd.DataFrame) -> Verdict:
@@ -216,14 +216,14 @@ def judge_heads(table: pd.DataFrame) -> Verdict:
         for count in layers:
             head_change = (losses.loc[count, True] - losses.loc[count, False]).abs()
             comparisons.append(verdicts.compare([layer_gain], [head_change], paired=True))
-    return judged("nats an image", comparisons, numbers)
+    return combine("nats an image", comparisons, numbers)
 
 
 def _shared_plans(source: str, target: str, *properties: str) -> dict[str, Any]:
     plans = {}
     for tier, images in IMAGES.items():
         runs = vaes(source, tier)
-        dataset = _tiers.dataset(tier, target)
+        dataset = _tiers.data_at_tier(tier, target)
         settings = {"target": dataset, "runs": runs, "images": images, "shown": 16, "properties": properties}
         settings["version"] = 2
         plans[tier] = Plan(runs=runs, datasets=(dataset,), settings=settings)
@@ -239,7 +239,7 @@ def _decoder_plans(side: str) -> dict[str, Any]:
             transfer
             for heads in (False, True)
             for count in range(1, LAYERS + 1)
-            for transfer in _tiers.of(
+            for transfer in _tiers.at_tier(
                 tier,
                 _retrained_transfers(heads=heads, decoder=count, side=side if count < LAYERS else "inside"),
             )
@@ -262,7 +262,8 @@ def _accuracy_plans(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -
     plans = {}
     for tier in IMAGES:
         configs_by_target = {
-            _tiers.dataset(tier, target): (*vaes(target, tier), *vaes(source, tier)) for target, source in pairs.items()
+            _tiers.data_at_tier(tier, target): (*vaes(target, tier), *vaes(source, tier))
+            for target, source in pairs.items()
         }
         runs = tuple({run.digest: run for configs in configs_by_target.values() for run in configs}.values())
         plans[tier] = Plan(
@@ -313,7 +314,7 @@ _RETRAINED_OPTIONS: dict[str, Any] = {
     "judge": judge_layers,
     "second": Second("Retraining the heads changes the loss less than retraining all layers.", judge_heads, False),
 }
-_LABEL_OPTIONS: dict[str, Any] = {"compute": _accuracy.accuracies, "draw": of_table(transfer_accuracy.draw)}
+_LABEL_OPTIONS: dict[str, Any] = {"compute": _accuracy.accuracies, "draw": from_table(transfer_accuracy.draw)}
 
 ENTRIES = (
     heatmap_entry(

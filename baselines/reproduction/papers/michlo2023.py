@@ -26,7 +26,7 @@ import pandas as pd
 
 import benchmark_data
 from baselines.config import RunConfig
-from baselines.reproduction.entries import ILLUSTRATION, Entry, EntryResult, Plan, Runs, Verdict, judged, of_table
+from baselines.reproduction.entries import ILLUSTRATION, Entry, Outcome, Plan, Runs, Verdict, combine, from_table
 from baselines.reproduction.papers import _images, _importance, _perceived, _scores, _tiers
 from baselines.sweeps import _michlo2023, michlo2023_pilot, michlo2023_reduced
 from baselines.training import sweep
@@ -42,12 +42,12 @@ SCORES = {"mig": "MIG", "dci_disentanglement": "DCI"}
 COLLAPSED = michlo2023_pilot.COLLAPSED
 
 
-def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Score all runs; at reduced tier ``explained`` is the share of variance that reconstructions explain."""
     table = _scores.table(runs, settings["runs"], tier)
     if tier == "reduced":
         table = table.assign(explained=[runs.open(config).explained() for config in settings["runs"]])
-    return EntryResult(table)
+    return Outcome(table)
 
 
 def _explained_numbers(table: pd.DataFrame, column: str) -> tuple[dict[str, float], str]:
@@ -56,7 +56,7 @@ def _explained_numbers(table: pd.DataFrame, column: str) -> tuple[dict[str, floa
         return {}, ""
     means = table.groupby(["objective", column], sort=False)["explained"].mean()
     share_by_model = {
-        f"{_scores.shown(str(objective))}, {column} {value}": float(means[objective, value])
+        f"{_scores.name_of(str(objective))}, {column} {value}": float(means[objective, value])
         for objective, value in means.index
     }
     collapsed = [name for name, share in share_by_model.items() if share < COLLAPSED]
@@ -64,10 +64,10 @@ def _explained_numbers(table: pd.DataFrame, column: str) -> tuple[dict[str, floa
     return numbers, f"collapsed: {'; '.join(collapsed)}" if collapsed else "no model has collapsed"
 
 
-def scored_by_spacing(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def scored_by_spacing(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Score all runs; ``spacing`` is that of the dataset."""
     table = scored(settings, runs, tier).table
-    return EntryResult(table.assign(spacing=[int(name.rpartition("_")[2]) for name in table["dataset"]]))
+    return Outcome(table.assign(spacing=[int(name.rpartition("_")[2]) for name in table["dataset"]]))
 
 
 def _best_by_seed(part: pd.DataFrame, score: str) -> pd.Series[float]:
@@ -105,12 +105,12 @@ def judge_scores_by_spacing(table: pd.DataFrame) -> Verdict:
     explained_numbers, note = _explained_numbers(table, "spacing")
     numbers |= explained_numbers
     if "opposed" in (answer for answer, _ in verdicts.judge(step_comparisons)):
-        return judged("MIG or DCI", step_comparisons, numbers, "a step goes the other way")
+        return combine("MIG or DCI", step_comparisons, numbers, "a step goes the other way")
     gate = "gate: PCA, and MIG 0.1, at the least spacing"
-    return judged(measures, end_comparisons, numbers, "; ".join(filter(None, (gate, note))))
+    return combine(measures, end_comparisons, numbers, "; ".join(filter(None, (gate, note))))
 
 
-def draw_densities(result: EntryResult, path: Path) -> None:
+def draw_densities(result: Outcome, path: Path) -> None:
     """Draw how both scores spread over the runs on each dataset: the first objective to the left, the other right."""
     figures.check_columns(result.table, ["dataset", "objective", *SCORES])
     datasets = list(result.table["dataset"].unique())
@@ -124,7 +124,7 @@ def draw_densities(result: EntryResult, path: Path) -> None:
             violins = panel.violinplot(values, range(len(datasets)), showextrema=False, quantiles=quartiles, side=side)
             violins["cquantiles"].set(color=colour, linewidth=1)
             for body in violins["bodies"]:
-                body.set(facecolor=colour, label=_scores.shown(objective) if body is violins["bodies"][0] else "")
+                body.set(facecolor=colour, label=_scores.name_of(objective) if body is violins["bodies"][0] else "")
         panel.set_xticks(range(len(datasets)), datasets, fontsize=8, rotation=20, ha="right")
         panel.set_title(score.replace("_", " "), fontsize=9)
     axes[0, -1].legend(frameon=False, fontsize=8)
@@ -149,7 +149,7 @@ def judge_densities(table: pd.DataFrame) -> Verdict:
                     floor = _scores.floor(by_dataset[name], score)
                     numbers[f"{score}, {objective}, {name}, floor"] = floor
                     comparisons += [verdicts.compare([scores], [of_squares], floors=[floor]) for of_squares in squares]
-    return judged("MIG or DCI", comparisons, numbers, "gate: PCA, and MIG 0.1, on the other dataset")
+    return combine("MIG or DCI", comparisons, numbers, "gate: PCA, and MIG 0.1, on the other dataset")
 
 
 def judge_blur(table: pd.DataFrame) -> Verdict:
@@ -167,10 +167,10 @@ def judge_blur(table: pd.DataFrame) -> Verdict:
         comparisons.append(verdicts.compare([blurred], [plain]))
         measures.append(SCORES[score])
     explained_numbers, note = _explained_numbers(table, "reconstruction")
-    return judged(measures, comparisons, numbers | explained_numbers, note)
+    return combine(measures, comparisons, numbers | explained_numbers, note)
 
 
-def latents(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
+def latents(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Decode traversals of the latents that say most about one image, and score the run."""
     run = runs.open(settings["run"])
     images = run.dataset.images([settings["row"]])
@@ -186,7 +186,7 @@ def latents(settings: Mapping[str, Any], runs: Runs, tier: str) -> EntryResult:
     table = traversals.measure(decoded).assign(
         latent=most_informative, kl=kl[most_informative], mig=_scores.scores(runs, settings["run"], tier)["mig"]
     )
-    return EntryResult(table, {f"z{latent}": row for latent, row in zip(most_informative, decoded, strict=True)})
+    return Outcome(table, {f"z{latent}": row for latent, row in zip(most_informative, decoded, strict=True)})
 
 
 def judge_latents(table: pd.DataFrame) -> Verdict:
@@ -215,12 +215,12 @@ BLUR = tuple(
 
 _OBJECTIVES = ("beta_vae", "ada_gvae")
 _SPACED_DATASETS = tuple(f"xysquares/spacing_{n}" for n in (8, 4, 2, 1))
-_DESK_SPACED = _tiers.board(_SPACED_DATASETS, _OBJECTIVES, seeds=10)
-_DESK_BENCHMARK = _tiers.board(("dsprites", "room3d", "xysquares/spacing_8"), _OBJECTIVES)
-_DESK_ROOMS = _tiers.board(("room3d",), ("beta_vae",))
-_DESK_SQUARES = _tiers.board(("xysquares/spacing_8",), ("beta_vae",))[0]
+_DESK_SPACED = _tiers.board_runs(_SPACED_DATASETS, _OBJECTIVES, seeds=10)
+_DESK_BENCHMARK = _tiers.board_runs(("dsprites", "room3d", "xysquares/spacing_8"), _OBJECTIVES)
+_DESK_ROOMS = _tiers.board_runs(("room3d",), ("beta_vae",))
+_DESK_SQUARES = _tiers.board_runs(("xysquares/spacing_8",), ("beta_vae",))[0]
 _DESK_BLUR = tuple(
-    _tiers.plain(run, latents=9, **({"symmetric": False} if run.objective == "ada_gvae" else {})) for run in BLUR
+    _tiers.small_fc_run(run, latents=9, **({"symmetric": False} if run.objective == "ada_gvae" else {})) for run in BLUR
 )
 """Ada-GVAE here has the one-sided divergence, as the board's has."""
 
@@ -307,7 +307,7 @@ ENTRIES = (
         draw=_importance.DRAW,
         judge=_importance.judge_learned,
         added=True,
-        stated=False,
+        paper_states_steps=False,
     ),
     Entry(
         id=f"{PAPER}/fig3_first",
@@ -319,7 +319,7 @@ ENTRIES = (
         draw=_importance.DRAW,
         judge=_importance.judge_first,
         added=True,
-        stated=False,
+        paper_states_steps=False,
         post_hoc=True,
     ),
     Entry(
@@ -382,7 +382,7 @@ ENTRIES = (
         reduced=_scoring_plan(michlo2023_reduced.SPACED),
         study=_scoring_plan(OVERLAP),
         compute=scored_by_spacing,
-        draw=of_table(_scores.draw_curves, x="spacing", group="objective"),
+        draw=from_table(_scores.draw_curves, x="spacing", group="objective"),
         judge=judge_scores_by_spacing,
     ),
     Entry(
@@ -404,7 +404,7 @@ ENTRIES = (
         reduced=_scoring_plan(_REDUCED_SPACING_8),
         study=_scoring_plan(BLUR),
         compute=scored,
-        draw=of_table(_scores.draw_bars, x="objective", group="reconstruction", scores=tuple(SCORES)),
+        draw=from_table(_scores.draw_bars, x="objective", group="reconstruction", scores=tuple(SCORES)),
         judge=judge_blur,
     ),
 )

@@ -33,7 +33,7 @@ from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 from baselines.config import RunConfig
-from baselines.reproduction.entries import Entry, Plan, Second, of_table
+from baselines.reproduction.entries import Entry, Plan, Second, from_table
 from baselines.reproduction.papers import _changed, _hidden, _images, _plane, _tiers
 from baselines.reproduction.papers._changed import SAME
 from benchmark_data.variants import perturbation
@@ -162,7 +162,7 @@ def table_plans(
         seeds: at desk tier, as many as the board's or a multiple.
     """
     published = runs(variants, objectives, bases)
-    board_runs = _tiers.board(desk, objectives)
+    board_runs = _tiers.board_runs(desk, objectives)
     seed_offsets = seeds[:: _tiers.SEEDS]
     configs_by_tier = {
         "desk": [dataclasses.replace(run, seed=run.seed + offset) for offset in seed_offsets for run in board_runs],
@@ -200,7 +200,7 @@ def floats(run: RunConfig) -> RunConfig:
 def _tuned_plans() -> dict[str, Any]:
     """Return the plans that seek the strength of a β-VAE for noisy dSprites."""
     configs_by_tier = {
-        "desk": _tiers.board(("dsprites", f"dsprites{NOISY}"), ("beta_vae",)),
+        "desk": _tiers.board_runs(("dsprites", f"dsprites{NOISY}"), ("beta_vae",)),
         "study": runs(("", NOISY), ("beta_vae",), {"dsprites"}),
     }
     plans = {}
@@ -215,7 +215,7 @@ def _noise_plans() -> dict[str, Any]:
     datasets = tuple(f"dsprites_patterned/eps{round(1000 * epsilon):03d}" for epsilon in perturbation.PATTERNED)
     published = [run for run in runs(("",), ("beta_vae",)) if run.dataset == "dsprites"]
     runs_by_tier = {
-        "desk": tuple(_tiers.plain(run) for run in published[: _tiers.SEEDS]),
+        "desk": tuple(_tiers.small_fc_run(run) for run in published[: _tiers.SEEDS]),
         "study": tuple(published),
     }
     plans = {}
@@ -237,7 +237,7 @@ def _strength_plans() -> dict[str, Any]:
     """
     published = runs(("", LEARNED), VAES)
     tiers = {
-        "desk": _tiers.board(("dsprites", f"dsprites{LEARNED}"), _STRONGEST_VAE),
+        "desk": _tiers.board_runs(("dsprites", f"dsprites{LEARNED}"), _STRONGEST_VAE),
         "study": published,
     }
     samples = {"desk": 1_000, "study": 5_000}
@@ -267,7 +267,7 @@ _TABLE2_RESULTS = (
 )
 
 _PLANE_OPTIONS: dict[str, Any] = dict.fromkeys(("desk", "study"), _plane.plan(_tiers.SEEDS, steps=20_000))
-_PLANE_OPTIONS |= {"compute": _plane.compute, "draw": _plane.draw, "stated": False}
+_PLANE_OPTIONS |= {"compute": _plane.compute, "draw": _plane.draw, "paper_states_steps": False}
 
 _SCORED: dict[str, Any] = {"compute": _changed.scored, "draw": _changed.draw_scores}
 _ADDED: dict[str, Any] = {**_SCORED, "added": True}
@@ -301,7 +301,12 @@ def _table_entries(
     return (
         Entry(id=id_, paper=paper, **claim("On dSprites, "), **paper_plans, **main_options),
         Entry(
-            id=f"{id_}_longer", paper=paper, **claim("With three times the steps, "), **long_plans, **_POST_HOC, times=3
+            id=f"{id_}_longer",
+            paper=paper,
+            **claim("With three times the steps, "),
+            **long_plans,
+            **_POST_HOC,
+            step_factor=3,
         ),
         Entry(id=f"{id_}_floats", paper=paper, **claim("With the contrast kept, "), **float_plans, **_ADDED),
         Entry(id=f"{id_}_pairs", paper=paper, **paired, **pairs_plans, **_POST_HOC),
@@ -351,8 +356,8 @@ ENTRIES = (
         post_hoc=True,
         desk=_hidden.strengths_plan(1_000),
         study=_hidden.strengths_plan(2_000),
-        compute=_hidden.hidden,
-        draw=of_table(expansiveness.draw),
+        compute=_hidden.measure_hidden,
+        draw=from_table(expansiveness.draw),
         judge=_hidden.judge_hidden,
     ),
     Entry(
@@ -362,7 +367,7 @@ ENTRIES = (
         f"{perturbation.PATTERNED[0]:g} more than one of them.",
         **_noise_plans(),
         compute=_hidden.noises,
-        draw=of_table(expansiveness.draw),
+        draw=from_table(expansiveness.draw),
         judge=_hidden.judge_noises,
     ),
     Entry(

@@ -181,7 +181,7 @@ def _task_page(
         sheet=gallery.picture(
             folder / "sheet.png", files, alt=f"Contact sheet of {name}", caption="Images drawn at random"
         ),
-        thumb=gallery.thumb(folder / "sheet.png", files),
+        thumb=gallery.thumbnail(folder / "sheet.png", files),
         factors=gallery.picture(
             folder / "factors.png",
             files,

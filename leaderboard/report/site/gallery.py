@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image
 
 from benchmark_data.errors import DamagedFile
-from benchmark_data.files import bounded
+from benchmark_data.files import read_bounded
 
 LARGEST = 4 * 2**20
 """Bytes of a picture that is shown."""
@@ -55,10 +55,10 @@ def picture(file: Path, album: dict[str, bytes], *, alt: str, caption: str) -> P
     if not file.exists():
         return None
     content, image = _decode_png(file)
-    return Picture(kept(content, album), *image.size, alt, caption, image.width < 500)
+    return Picture(add_picture(content, album), *image.size, alt, caption, image.width < 500)
 
 
-def thumb(file: Path, album: dict[str, bytes]) -> Picture | None:
+def thumbnail(file: Path, album: dict[str, bytes]) -> Picture | None:
     """Cut the first row, of four, from a contact sheet.
 
     Args:
@@ -74,12 +74,12 @@ def thumb(file: Path, album: dict[str, bytes]) -> Picture | None:
     row = image.crop((0, 0, image.width, image.height // 4))
     stream = io.BytesIO()
     row.save(stream, "PNG")
-    return Picture(kept(stream.getvalue(), album), row.width, row.height, "", "")
+    return Picture(add_picture(stream.getvalue(), album), row.width, row.height, "", "")
 
 
 def _decode_png(file: Path) -> tuple[bytes, Image.Image]:
     """Read a PNG file and decode all of it, so that a cut one is found."""
-    content = bounded(file, LARGEST, what="a PNG picture")
+    content = read_bounded(file, LARGEST, what="a PNG picture")
     try:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
             return content, image.copy()
@@ -87,7 +87,7 @@ def _decode_png(file: Path) -> tuple[bytes, Image.Image]:
         raise DamagedFile(f"{file}: expected a PNG picture, received {error}. Remove it or make it again.") from error
 
 
-def kept(content: bytes, album: dict[str, bytes]) -> str:
+def add_picture(content: bytes, album: dict[str, bytes]) -> str:
     """Put a picture into the album, under a name that its content decides; give its path within the site."""
     name = f"pictures/{hashlib.sha256(content).hexdigest()[:16]}.png"
     album[name] = content

@@ -166,7 +166,7 @@ def environment() -> jinja2.Environment:
         breakable=lambda name: markupsafe.Markup(re.sub(r"([/_])", r"\1<wbr>", str(markupsafe.escape(name)))),
         family=tiers.family,
         statuses=tiers.statuses,
-        vouched=tiers.vouched,
+        row_statuses=tiers.row_statuses,
         command=_training_command,
         tiers_of=lambda result: sorted(result.tiers, key=ranking.tier_order),
         version=protocol.VERSION,
@@ -180,7 +180,7 @@ def environment() -> jinja2.Environment:
 
 def _training_command(result: Result, tier: str) -> str:
     """Return the command that trains a row's first run again; empty for what was not trained by this project."""
-    run = result.of(tier)[0]
+    run = result.runs_in(tier)[0]
     if run.status == "recomputed" or "offaxis" not in run.versions or run.supervision == "reference":
         return ""
     settings = [

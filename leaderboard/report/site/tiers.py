@@ -98,7 +98,7 @@ class TierPage:
         return [row.title for row in trained if row.standing is None and row.title not in already_named]
 
     @property
-    def struck(self) -> bool:
+    def has_excluded_scores(self) -> bool:
         """Whether any score is shown that nothing is compared with."""
         return any(note for rows in self.groups.values() for row in rows for note in row.notes)
 
@@ -154,10 +154,10 @@ class MatrixRow:
 def statuses(shown: Table | TierPage) -> list[str]:
     """Return who vouches for the scores of a table, in order."""
     tables = shown.tables if isinstance(shown, TierPage) else (shown,)
-    return sorted({status for table in tables for row in table.rows for status in vouched(row)})
+    return sorted({status for table in tables for row in table.rows for status in row_statuses(row)})
 
 
-def vouched(row: Row) -> list[str]:
+def row_statuses(row: Row) -> list[str]:
     """Return who vouches for the scores of a row: how they came about, and whether they are verified."""
     return sorted({run.status for run in row.runs}) + (["verified"] if row.trust == "verified" else [])
 
@@ -224,7 +224,7 @@ def _tier_page(
         plots=tuple(plots.scores_vs_parameter(boards)),
         hardness=hardness.hardness(boards, known_giveaways),
         studies=generalisation.studies(boards),
-        runs=sum(len(result.of(tier)) for result in results),
+        runs=sum(len(result.runs_in(tier)) for result in results),
     )
 
 
@@ -247,7 +247,7 @@ def _matrix_groups(
                 MatrixRow(
                     method,
                     scored_rows[0].result.title,
-                    tuple(sorted({status for row in scored_rows for status in vouched(row)})),
+                    tuple(sorted({status for row in scored_rows for status in row_statuses(row)})),
                     scores,
                     notes,
                     {key: sum(by_key[key] for by_key in averaged_scores) / len(averaged_scores) for key in shared_keys},

@@ -23,7 +23,7 @@ from baselines import train
 from baselines.commands import study as cli
 from baselines.nets import reconstruction
 from baselines.reproduction import catalogue, entries, pages, records, runner
-from baselines.reproduction.entries import EntryResult
+from baselines.reproduction.entries import Outcome
 from baselines.reproduction.papers import (
     _accuracy,
     _changed,
@@ -294,26 +294,26 @@ def on_target(own, other, target):
 GENERIC = ((0.9, 0.8), (0.85, 0.3), (0.95, 0.7), (0.5, 0.6), (0.45, 0.2))
 
 CASES = {
-    _heatmaps.encoder_above: (heat((0.9, 0.5)), heat((0.9, 0.5), (0.5, 0.9))),
-    _heatmaps.encoders_alike: (heat((0.82, 0.1)), heat((0.9, 0.1), (0.7, 0.1))),
-    _heatmaps.encoders_matched: (heat((0.82, 0.1)), heat((0.9, 0.1), (0.7, 0.1))),
-    (_heatmaps.falls, ("decoder",)): (heat((0.5, 0.9), (0.5, 0.4)), heat((0.5, 0.4), (0.5, 0.9))),
-    (_heatmaps.falls, _heatmaps.BETWEEN): (
+    _heatmaps.judge_encoder_above: (heat((0.9, 0.5)), heat((0.9, 0.5), (0.5, 0.9))),
+    _heatmaps.judge_encoders_alike: (heat((0.82, 0.1)), heat((0.9, 0.1), (0.7, 0.1))),
+    _heatmaps.judge_encoders_matched: (heat((0.82, 0.1)), heat((0.9, 0.1), (0.7, 0.1))),
+    (_heatmaps.judge_falls, ("decoder",)): (heat((0.5, 0.9), (0.5, 0.4)), heat((0.5, 0.4), (0.5, 0.9))),
+    (_heatmaps.judge_falls, _heatmaps.BETWEEN): (
         heat((0.5, 0.4, 0.9), (0.5, 0.9, 0.4)),
         heat((0.5, 0.9, 0.4), (0.5, 0.4, 0.9)),
     ),
     # From 0.7 to 0.85 an encoder goes half of its way, from 0.1 to 0.4 a decoder a third of it.
-    _heatmaps.learned_first: (
+    _heatmaps.judge_learned_first: (
         course((0.7, 0.1), (0.85, 0.4), (0.97, 0.5)),
         course((0.7, 0.1), (0.85, 0.7), (0.97, 0.5)),
     ),
-    _heatmaps.ahead: (course((0.7, 0.1), (0.8, 0.4), (0.97, 0.5)), course((0.7, 0.1), (0.8, 0.4), (0.4, 0.5))),
-    (_heatmaps.encoder_above, _heatmaps.BETWEEN): (heat((0.9, 0.1, 0.4)), heat((0.9, 0.1, 0.4), (0.5, 0.1, 0.9))),
-    _heatmaps.between_dataset: (
+    _heatmaps.judge_ahead: (course((0.7, 0.1), (0.8, 0.4), (0.97, 0.5)), course((0.7, 0.1), (0.8, 0.4), (0.4, 0.5))),
+    (_heatmaps.judge_encoder_above, _heatmaps.BETWEEN): (heat((0.9, 0.1, 0.4)), heat((0.9, 0.1, 0.4), (0.5, 0.1, 0.9))),
+    _heatmaps.judge_between_dataset: (
         heat((0.9, 0.1, 0.8), (0.9, 0.1, 0.2), (0.9, 0.1, 0.7)),
         heat((0.9, 0.1, 0.8), (0.9, 0.1, 0.5), (0.9, 0.1, 0.2)),
     ),
-    _heatmaps.metrics_agree: (heat((0.9, 0.5), (0.8, 0.7)), heat((0.9, 0.5), (0.6, 0.7))),
+    _heatmaps.judge_metrics_agree: (heat((0.9, 0.5), (0.8, 0.7)), heat((0.9, 0.5), (0.6, 0.7))),
     _layers.judge_collapse: (heat((0.9, 0.5, 0.1, 0.6)), heat((0.9, 0.5, 0.6, 0.1))),
     _layers.judge_samples: (shared(0.2), shared(0.01)),
     (_layers.judge_sampled, "input"): (drift(0.2), drift(0.95)),
@@ -456,14 +456,14 @@ def test_plans_name_runs_and_datasets_that_exist(entry, tier):
         assert dataset.id == name
         if tier == "desk":
             assert dataset.prepared, "the desk tier downloads nothing"
-    assert len(runner.inputs(entry, tier)) == 64
-    for dataset in plan.own:
+    assert len(runner.digest_of_inputs(entry, tier)) == 64
+    for dataset in plan.own_datasets:
         assert dataset.images([0, len(dataset) - 1]).shape == (2, *dataset.image_shape)
     assert plan.runs or plan.datasets or entry.id.endswith("/fig1")
 
 
 def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
-    """Five of each model, ten on rooms and of pairs; tables of MIG and the ladder ask for nothing that the board
+    """Five of each model, ten on rooms and of pairs, twenty of which factor is first; tables of MIG and the ladder ask for nothing that the board
     has not, and the tables of pairs for nothing that it has."""
     desk = [run for name in ("desk", "desk_controls") for run in sweep.find(name)]
     first = [run for run in desk if run.seed < _tiers.SEEDS]
@@ -476,7 +476,7 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
         for run in entry.desk.runs:
             models.setdefault(dataclasses.replace(run, seed=0).digest, set()).add(run.seed)
         ten = id_ == "2202.13341/fig9" or id_.endswith(("_rooms", "_pairs", "_floats"))
-        seeds = 10 if ten else _tiers.SEEDS
+        seeds = 20 if id_ == "2202.13341/fig3_first" else 10 if ten else _tiers.SEEDS
         assert all(len(found) == seeds for found in models.values())
         if id_.startswith(("2205", "2304")):
             assert {run.digest for run in entry.desk.runs} <= similarity
@@ -542,7 +542,7 @@ def test_controls_of_similar_encoders_are_shown_and_not_judged():
     titles = {f"p{number}": title for number, title in enumerate(["a", f"a{_heatmaps.BEFORE}", f"a{_heatmaps.OTHERS}"])}
     for values, expected in (((0.9, 0.1, 0.2), "supported"), ((0.1, 0.9, 0.9), "opposed")):
         table = heat(*((value, 0.5) for value in values))
-        found = _heatmaps.encoders_alike(table.assign(panel=table["panel"].map(titles)))
+        found = _heatmaps.judge_encoders_alike(table.assign(panel=table["panel"].map(titles)))
         assert found.answer == expected
         assert found.numbers == pytest.approx(
             {f"{title}, encoder": value for title, value in zip(titles.values(), values, strict=True)}, abs=0.05
@@ -576,7 +576,7 @@ def test_every_run_of_the_similarity_sweep_is_some_figures():
 @every
 def test_tiers_differ_unless_nothing_is_trained(entry):
     if entry.study.runs:
-        assert runner.inputs(entry, "desk") != runner.inputs(entry, "study")
+        assert runner.digest_of_inputs(entry, "desk") != runner.digest_of_inputs(entry, "study")
 
 
 SENTENCES = {
@@ -617,7 +617,7 @@ def test_two_seeds_decide_nothing(entry, judge, place):
 def test_what_is_learned_first_needs_the_state_before_training():
     """An encoder that has 0.7 before training and 0.72 after the first snapshot has learned less than a decoder."""
     table = course((0.7, 0.02), (0.72, 0.3), (0.9, 0.5))
-    judge = _heatmaps.learned_first
+    judge = _heatmaps.judge_learned_first
     assert (table.query("layer_x == layer_y == 'encoder_1'")["similarity"] > 0.6).all()
     found = judge(table)
     assert found.answer == "opposed"
@@ -625,7 +625,7 @@ def test_what_is_learned_first_needs_the_state_before_training():
     assert found.numbers["m, encoder at 2.5%, share of the change"] == pytest.approx(0.067, abs=0.01)
     assert found.numbers["m, decoder at 2.5%, share of the change"] == pytest.approx(0.286, abs=0.01)
     assert found.numbers["m, encoder at 0%"] == pytest.approx(0.7, abs=0.01)
-    assert _heatmaps.ahead(table).answer == "supported", "which the paper's own sentence says"
+    assert _heatmaps.judge_ahead(table).answer == "supported", "which the paper's own sentence says"
     unequal = course((0.9, 0.1), (0.95, 0.2), (0.98, 0.4))
     first = (unequal["layer_x"] == "encoder_1") & (unequal["seed"] == 0) & (unequal["share"] == 0)
     unequal = unequal.assign(similarity=unequal["similarity"].mask(first, 0.96))
@@ -748,7 +748,7 @@ def test_a_model_of_the_plane_is_trained_and_judged(tmp_path):
     assert record["judged"][0]["verdict"] == "too few seeds"
     assert record["budget"]["datasets"] == ["plane"]
     assert len(record["trained"]) == 2
-    table = records.table(tmp_path / entry.id)
+    table = records.read_table(tmp_path / entry.id)
     assert len(table) == 20
     assert table["angle"].between(0, 45).all()
 
@@ -769,7 +769,7 @@ def test_reduced_runs_are_those_of_one_sweep_with_ten_seeds_on_the_papers_own_da
     assert sorted(reduced) == [f"2202.13341/{what}" for what in ("fig10", "fig11", "fig7", "fig9")]
     assert {digest for plan in reduced.values() for digest in plan.configs} == wanted
     for id_, plan in reduced.items():
-        assert verdicts.own_data(plan.all_datasets)
+        assert verdicts.is_own_data(plan.all_datasets)
         if id_ != "2202.13341/fig7":
             assert runner.budget(ENTRIES[id_], "reduced")["seeds"] == 10
             assert runner.budget(ENTRIES[id_], "reduced")["share"] == pytest.approx(0.052, abs=0.001)
@@ -823,7 +823,7 @@ DRAWN = {entry.draw: entry for entry in ENTRIES.values()}
 
 @pytest.mark.parametrize("entry", DRAWN.values(), ids=lambda entry: entry.id)
 def test_the_picture_is_drawn(entry, tmp_path):
-    entry.draw(EntryResult(CASES[key(entry.judge)][0], IMAGES), tmp_path / "figure.png")
+    entry.draw(Outcome(CASES[key(entry.judge)][0], IMAGES), tmp_path / "figure.png")
     with PIL.Image.open(tmp_path / "figure.png") as picture:
         assert picture.format == "PNG"
         assert min(picture.size) > 50
@@ -832,7 +832,7 @@ def test_the_picture_is_drawn(entry, tmp_path):
 def test_distances_after_the_blur_are_the_loss_that_was_trained_with():
     images, others = np.random.default_rng(0).random((2, 1, 64, 64, 3), np.float32)
     for loss in ("mse", "box_blur"):
-        seen, decoded = (_perceived.compared(array, loss).astype(float) for array in (images, others))
+        seen, decoded = (_perceived.loss_features(array, loss).astype(float) for array in (images, others))
         wanted = reconstruction.find(loss).loss(images, others)
         assert ((seen - decoded) ** 2).mean() * images.size == pytest.approx(float(wanted[0]), rel=1e-4)
 
@@ -843,7 +843,7 @@ def test_levels_of_a_model(tiny, tmp_path):
     settings = {"runs": (config,), "factors": {"all": ("x_R", "y_G")}, "traversals": 2}
     table = _perceived.levels(settings, entries.Runs(tmp_path), "desk").table
     assert list(table["level"].unique()) == ["ground truth", "input", "mean", "KL", "reconstruction"]
-    found = _perceived.follows(table, "ground truth")
+    found = _perceived.level_correlations(table, "ground truth")
     assert found.loc[("box_blur", "all", "input")].min() > 0.9, "the blur is what makes the distances follow the places"
 
 
@@ -875,7 +875,7 @@ def test_layers_of_two_architectures_are_matched():
     similar |= {("encoder_2", "encoder_1"): 0.4, ("encoder_2", "encoder_2"): 0.8, ("encoder_2", "decoder_1"): 0.95}
     rows = [("p", seed, *layers, value) for layers, value in similar.items() for seed in (0, 1)]
     table = pd.DataFrame(rows, columns=["panel", "seed", "layer_x", "layer_y", "similarity"])
-    assert _heatmaps.encoders_matched(table).numbers["p, encoder"] == pytest.approx((0.6 + 0.8) / 2)
+    assert _heatmaps.judge_encoders_matched(table).numbers["p, encoder"] == pytest.approx((0.6 + 0.8) / 2)
 
 
 def test_nor_does_it_count_beside_samples():
@@ -900,9 +900,9 @@ def test_nor_does_it_count_beside_samples():
 def test_a_committed_record_is_shown_and_is_what_its_table_says(path, tmp_path):
     """Else: offaxis study run ID --tier TIER --to docs/reproduction, or delete it."""
     id_ = f"{path.parent.name}/{path.name}"
-    entry = pages.shown()[id_]
+    entry = pages.entries_with_row()[id_]
     assert sorted(file.name for file in path.iterdir()) == sorted((records.PICTURE, records.TABLE, records.RECORD))
-    record = records.read(path)
+    record = records.read_record(path)
     shutil.copytree(path, tmp_path / id_)
     assert runner.state(entry, record["tier"], tmp_path, tmp_path / "none").done
     assert runner.run(entry, record["tier"], tmp_path, tmp_path / "none") == record
@@ -911,13 +911,13 @@ def test_a_committed_record_is_shown_and_is_what_its_table_says(path, tmp_path):
 
 def test_only_a_papers_claim_is_replicated_or_contradicted():
     words = {word for pair in verdicts.VERDICTS.values() for word in pair}
-    for id_, record in pages.computed(COMMITTED).items():
+    for id_, record in pages.read_records(COMMITTED).items():
         said = {one["verdict"] for one in record["judged"]}
-        assert not said & (words if pages.shown()[id_].added else {"supported", "opposed"}), id_
+        assert not said & (words if pages.entries_with_row()[id_].added else {"supported", "opposed"}), id_
 
 
 def test_a_claim_that_calls_a_model_collapsed_is_about_one():
-    (one,) = records.read(COMMITTED / "2202.13341/fig7")["judged"]
+    (one,) = records.read_record(COMMITTED / "2202.13341/fig7")["judged"]
     assert ("collapsed" in one["claim"]) == (one["numbers"]["latents that change the picture"] == 0)
 
 

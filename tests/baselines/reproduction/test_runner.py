@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from baselines import program
 from baselines.commands import study as cli
 from baselines.reproduction import catalogue, entries, pages, records, runner
-from baselines.reproduction.entries import Entry, EntryResult, Plan, Runs, Transfer, Verdict
+from baselines.reproduction.entries import Entry, Outcome, Plan, Runs, Transfer, Verdict
 from baselines.reproduction.papers import _heatmaps, _scores
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.run import Run
@@ -94,7 +94,7 @@ def constant(answer="supported", p=0.008, **changes):
         "claim": "C.",
         "desk": Plan(settings={"a": 1}),
         "study": Plan(),
-        "compute": lambda settings, runs, tier: EntryResult(pd.DataFrame({"a": [1.0]})),
+        "compute": lambda settings, runs, tier: Outcome(pd.DataFrame({"a": [1.0]})),
         "draw": lambda found, path: PIL.Image.new("RGB", (9, 9)).save(path),
         "judge": lambda table: Verdict(answer, {"a": float(table["a"].iloc[0])}, p, "", (0.2, 0.1, 0.3), "MIG"),
     }
@@ -110,11 +110,11 @@ def test_a_figure_with_training_from_nothing(made):
     assert record["budget"]["steps"] == [6]
     assert list(record["trained"]) == [str(path.relative_to(folder / "runs")) for path in runs_of(folder)]
     assert all(seconds > 0 for seconds in record["trained"].values())
-    table = records.table(folder / FIRST)
+    table = records.read_table(folder / FIRST)
     assert table["model"].unique().tolist() == ["xysquares/spacing_1", "xysquares/spacing_8"]
     same = table[(table.layer_x == "input") & (table.layer_y == "input")]
     assert same.similarity.tolist() == pytest.approx([1] * len(same))
-    for one, judge in zip(record["judged"], (_heatmaps.ahead, _heatmaps.learned_first), strict=True):
+    for one, judge in zip(record["judged"], (_heatmaps.judge_ahead, _heatmaps.judge_learned_first), strict=True):
         verdict = judge(table)
         assert (one["verdict"], one["note"]) == ("too few seeds", verdict.note), "one seed"
         assert one["numbers"] == pytest.approx(verdict.numbers, abs=1e-5)
@@ -188,10 +188,10 @@ def test_a_claim_that_changes_is_judged_by_the_table_that_is_there(made, heatmap
     )
     assert str(runner.state(other, "desk", folder, tmp_path / "none")) == "done"
     record = runner.run(other, "desk", folder, tmp_path / "none")
-    rows = len(records.table(folder / heatmaps.id))
+    rows = len(records.read_table(folder / heatmaps.id))
     (one,) = record["judged"]
     assert (one["claim"], one["verdict"], one["numbers"]) == ("Another one.", "replicated", {"rows": float(rows)})
-    assert records.read(folder / heatmaps.id) == record
+    assert records.read_record(folder / heatmaps.id) == record
     assert record["trained"] == made[1]["trained"]
 
 
@@ -203,7 +203,7 @@ def test_another_figure_takes_the_same_runs(made, configs, in_this_process, few_
     assert str(runner.state(entry, "desk", folder, folder / "runs")) == "2 of 2 runs missing"  # their codes
     runner.run(entry, "desk", folder, folder / "runs", jobs=1)
     assert stamps(folder) == trained
-    table = records.table(folder / SCORES)
+    table = records.read_table(folder / SCORES)
     assert table["spacing"].tolist() == [1, 8]
     assert table[["mig", "dci_disentanglement"]].stack().between(0, 1).all()
     scores = list((folder / "runs" / "scores").iterdir())
@@ -228,7 +228,7 @@ def test_an_encoder_is_asked_about_another_dataset(made, configs, in_this_proces
     settings = {"targets": {target: configs}, "train": 100, "test": 50, "labels": ("x_R",)}
     table = dataclasses.replace(catalogue.entries()["2304.10767/table2"], desk=Plan(runs=configs, settings=settings))
     runner.run(table, "desk", folder, folder / "runs", jobs=1)
-    found = records.table(folder / table.id)
+    found = records.read_table(folder / table.id)
     assert found["label"].unique().tolist() == ["x_R"]
     counts = found.groupby("source", sort=False).size().to_dict()
     assert counts == {target: 2, "most frequent class": 1, "untrained": 2, source: 2}
@@ -277,7 +277,7 @@ def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_p
     record = runner.run(decoders, "desk", folder, runs, jobs=1)
     assert (record["budget"]["runs"], record["budget"]["steps"]) == (5, [2, 6])
     assert record["budget"]["datasets"] == ["xysquares/spacing_1", "xysquares/spacing_8"]
-    table = records.table(folder / decoders.id)
+    table = records.read_table(folder / decoders.id)
     assert table[["heads", "layers"]].to_numpy().tolist() == [[False, 1], [True, 1], [False, 4], [True, 4]]
     assert table["loss"].between(0, 64 * 64 * 3).all()
     run = Runs(runs).open(transfers[1])
@@ -294,15 +294,15 @@ def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_p
 def test_transfers_count(decoders):
     plan = decoders.desk
     alone = dataclasses.replace(decoders, desk=dataclasses.replace(plan, transfers=()))
-    assert runner.inputs(alone, "desk") != runner.inputs(decoders, "desk")
+    assert runner.digest_of_inputs(alone, "desk") != runner.digest_of_inputs(decoders, "desk")
     assert list(alone.desk.all_datasets) == ["xysquares/spacing_1"]
     assert len({each.digest for each in plan.transfers}) == len(plan.transfers)
     other = dataclasses.replace(plan.transfers[0], source=dataclasses.replace(plan.runs[0], seed=1))
     assert other.digest != plan.transfers[0].digest
     with pytest.MonkeyPatch.context() as patched:
-        before = runner.inputs(decoders, "desk")
+        before = runner.digest_of_inputs(decoders, "desk")
         patched.setattr(Transfer, "STARTS", "otherwise")
-        assert runner.inputs(decoders, "desk") != before
+        assert runner.digest_of_inputs(decoders, "desk") != before
     assert (other.plain.seed, other.plain.steps, other.plain.snapshots) == (1, 2, (0,))
 
 
@@ -351,14 +351,14 @@ def test_runs_that_are_done_are_read_while_a_sweep_is_at_work(made, heatmaps, mo
 
 
 def test_inputs_decide(tmp_path):
-    base = runner.inputs(constant(), "desk")
-    assert base == runner.inputs(constant(paper="another"), "desk")
-    assert base == runner.inputs(constant(claim="D."), "desk"), "a claim is judged anew, and computes nothing"
+    base = runner.digest_of_inputs(constant(), "desk")
+    assert base == runner.digest_of_inputs(constant(paper="another"), "desk")
+    assert base == runner.digest_of_inputs(constant(claim="D."), "desk"), "a claim is judged anew, and computes nothing"
     for changed in (
         constant(desk=Plan(settings={"a": 2})),
         constant(desk=Plan(settings={"a": 1}, datasets=("xysquares/spacing_1",))),
     ):
-        assert runner.inputs(changed, "desk") != base
+        assert runner.digest_of_inputs(changed, "desk") != base
     record = runner.run(constant(), "desk", tmp_path, tmp_path)
     assert runner.run(constant(desk=Plan(settings={"a": 2})), "desk", tmp_path, tmp_path)["inputs"] != record["inputs"]
 
@@ -377,12 +377,12 @@ def test_a_file_that_was_changed_by_hand_is_noticed(tmp_path):
 @pytest.mark.parametrize(("other", "kept"), [("not testable (below baseline)", set()), ("illustration", {("a", "x")})])
 def test_a_sentence_that_is_not_testable_counts_for_holm(other, kept):
     judged = [{"claim": "x", "p": 0.03, "verdict": "replicated"}, {"claim": "y", "p": None, "verdict": other}]
-    assert pages.significant([{"id": "a", "judged": judged}]) == kept
+    assert pages.significant_claims([{"id": "a", "judged": judged}]) == kept
 
 
 def test_choosing():
     assert [entry.id for entry in catalogue.find([FIRST, FIRST])] == [FIRST]
-    assert {entry.id for entry in catalogue.find(["all"])} == set(pages.shown())
+    assert {entry.id for entry in catalogue.find(["all"])} == set(pages.entries_with_row())
     assert [entry.id for entry in catalogue.find(["2304.10767/fig1"])] == ["2205.08399/fig1"]
     assert all(entry.id.startswith("2102.06822/") for entry in catalogue.find(["2102.06822"]))
     with pytest.raises(UnknownName, match=r"Did you mean '2205\.08399/fig3'\?"):
@@ -401,12 +401,15 @@ def test_the_page_is_made_of_the_folders(tmp_path):
     for number, answer in ((1, "opposed"), (4, "supported")):
         runner.run(constant(answer, id=f"2205.08399/fig{number}"), "desk", tmp_path, tmp_path)
     page = pages.report(tmp_path)
-    assert f"\n2 of {len(pages.shown())} entries were computed (0 of them added by us): 0 runs, trained in" in page
+    assert (
+        f"\n2 of {len(pages.entries_with_row())} entries were computed (0 of them added by us): 0 runs, trained in"
+        in page
+    )
     assert page.count("\n## ") == len(catalogue.papers()) + 1
     effect = "+0.2 MIG (+0.1 to +0.3), p = 0.008"
     (row,) = rows_of(page, "fig1")
     assert row == ["C.", "random matrices", "no training", "–", effect, "**contradicted**"]
-    assert page.count("| not run |") == len(pages.shown()) - 2
+    assert page.count("| not run |") == len(pages.entries_with_row()) - 2
     assert "| of the papers | 2 | 2 | 1 contradicted, 1 replicated |" in page
     assert rows_of("\n".join(pages.main_results(tmp_path)), "fig4") == [], "without links"
     *_, shown, _, corrected = pages.main_results(tmp_path)
@@ -427,9 +430,9 @@ def test_only_a_papers_own_data_contradict_it(tmp_path):
 def test_of_equal_differences_that_one_is_named_that_decides():
     clear, vague = (verdicts.Comparison(0.5, 0.5 - ends, 0.5 + ends, p, 5, 1) for ends, p in ((0.1, 0.01), (0.6, 0.2)))
     for parts, names in (((clear, vague), ["first", "decides"]), ((vague, clear), ["decides", "last"])):
-        assert entries.judged(names, parts, {}).measure == "decides"
+        assert entries.combine(names, parts, {}).measure == "decides"
     clear, vague = clear.turned(), vague.turned()  # whose p-value is one after Holm
-    assert entries.judged(["last", "decides"], [vague, clear], {}).measure == "decides"
+    assert entries.combine(["last", "decides"], [vague, clear], {}).measure == "decides"
 
 
 def test_a_control_has_a_row_and_a_verdict_of_its_own(tmp_path):
@@ -440,7 +443,7 @@ def test_a_control_has_a_row_and_a_verdict_of_its_own(tmp_path):
         ("C.", "**replicated**"),
         ("With a control (our control).", "no significant difference"),
     ]
-    counted = "\n".join(pages.counts(tmp_path))
+    counted = "\n".join(pages.count_verdicts(tmp_path))
     assert "| of the papers | 1 | 1 | 1 replicated |" in counted
     assert "| controls and added questions | 1 | 0 | 1 no significant difference |" in counted
 
@@ -450,7 +453,7 @@ def test_the_share_of_the_papers_images(tiny):
     small = Plan(runs=(dataclasses.replace(published, steps=100, batch_size=16),))
     entry = constant(desk=small, study=Plan(runs=(published,)))
     assert (runner.budget(entry, "desk")["images"], runner.budget(entry, "desk")["share"]) == (1_600, 0.025)
-    assert runner.budget(dataclasses.replace(entry, stated=False), "desk")["share"] is None
+    assert runner.budget(dataclasses.replace(entry, paper_states_steps=False), "desk")["share"] is None
 
 
 def test_the_committed_page_fits_a_screen():

@@ -56,7 +56,7 @@ def resumed(folder):
     train(RunConfig(**SETTINGS), folder / "resumed")
     files = ("history.jsonl", *(f"snapshots/step_{run.step:08d}/{name}.npz" for name in ("weights", "optimiser")))
     same = [(folder / "whole" / each).read_bytes() == (folder / "resumed" / each).read_bytes() for each in files]
-    return [same, devices.line(), devices.record("float32")["deterministic"]]
+    return [same, devices.device_summary(), devices.record("float32")["deterministic"]]
 
 
 def trained(folder):

@@ -26,7 +26,7 @@ SMI = "NVIDIA A100-SXM4-40GB, 550.54.15"
 def bare(monkeypatch, tmp_path):
     """A machine without a GPU, whatever this one has."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    monkeypatch.setattr(devices, "NODE", tmp_path / "nvidia0")
+    monkeypatch.setattr(devices, "GPU_DEVICE_FILE", tmp_path / "nvidia0")
     monkeypatch.setattr(devices, "CPU_FLAGS", tmp_path / "nowhere")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     devices._driver_version.cache_clear()
@@ -82,18 +82,18 @@ def fake(monkeypatch):
 
 
 def test_gpus_are_found_by_nvidia_smi_or_by_the_drivers_file(plugged, monkeypatch):
-    assert devices.present() is None
-    devices.NODE.touch()
-    assert devices.present() == (("an NVIDIA GPU",), "")
+    assert devices.installed_gpus() is None
+    devices.GPU_DEVICE_FILE.touch()
+    assert devices.installed_gpus() == (("an NVIDIA GPU",), "")
     plugged(status=9)  # a driver that does not answer
-    assert devices.present() == (("an NVIDIA GPU",), "")
+    assert devices.installed_gpus() == (("an NVIDIA GPU",), "")
     plugged(SMI, SMI)
-    assert devices.present() == (("NVIDIA A100-SXM4-40GB",) * 2, "550.54.15")
+    assert devices.installed_gpus() == (("NVIDIA A100-SXM4-40GB",) * 2, "550.54.15")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
-    assert devices.present() is not None
+    assert devices.installed_gpus() is not None
     for hidden in ("", "-1"):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
-        assert devices.present() is None
+        assert devices.installed_gpus() is None
 
 
 @pytest.mark.parametrize("name", ["jax", "tensorflow"])
@@ -124,7 +124,7 @@ def test_a_gpu_that_the_backend_uses(plugged, fake, name):
     fake(name, "A100", "A100")
     devices.choose("gpu")
     assert devices.advice("auto", "bfloat16") == []
-    assert devices.line() == f"2 x A100 (driver 550.54.15), with {name} 1.2"
+    assert devices.device_summary() == f"2 x A100 (driver 550.54.15), with {name} 1.2"
     assert devices.record("bfloat16") == {
         "backend": name,
         "device": "A100",
@@ -136,8 +136,8 @@ def test_a_gpu_that_the_backend_uses(plugged, fake, name):
         "deterministic": name == "tensorflow",
     }
     devices.choose("cpu")
-    assert devices.usable() == []
-    assert "CPU cores" in devices.line()
+    assert devices.usable_gpus() == []
+    assert "CPU cores" in devices.device_summary()
     assert devices.record("float32")["tensorfloat32"] is False
 
 
@@ -299,9 +299,9 @@ def test_pytorchs_gpu_is_the_one_that_a_tensor_is_on(monkeypatch):
     monkeypatch.setattr(devices.backend, "name", lambda: "torch")
     monkeypatch.setattr(devices.backend, "versions", lambda *packages: dict.fromkeys(packages, "2.13"))
     monkeypatch.setenv("KERAS_TORCH_DEVICE", "cuda")
-    for is_cuda, name in ((True, "NVIDIA H100"), (False, devices.backend.host())):
+    for is_cuda, name in ((True, "NVIDIA H100"), (False, devices.backend.describe_host())):
         monkeypatch.setattr(devices, "ops", types.SimpleNamespace(zeros=lambda size, on=is_cuda: Tensor(on)))
-        assert devices.line() == f"{name}, with torch 2.13"
+        assert devices.device_summary() == f"{name}, with torch 2.13"
         found = devices.record("float32")
         assert (found["tensorfloat32"], found["deterministic"], found["devices"]) == (is_cuda, not is_cuda, 1)
         assert devices.threads.__wrapped__() == 3

@@ -69,7 +69,7 @@ def test_a_longer_run_that_is_refused_keeps_what_was_made_of_the_shorter_one(
     (folder / "codes.npz").touch()
     (folder / "encoder.onnx").touch()
     before = (folder / "config.json").read_bytes()
-    monkeypatch.setattr(devices, "usable", list)
+    monkeypatch.setattr(devices, "usable_gpus", list)
     with pytest.raises(OffaxisError, match=message):
         resume(folder, "--steps", 9, *words)
     assert (folder / "codes.npz").exists()

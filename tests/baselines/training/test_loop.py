@@ -236,7 +236,7 @@ def test_two_processes_do_not_train_one_folder(tiny, tmp_path):
     run = train(tiny(steps=0, snapshots=[]), tmp_path / "run")
     run.folder.joinpath("run.json").unlink()  # so that it is not finished
     message = "expected a run that no other process is training, received one that another process is training"
-    with claims.alone(run.folder), pytest.raises(InvalidInput, match=message):
+    with claims.lock_folder(run.folder), pytest.raises(InvalidInput, match=message):
         train(tiny(steps=0, snapshots=[]), tmp_path / "run")
     assert train(tiny(steps=0, snapshots=[]), tmp_path / "run").step == 0
 
@@ -260,11 +260,11 @@ def test_two_processes_that_begin_one_new_folder_at_once_do_not_both_train_it(ti
 def test_a_run_that_another_process_finished_meanwhile_is_given_back(tiny, trained, tmp_path, monkeypatch):
     @contextlib.contextmanager
     def late(folder):
-        with claims.alone(folder):
+        with claims.lock_folder(folder):
             shutil.copytree(trained.folder, folder, dirs_exist_ok=True)  # what the other one has done
             yield
 
-    monkeypatch.setattr(loop, "alone", late)
+    monkeypatch.setattr(loop, "lock_folder", late)
     history = (trained.folder / "history.jsonl").stat().st_mtime_ns
     assert train(tiny(), tmp_path / "run").step == 6
     assert (tmp_path / "run" / "history.jsonl").stat().st_mtime_ns == history, "it was not trained again"

@@ -76,7 +76,7 @@ def test_a_signal_leaves_a_snapshot_and_the_command_that_goes_on(tmp_path, numbe
 
 def test_the_command_that_goes_on_has_the_options_that_the_config_does_not_hold(tmp_path, monkeypatch):
     def stopped(config, folder, **_):
-        raise stopping.stopped([folder], [7], own=True)
+        raise stopping.stop_error([folder], [7], own=True)
 
     monkeypatch.setattr(loop, "train", stopped)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
@@ -138,7 +138,7 @@ def test_the_second_ctrl_c_ends_at_once(tmp_path):
         "from baselines.training import stopping\n"
         "with stopping.awaited() as request:\n"
         "    signal.raise_signal(signal.SIGINT)\n"
-        "    assert request.made\n"
+        "    assert request.requested\n"
         "    signal.raise_signal(signal.SIGINT)\n"
         "    time.sleep(600)\n"
     )
@@ -148,27 +148,27 @@ def test_the_second_ctrl_c_ends_at_once(tmp_path):
 
 
 def test_a_request_is_the_inner_blocks():
-    with stopping.awaited() as outer:
-        with stopping.awaited() as inner:
+    with stopping.catch_stop_signals() as outer:
+        with stopping.catch_stop_signals() as inner:
             signal.raise_signal(signal.SIGINT)
-        assert (outer.made, inner.made) == (False, True)
+        assert (outer.requested, inner.requested) == (False, True)
         signal.raise_signal(signal.SIGINT)
-        assert outer.made, "behind the inner block it is the outer one's again"
+        assert outer.requested, "behind the inner block it is the outer one's again"
 
 
 def test_what_is_ignored_stays_so_and_threads_are_left_alone():
     held = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with stopping.awaited() as request:
+        with stopping.catch_stop_signals() as request:
             signal.raise_signal(signal.SIGINT)
-            assert not request.made
+            assert not request.requested
     finally:
         signal.signal(signal.SIGINT, held)
     found = []
 
     def look():
-        with stopping.awaited() as request, stopping.as_interrupt():
-            found.append((request.made, signal.getsignal(signal.SIGINT)))
+        with stopping.catch_stop_signals() as request, stopping.sigterm_as_interrupt():
+            found.append((request.requested, signal.getsignal(signal.SIGINT)))
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -177,8 +177,8 @@ def test_what_is_ignored_stays_so_and_threads_are_left_alone():
 
 
 def test_many_runs_and_own_images_go_on_with_the_same_call():
-    assert "the same call again" in str(stopping.stopped([Path("a")], [3], own=True))
-    assert "stopped 2 runs, each with a snapshot" in str(stopping.stopped([Path("a"), Path("b")], [3, 3], own=False))
+    assert "the same call again" in str(stopping.stop_error([Path("a")], [3], own=True))
+    assert "stopped 2 runs, each with a snapshot" in str(stopping.stop_error([Path("a"), Path("b")], [3, 3], own=False))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")

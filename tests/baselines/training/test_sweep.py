@@ -213,7 +213,7 @@ def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypat
     sweep.run([tiny(seed=3), tiny(seed=4)], tmp_path / "together", jobs=1, together=2)
     assert len(started) == 2 * processes.ATTEMPTS + processes.ATTEMPTS + 2 * processes.ATTEMPTS
     # It is tried again, and what was wrong is forgotten once it is done.
-    monkeypatch.setattr(processes, "train", lambda tasks, *_: [worker.work(*task, 1) for task in tasks])
+    monkeypatch.setattr(processes, "train", lambda tasks, *_: [worker.train_runs(*task, 1) for task in tasks])
     (state,) = sweep.run([tiny(seed=1)], tmp_path)
     assert (state.state, state.error, state.step) == ("done", "", 6)
     assert (tmp_path / state.run / "codes.npz").exists()
@@ -310,7 +310,7 @@ def test_what_is_no_error_of_ours_is_recorded_too(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules["baselines.training.loop"], "train_together", broken)
     configs = [tiny(seed=1), tiny(seed=2)]
     task = [(config.as_json(), sweep.run_path(config), config.digest) for config in configs]
-    worker.work(task, str(tmp_path), False, 1)
+    worker.train_runs(task, str(tmp_path), False, 1)
     states = [sweep.run_status(config, tmp_path, encode=False) for config in configs]
     assert [(state.state, state.error) for state in states] == [("failed", "MemoryError: no more"), ("done", "")]
 
@@ -404,8 +404,8 @@ def test_without_a_terminal_a_sweep_is_one_short_line(tiny, tmp_path, monkeypatc
             said += capsys.readouterr().err
 
     monkeypatch.setattr(processes, "train", stepping)
-    monkeypatch.setattr(sweep, "POLLED", 0.01)
-    monkeypatch.setattr(console, "EVERY", 0.05)
+    monkeypatch.setattr(sweep, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(console, "REPORT_SECONDS", 0.05)
     sweep.run(configs, tmp_path, together=25, encode=False)
     line = next(line for line in said.splitlines() if whole in line)
     assert len(line) < 80, line

@@ -26,7 +26,7 @@ def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny, tmp_path, monkey
     doomed, begun, into = second.node_id, tmp_path / "begun", tmp_path / "sweep"
     configs = [tiny(seed=seed, steps=40, snapshots=[10], history_every=1) for seed in (1, 2, 3)]
     last = time.time() + 120  # not to wait for ever
-    real = worker.work
+    real = worker.train_runs
 
     def watched(runs, *options):
         import itertools
@@ -51,7 +51,7 @@ def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny, tmp_path, monkey
         real(runs, *options)
 
     watched.__module__ = "__main__"  # travels by value: the nodes cannot import this module
-    monkeypatch.setattr(worker, "work", watched)
+    monkeypatch.setattr(worker, "train_runs", watched)
     over = threading.Event()
     steps = []
 
@@ -79,7 +79,7 @@ def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny, tmp_path, monkey
     assert begun.read_text() in {state.run for state in states}
     assert 20 <= steps[0] < 40, "the node died in the middle of this run"
     assert [(state.state, state.step, state.error) for state in states] == [("done", 40, "")] * 3
-    monkeypatch.setattr(worker, "work", real)
+    monkeypatch.setattr(worker, "train_runs", real)
     whole = tmp_path / "whole"
     assert len(sweep.run(configs, whole, jobs=1, threads=1, encode=False)) == 3
     for state in states:
@@ -116,7 +116,7 @@ def test_groups_of_runs_share_simulated_gpus(cluster, tiny, tmp_path, monkeypatc
     node = cluster.add_node(num_cpus=2, num_gpus=2, object_store_memory=10**8)
     seen, into = tmp_path / "seen", tmp_path / "sweep"
     seen.mkdir()
-    real = worker.work
+    real = worker.train_runs
 
     def watched(runs, *options):
         import json
@@ -131,7 +131,7 @@ def test_groups_of_runs_share_simulated_gpus(cluster, tiny, tmp_path, monkeypatc
         (seen / runs[0][2]).write_text(json.dumps(found))
 
     watched.__module__ = "__main__"
-    monkeypatch.setattr(worker, "work", watched)
+    monkeypatch.setattr(worker, "train_runs", watched)
     configs = [tiny(seed=seed, hyperparameters={"beta": float(seed)}) for seed in range(1, 6)]
     try:
         states = sweep.run(configs, into, ray=cluster.address, gpus=0.5, together=2, device="cpu", encode=False)

@@ -43,7 +43,7 @@ def served(shrink, server):
         distributions = []
         for name, content in contents:
             download = dataclasses.replace(
-                mpi3d.COMPLEX,
+                mpi3d.COMPLEX_DOWNLOAD,
                 name=name,
                 urls=(server.add(name, content, **behaviour),),
                 size=len(content),
@@ -314,7 +314,7 @@ def test_readers_raise_one_kind_of_error(tmp_path):
     """What zipfile, h5py and numpy raise of damaged bytes has more kinds than their pages list."""
     for kind in (RuntimeError, TypeError, tokenize.TokenError, AssertionError):
         message = f"an archive that can be read, received {kind.__name__}"
-        with pytest.raises(DamagedFile, match=message), containers.reading(tmp_path):
+        with pytest.raises(DamagedFile, match=message), containers.damaged_file_on_error(tmp_path):
             raise kind("broken")
 
 

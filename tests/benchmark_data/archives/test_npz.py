@@ -14,7 +14,7 @@ def npy_header(shape: str, descr: str = "'<f4'") -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
 
 
-ARRAYS = {"codes": npz.Array("f", (60, None))}
+ARRAYS = {"codes": npz.ArraySpec("f", (60, None))}
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,13 @@ def test_members_that_lie(tmp_path, member, message):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("codes.npy", member)
     with pytest.raises(DamagedFile, match=message):
-        npz.read(path, ARRAYS)
+        npz.read_named(path, ARRAYS)
 
 
 def test_a_header_that_claims_more_than_the_file_holds(tmp_path):
     with zipfile.ZipFile(tmp_path / "codes.npz", "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("codes.npy", npy_header(f"({2**50}, 2)") + bytes(8))
-    with npz.opened(tmp_path / "codes.npz") as archive, pytest.raises(DamagedFile):
+    with npz.open_npz(tmp_path / "codes.npz") as archive, pytest.raises(DamagedFile):
         archive.array("codes")
 
 
@@ -58,7 +58,7 @@ def test_a_zip_bomb_is_not_inflated(tmp_path, monkeypatch):
             member.write(bytes(2**20))
     assert path.stat().st_size < 2**17
     with pytest.raises(DamagedFile, match=r"expected 960000 bytes .* received 960001 bytes"):
-        npz.read(path, ARRAYS)
+        npz.read_named(path, ARRAYS)
 
 
 def test_what_is_compressed_is_sized_before_it_is_unpacked(tmp_path, monkeypatch):
@@ -88,24 +88,24 @@ def test_files_that_are_no_npz(tmp_path):
         (tmp_path, "expected a regular file"),
     ]:
         with pytest.raises(DamagedFile, match=message):
-            npz.read(path, ARRAYS)
+            npz.read_named(path, ARRAYS)
     with pytest.raises(DamagedFile, match=r"latents: expected an array of this name, received arrays \['codes'\]"):
-        npz.read(target, {"latents": npz.Array("f", (None,))})
+        npz.read_named(target, {"latents": npz.ArraySpec("f", (None,))})
 
 
 def test_big_endian_and_fortran_arrays_are_read_as_they_are_meant(tmp_path):
     codes = np.asfortranarray(np.arange(120, dtype=">f8").reshape(60, 2))
     np.savez(tmp_path / "codes.npz", codes=codes)
-    found = npz.read(tmp_path / "codes.npz", ARRAYS)["codes"]
+    found = npz.read_named(tmp_path / "codes.npz", ARRAYS)["codes"]
     assert found.dtype == np.float64
     assert np.array_equal(found, codes)
 
 
 def test_a_machine_without_memory_has_no_damaged_file(tmp_path):
     np.savez(tmp_path / "a.npz", a=np.zeros(3))
-    with pytest.raises(MemoryError), npz.opened(tmp_path / "a.npz"):
+    with pytest.raises(MemoryError), npz.open_npz(tmp_path / "a.npz"):
         raise MemoryError
-    with pytest.raises(MemoryError), containers.reading(tmp_path / "a.npz"):
+    with pytest.raises(MemoryError), containers.damaged_file_on_error(tmp_path / "a.npz"):
         raise MemoryError
 
 
@@ -131,7 +131,7 @@ def test_an_object_is_never_read_however_large_the_file_may_be(tmp_path):
     np.savez(tmp_path / "a.npz", fine=np.zeros(3), bad=np.array([{}], dtype=object))
     with pytest.raises(DamagedFile, match="bad: expected numbers or text, without Python objects, received object"):
         npz.read_all(tmp_path / "a.npz")
-    with npz.opened(tmp_path / "a.npz") as archive:
+    with npz.open_npz(tmp_path / "a.npz") as archive:
         assert archive.names == ("fine", "bad")
         assert archive.array("fine").tolist() == [0, 0, 0]
 
@@ -139,14 +139,14 @@ def test_an_object_is_never_read_however_large_the_file_may_be(tmp_path):
 def test_arrays_that_nothing_reads_are_named(tmp_path):
     np.savez(tmp_path / "codes.npz", codes=np.zeros((60, 2)), index=np.arange(60))
     with pytest.warns(npz.UnknownMembers, match=r"codes\.npz: not read: 'index'; expected 'codes'"):
-        npz.read(tmp_path / "codes.npz", {"codes": npz.Array("f", (60, None))})
+        npz.read_named(tmp_path / "codes.npz", {"codes": npz.ArraySpec("f", (60, None))})
 
 
 def test_one_of_two_shapes(tmp_path):
-    wanted = {"codes": npz.Array("f", (60, None), other=(60, None, None))}
+    wanted = {"codes": npz.ArraySpec("f", (60, None), other_shape=(60, None, None))}
     for shape in ((60, 2), (60, 2, 3)):
         np.savez(tmp_path / "codes.npz", codes=np.zeros(shape))
-        assert npz.read(tmp_path / "codes.npz", wanted)["codes"].shape == shape
+        assert npz.read_named(tmp_path / "codes.npz", wanted)["codes"].shape == shape
     np.savez(tmp_path / "codes.npz", codes=np.zeros(60))
     with pytest.raises(DamagedFile, match=r"expected float of shape \(60, any\) or \(60, any, any\), received float64"):
-        npz.read(tmp_path / "codes.npz", wanted)
+        npz.read_named(tmp_path / "codes.npz", wanted)

@@ -426,7 +426,7 @@ def test_a_folder_without_labels_is_read_in_the_order_of_names(folder):
 
 def test_many_pictures_are_read_when_they_are_asked_for(folder, monkeypatch):
     held = from_folder(folder)
-    monkeypatch.setattr("benchmark_data.archives.user_images.HELD", 4 * 6 * 4 - 1)
+    monkeypatch.setattr("benchmark_data.archives.user_images.MAX_BYTES_IN_MEMORY", 4 * 6 * 4 - 1)
     data = from_folder(folder)
     assert (type(held.source).__name__, type(data.source).__name__) == ("InMemory", "PictureFiles")
     assert data.digest() == held.digest()

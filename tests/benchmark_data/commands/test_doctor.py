@@ -70,12 +70,12 @@ def test_what_it_prints(installation, monkeypatch, tmp_path, capsys):
 
 def test_a_gpu_is_ready_only_where_a_tensor_was_put_on_it(installation, monkeypatch, tmp_path):
     installation("offaxis", "jax", "torch")
-    monkeypatch.setattr(doctor, "NODE", tmp_path)
+    monkeypatch.setattr(doctor, "GPU_DEVICE_FILE", tmp_path)
     monkeypatch.setattr(doctor, "ON_GPU", {"jax": "raise SystemExit(1)", "torch": "print('on cuda:0 A100')"})
     found = doctor.on_gpus()
     assert found == {"jax": "no tensor could be put on it; docs/gpu.md helps", "torch": "on cuda:0 A100"}
     assert doctor._describe_extra("gpu", [], found) == "installed, but jax put no tensor on a GPU"
     assert doctor._describe_extra("gpu", [], found | {"jax": "on H100"}) == "ready"
-    monkeypatch.setattr(doctor, "NODE", tmp_path / "none")
+    monkeypatch.setattr(doctor, "GPU_DEVICE_FILE", tmp_path / "none")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert doctor.on_gpus() == {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmark_data.datasets.color_dsprites import DATASET, coloured
+from benchmark_data.datasets.color_dsprites import DATASET, colour_sprites
 
 
 def test_colours_are_bright_and_differ(inside, on_sprites):
@@ -24,4 +24,4 @@ def test_a_row_is_the_same_in_any_order(on_sprites):
 def test_pixels_that_were_published():
     # The colour of row 5 under version 2.0.0; a change here is a change of the version.
     white = np.full((1, 64, 64, 1), 255, np.uint8)
-    assert coloured(white, np.array([5]), None)[0, 0, 0].tolist() == [211, 179, 153]
+    assert colour_sprites(white, np.array([5]), None)[0, 0, 0].tolist() == [211, 179, 153]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmark_data.datasets.noisy_dsprites import DATASET, noisy
+from benchmark_data.datasets.noisy_dsprites import DATASET, add_noise
 
 
 def test_noise_lies_behind_white_sprites(inside, on_sprites):
@@ -25,4 +25,4 @@ def test_a_row_is_the_same_in_any_order(on_sprites):
 def test_pixels_that_were_published():
     # The first pixels of row 5 under version 2.0.0; a change here is a change of the version.
     black = np.zeros((1, 64, 64, 1), np.uint8)
-    assert noisy(black, np.array([5]), None)[0, 0, :2].tolist() == [[249, 147, 26], [91, 76, 101]]
+    assert add_noise(black, np.array([5]), None)[0, 0, :2].tolist() == [[249, 147, 26], [91, 76, 101]]

@@ -42,7 +42,7 @@ def test_the_colours_are_those_that_are_chosen(brightest, nearness):
     ways = [np.flatnonzero(near <= nearness).tolist() for near in apart]
     assert [0 < len(way) < len(colours) for way in ways] == [True] * 4
     found = redrawn(np.square(colours[:, None] - colours).sum(axis=-1), ways)
-    np.testing.assert_array_equal(colours[list(found.places)], room3d_equal.CHANNELS)
+    np.testing.assert_array_equal(colours[list(found.candidates)], room3d_equal.CHANNELS)
     assert (found.misfit, found.scale) == (0, 18)
 
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from benchmark_data.archives.archive import Distribution
 from benchmark_data.datasets import dsprites
-from benchmark_data.datasets.scream_dsprites import DATASET, PAINTING, Screams, screaming
+from benchmark_data.datasets.scream_dsprites import DATASET, PAINTING, OnPainting, put_on_painting
 from benchmark_data.errors import DamagedFile, Unavailable
 from benchmark_data.publish.verify import verify
 
@@ -29,7 +29,7 @@ def scream(sprites):
     distributions = tuple(
         Distribution(tuple(dataclasses.replace(d, urls=()) for d in f.files), f.read) for f in PAINTING.distributions
     )
-    source = Screams(sprites, dataclasses.replace(PAINTING, distributions=distributions))
+    source = OnPainting(sprites, dataclasses.replace(PAINTING, distributions=distributions))
     return dataclasses.replace(DATASET, source=source, space=sprites.space, splits={})
 
 
@@ -41,7 +41,7 @@ def test_sprites_are_negatives_on_the_painting(inside, scream, tmp_path):
     images = scream.images(range(48))
     canvas = scream.source.painting.store().images(np.array([0]))[0]
     assert canvas.shape == (274, 208, 3)
-    ground = screaming(np.zeros((48, 64, 64, 1), np.uint8), np.arange(48), canvas)
+    ground = put_on_painting(np.zeros((48, 64, 64, 1), np.uint8), np.arange(48), canvas)
     assert np.array_equal(images[~inside], ground[~inside])
     assert np.array_equal(images[inside], 255 - ground[inside])
     assert np.array_equal(scream.images([9, 2]), images[[9, 2]])
@@ -49,7 +49,7 @@ def test_sprites_are_negatives_on_the_painting(inside, scream, tmp_path):
 
 def test_the_ground_is_the_mean_of_crop_and_tint():
     grey = np.full((70, 70, 3), 100, np.uint8)
-    ground = screaming(np.zeros((2000, 64, 64, 1), np.uint8), np.arange(2000), grey)
+    ground = put_on_painting(np.zeros((2000, 64, 64, 1), np.uint8), np.arange(2000), grey)
     assert (ground == ground[:, :1, :1]).all()
     tints = ground[:, 0, 0].astype(int) * 2 - 100
     # Uniform on 0 .. 255: mean 127.5 and standard deviation 73.6; 6 standard errors.
@@ -68,7 +68,7 @@ def test_the_painting_is_reduced_and_its_middle_kept(scream, tmp_path):
 
 def test_crops_differ():
     canvas = np.arange(80 * 90).reshape(80, 90) % 251
-    ground = screaming(
+    ground = put_on_painting(
         np.zeros((200, 64, 64, 1), np.uint8), np.arange(200), np.repeat(canvas[:, :, None], 3, axis=2).astype(np.uint8)
     )
     assert len({image.tobytes() for image in ground}) == 200

@@ -270,7 +270,7 @@ def test_configs_can_be_told_apart_in_80_columns(tmp_path, monkeypatch):
     problem = "expected a whole copy, received [none]. Make one with: offaxis data publish"
     found = [Finding("numpy", Digest("0123456789abcdef" * 4, "f" * 64), ""), Finding(f"hf {tmp_path}", None, problem)]
     monkeypatch.setattr("benchmark_data.publish.verify.verify", lambda *arguments, **options: found)
-    monkeypatch.setattr("benchmark_data.publish.verify.work", lambda *arguments, **options: 1)
+    monkeypatch.setattr("benchmark_data.publish.verify.count_rows", lambda *arguments, **options: 1)
     result = CliRunner().invoke(cli.app, ["verify", *names, "--hf", str(tmp_path)])
     table, _, below = result.stdout.partition("\ndsprites_perturbed/pca32_eps05, ")
     assert all(len(line) <= 80 for line in table.splitlines())

@@ -28,7 +28,7 @@ def test_of_choices_that_fit_alike_the_farthest_apart_is_taken():
 def test_units_do_not_matter(unit, asked):
     line = unit * np.abs(np.arange(17.0)[:, None] - np.arange(17))
     found = chosen(line, 4, wanted=lambda spacing: asked * spacing)
-    assert (found.places, found.misfit) == ((0, 5, 10, 15), 0.0)
+    assert (found.candidates, found.misfit) == ((0, 5, 10, 15), 0.0)
     assert found.scale == pytest.approx(5 * unit / asked)
 
 
@@ -66,23 +66,23 @@ def test_places_of_dsprites_spaced_are_those_that_are_chosen():
     """Of 49 places of the widest ellipse: apart by its width or more for constant distances, by 2 px for linear."""
     places = np.arange(8.0, 57.0, 1.0)
     labels = np.tile([1, 5, 0], (len(places), 1))
-    images = dsprites_spaced.drawn(labels, np.stack([places, np.full(len(places), 32.0)], axis=1))
+    images = dsprites_spaced.draw_sprites(labels, np.stack([places, np.full(len(places), 32.0)], axis=1))
     apart = mean_squared_errors(images)
     assert apart.max() == pytest.approx(apart[0, 48])  # the first and the last do not overlap
     width = int(images[0].any(axis=(0, 2)).sum())
     assert 12 < width <= max(dsprites_spaced.SPACINGS)
     found = chosen(apart, 4)
     assert found.misfit == 0
-    assert np.diff(found.places).min() >= width
+    assert np.diff(found.candidates).min() >= width
     linear_ones = chosen(apart, 4, wanted=linear)
     assert linear_ones.misfit == 0
-    assert np.diff(linear_ones.places).tolist() == [min(dsprites_spaced.SPACINGS)] * 3
+    assert np.diff(linear_ones.candidates).tolist() == [min(dsprites_spaced.SPACINGS)] * 3
 
 
 def test_the_values_of_a_factor_as_they_are():
     data = benchmark_data.load("xysquares/spacing_4")
     apart = along(data, "x_R", traversals=3)
-    assert chosen(apart, 4).places == (0, 2, 4, 6)  # 8 pixels apart: no overlap
+    assert chosen(apart, 4).candidates == (0, 2, 4, 6)  # 8 pixels apart: no overlap
     assert chosen(apart, 4).scale == pytest.approx(128 / 12288)
     with pytest.raises(UnknownName, match="x_Red"):
         along(data, "x_Red")

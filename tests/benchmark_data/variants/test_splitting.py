@@ -88,11 +88,11 @@ def test_ones_own_images_are_divided_too():
     assert (len(found.train), len(found.test)) == (9, 21)
     images = found.dataset.images(range(30)).ravel()
     assert images.tolist() == np.concatenate([found.train, found.test]).tolist()
-    assert splitting.of(mine, "mine") is mine
-    assert splitting.of(mine, "mine/random").id == "mine/random"
+    assert splitting.resolve(mine, "mine") is mine
+    assert splitting.resolve(mine, "mine/random").id == "mine/random"
     assert isinstance(parallel.handle(found.dataset), benchmark_data.Dataset)
     with pytest.raises(InvalidInput, match="dataset: expected the config's, 'yours', received 'mine'"):
-        splitting.of(mine, "yours")
+        splitting.resolve(mine, "yours")
 
 
 @pytest.mark.parametrize(
@@ -156,12 +156,12 @@ def test_splits_of_a_table_are_those_that_need_no_grid():
     ],
 )
 def test_a_rule_and_a_part_of_it(text, settled):
-    assert splitting.settled("dsprites", text) == settled
+    assert splitting.parse_split("dsprites", text) == settled
 
 
 def test_a_variant_behind_a_colon_is_told_where_it_belongs():
     with pytest.raises(InvalidInput, match=r"received 'posX,posY'. A rule's variant follows a full stop, such as"):
-        splitting.settled("dsprites", "correlated:posX,posY")
+        splitting.parse_split("dsprites", "correlated:posX,posY")
 
 
 def test_records_of_tfds(divided):

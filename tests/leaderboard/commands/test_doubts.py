@@ -19,7 +19,7 @@ def sample(seed, n):
 
 
 def doubts(name, module, codes, factors, held_out=None, whole=None):
-    chosen, options = measure.divided(module, codes, factors, held_out or (codes, factors))
+    chosen, options = measure.split_rows(module, codes, factors, held_out or (codes, factors))
     return metrics._sample_size_doubts(name, module, chosen, options, whole or module.score(*chosen, **options))
 
 

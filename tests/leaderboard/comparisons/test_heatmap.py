@@ -159,7 +159,7 @@ def test_intervals_over_seeds_are_students_and_stand_in_the_picture(tmp_path):
     assert (frame + half).iloc[1, 2] == pytest.approx(high)
     assert heatmap.SEEDS == intervals.SEEDS
     for few in (2, 3):
-        assert heatmap.compare_runs(pairs[:few]).half.isna().all(axis=None)
+        assert heatmap.compare_runs(pairs[:few]).half_width.isna().all(axis=None)
     one, none = heatmap.compare_runs(pairs[:1])
     assert none.isna().all(axis=None)
     for name, shown in (("without", None), ("with", half), ("of_one", none)):

@@ -42,7 +42,7 @@ def test_leading_columns_give_a_lower_bound(p, q):
     rng = np.random.default_rng(p)
     hidden = rng.normal(size=(400, 50)) / np.arange(1, 51)
     x, y = (centred(hidden @ rng.normal(size=(50, width)) + rng.normal(size=(400, width)) / 9) for width in (p, q))
-    a, b = procrustes.leading(x), procrustes.leading(y)
+    a, b = procrustes.project_on_leading(x), procrustes.project_on_leading(y)
     assert a.shape == (400, min(p, 128))
     whole = procrustes.similarity(x, y)
     assert 0.8 * whole < procrustes.similarity(a, b) <= whole + 1e-12

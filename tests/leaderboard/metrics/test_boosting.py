@@ -74,7 +74,7 @@ def test_a_tree_is_scikit_learns():
     x = rng.normal(size=(latents, n)).astype(np.float32)
     gradient = np.sin(3 * x[0]) + x[1] * x[2] + rng.normal(size=n)
     order = sorting(x)
-    binned = bounds.divided(x, order)
+    binned = bounds.bin_samples(x, order)
     scratch = (
         np.empty((7, *binned[1].shape), np.int64),
         np.empty(n, np.int64),
@@ -115,12 +115,12 @@ def test_a_latent_that_is_left_out_has_no_best_cut(kind, size):
     nodes = np.zeros(2_000, np.uint8)
     nodes[samples] = 1
     order, pack = sorting(x), np.empty(2_000, np.int64)
-    bins, inside = bounds.divided(x, order)
+    bins, inside = bounds.bin_samples(x, order)
     sums = np.empty((2, *inside.shape), np.int64)
-    units = bounds.packed(gradient, pack)
-    bounds.totals(bins, np.arange(2_000, dtype=np.uint32), pack, sums[0])
-    bounds.totals(bins, samples, pack, sums[1])
-    left = bounds.candidates(sums[1], sums[0], inside, order, nodes, 1, pack, units)
+    units = bounds.pack_gradient(gradient, pack)
+    bounds.sum_packed(bins, np.arange(2_000, dtype=np.uint32), pack, sums[0])
+    bounds.sum_packed(bins, samples, pack, sums[1])
+    left = bounds.candidate_latents(sums[1], sums[0], inside, order, nodes, 1, pack, units)
     assert search(x, gradient, np.flatnonzero(left), samples) == search(x, gradient, samples=samples)
     if size >= 1_000:
         assert left.sum() <= 10, "hardly any is left out"

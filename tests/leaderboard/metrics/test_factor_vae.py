@@ -76,7 +76,7 @@ def test_a_factor_that_is_constant_in_the_held_out_part_alone():
 def test_a_batch_shares_the_value_of_its_factor_and_varies_in_the_others():
     factors = grid() * 7 - 3
     seen = set()
-    for fixed, rows in _batches.with_one_value(factors, 600, 64, seed=0):
+    for fixed, rows in _batches.draw_fixed_factor_batches(factors, 600, 64, seed=0):
         for f, batch in zip(fixed, factors[rows], strict=True):
             shared = (batch == batch[0]).all(axis=0)
             assert shared.tolist() == [g == f for g in range(3)]
@@ -86,7 +86,9 @@ def test_a_batch_shares_the_value_of_its_factor_and_varies_in_the_others():
 
 def test_a_batch_draws_each_row_that_it_may_equally_often():
     factors = grid(1)
-    rows = np.concatenate([r[fixed == 2].ravel() for fixed, r in _batches.with_one_value(factors, 3000, 64, seed=3)])
+    rows = np.concatenate(
+        [r[fixed == 2].ravel() for fixed, r in _batches.draw_fixed_factor_batches(factors, 3000, 64, seed=3)]
+    )
     counts = np.bincount(rows, minlength=60)
     # About 200 batches fix each of the 5 values, give or take 7%, which dominates the spread.
     assert counts.min() > 0.75 * counts.mean()
@@ -95,7 +97,7 @@ def test_a_batch_draws_each_row_that_it_may_equally_often():
 
 def test_pairs_share_the_value_of_their_factor_pair_by_pair():
     factors = grid()
-    for fixed, first, second in _batches.with_paired_value(factors, 50, 64, seed=0):
+    for fixed, first, second in _batches.draw_paired_batches(factors, 50, 64, seed=0):
         for f, a, b in zip(fixed, factors[first], factors[second], strict=True):
             assert (a == b).all(axis=0).tolist() == [g == f for g in range(3)]
             assert len(np.unique(a[:, f])) > 1

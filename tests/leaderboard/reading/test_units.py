@@ -20,7 +20,7 @@ def vectors(n=60, count=3, size=4, seed=0, dtype=np.float64):
 
 def test_it_is_scikit_learns_first_component_of_the_train_rows_up_to_sign():
     codes = vectors()
-    found = units.reduced(codes)
+    found = units.reduce(codes)
     for i in range(3):
         expected = PCA(1).fit(codes[:40, i]).transform(codes[:, i])[:, 0]
         sign = np.sign(found[0, i] * expected[0])
@@ -31,7 +31,7 @@ def test_the_sign_is_that_of_the_largest_entry():
     move = np.linspace(-1, 1, 30)[:, None]
     for direction in ([0.6, 0.8], [-0.6, 0.8], [0.6, -0.8], [-0.6, -0.8]):
         rising = np.sign(direction[1])
-        found = units.reduced((move * direction)[:, None, :])[:, 0]
+        found = units.reduce((move * direction)[:, None, :])[:, 0]
         np.testing.assert_allclose(np.diff(found), rising * np.diff(move[:, 0]), atol=1e-12)
 
 
@@ -39,13 +39,13 @@ def test_held_out_rows_decide_nothing():
     codes = vectors()
     other = codes.copy()
     other[40:] = np.random.default_rng(1).normal(size=(20, 3, 4)) * 100
-    np.testing.assert_array_equal(units.reduced(codes)[:40], units.reduced(other)[:40])
+    np.testing.assert_array_equal(units.reduce(codes)[:40], units.reduce(other)[:40])
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_units_of_one_number_are_the_same_bytes(dtype):
     codes = np.random.default_rng(0).normal(size=(30, 5, 1)).astype(dtype)
-    found = units.reduced(codes)
+    found = units.reduce(codes)
     assert found.dtype == dtype
     assert found.tobytes() == codes[:, :, 0].tobytes()
 
@@ -53,20 +53,20 @@ def test_units_of_one_number_are_the_same_bytes(dtype):
 def test_units_do_not_depend_on_each_other_and_constant_ones_are_zero():
     codes = vectors()
     codes[:, 1] = 7.0
-    found = units.reduced(codes)
+    found = units.reduce(codes)
     assert (found[:, 1] == 0).all()
-    np.testing.assert_array_equal(units.reduced(codes[:, [2, 0]]), found[:, [2, 0]])
+    np.testing.assert_array_equal(units.reduce(codes[:, [2, 0]]), found[:, [2, 0]])
 
 
 def test_bad_input():
     with pytest.raises(InvalidInput, match=r"codes: expected at least three rows.*received shape \(2, 1, 4\)"):
-        units.reduced(np.zeros((2, 1, 4)))
+        units.reduce(np.zeros((2, 1, 4)))
     with pytest.raises(InvalidInput, match=r"received shape \(5, 3, 0\)"):
-        units.reduced(np.zeros((5, 3, 0)))
+        units.reduce(np.zeros((5, 3, 0)))
     spoiled = vectors()
     spoiled[3, 1, 2] = np.nan
     with pytest.raises(InvalidInput, match="codes: expected finite numbers"):
-        units.reduced(spoiled)
+        units.reduce(spoiled)
 
 
 def write(folder, codes):
@@ -89,7 +89,7 @@ def test_a_run_of_vectors_is_scored_by_its_components(run_folder, one_tier):
     codes = candidates.read_codes(folder / "codes.npz", protocol.task("toy/small"))
     wide = codes[:, :, None] * np.array([0.6, -0.8, 0.0], np.float32)
     write(folder, wide)
-    expected = units.reduced(wide)
+    expected = units.reduce(wide)
     np.testing.assert_array_equal(candidates.read_codes(folder / "codes.npz", protocol.task("toy/small")), expected)
     np.testing.assert_array_equal(representations.codes(folder).codes, expected)
     assert abs(np.corrcoef(expected[:, 0], codes[:, 0])[0, 1]) == pytest.approx(1.0)
@@ -119,10 +119,10 @@ def test_a_rule_fitted_elsewhere():
     """By hand: the train rows of ``fit`` move by (3, 4) alone: the component is (0.6, 0.8) about the mean (1.5, 2)."""
     fit = np.array([[[0.0, 0.0]], [[3.0, 4.0]], [[9.0, 9.0]]])
     codes = np.array([[[1.5, 2.0]], [[4.5, 6.0]], [[1.5, 7.0]]])
-    np.testing.assert_allclose(units.reduced(codes, fit=fit)[:, 0], [0, 5, 4], atol=1e-12)
+    np.testing.assert_allclose(units.reduce(codes, fit=fit)[:, 0], [0, 5, 4], atol=1e-12)
     for other in (codes[:, 0], codes[:, :, :1], np.tile(codes, (1, 2, 1))):
         with pytest.raises(InvalidInput, match=r"expected rows of shape \(1, 2\), as in codes, received \("):
-            units.reduced(other, fit=fit)
+            units.reduce(other, fit=fit)
 
 
 def test_the_train_rows_of_tasks_are_the_first_two_thirds():

@@ -61,7 +61,7 @@ def test_what_contradicts_the_record_of_a_verification_is_named(tmp_path, fields
     """A published row, made better by hand: parts, scores and summary agree, and the record was left."""
     published = results_tree.read(results_tree.path(PUBLISHED, "xysquares/spacing_1@v1", "beta_vae"))
     runs = []
-    for run in published.of("desk"):
+    for run in published.runs_in("desk"):
         changed = dict(fields)
         if mig := changed.pop("scores", None):
             gaps = {"gaps": (mig,) * len(run.parts["mig"]["gaps"])}

@@ -37,7 +37,11 @@ def test_differences_and_their_tests(boards):
     # Holm over the two tasks, and the interval of each task alone.
     assert [near.p, far.p] == pytest.approx(verdicts.holm([test.pvalue for test in tests]))
     assert (near.comparison.low, near.comparison.high) == pytest.approx(tuple(tests[0].confidence_interval()))
-    assert [pair.says(one) for one in pair.differences] == ["a is higher", "no significant difference", "a is higher"]
+    assert [pair.verdict(one) for one in pair.differences] == [
+        "a is higher",
+        "no significant difference",
+        "a is higher",
+    ]
     assert across.comparison.difference == pytest.approx((0.33 - 0.01) / 2)
     assert (across.first, across.second) == pytest.approx((0.34, 0.18))
     assert list(pair.by_task) == [NEAR, FAR, pairwise.ACROSS]
@@ -52,7 +56,7 @@ def test_two_methods_at_chance_are_not_compared(made_result):
     assert alone.p < 0.001
     pair = of(ranking.tables(found), "a", "b")
     (one,) = pair.differences
-    assert (one.p, pair.says(one)) == (None, verdicts.NEITHER)
+    assert (one.p, pair.verdict(one)) == (None, verdicts.NEITHER)
     assert pairwise.comma_separated(pair).endswith(f",{verdicts.NEITHER}\n")
     both = [*found, *(made_result(NEAR, name, *migs) for name, migs in scores)]
     everywhere = of(ranking.tables(both), "a", "b").differences

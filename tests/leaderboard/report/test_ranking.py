@@ -413,7 +413,7 @@ def test_a_table_of_a_quick_look_speaks_of_no_seeds_and_encoders():
 
 
 def test_natural_order():
-    assert sorted(["s_10", "s_9", "s_1"], key=protocol.natural) == ["s_1", "s_9", "s_10"]
+    assert sorted(["s_10", "s_9", "s_1"], key=protocol.natural_key) == ["s_1", "s_9", "s_10"]
 
 
 def test_the_ranks_that_seeds_leave_open():

@@ -75,7 +75,7 @@ def _site(run_folder, audited, at):
     ]
     results_tree.write(root, candidates.results_of(folders, status="reproduced"))
     folder = root / "v1" / "toy" / "spacing_1"
-    media.of_dataset("toy/spacing_1", folder)
+    media.write_pictures("toy/spacing_1", folder)
     measured = (protocol.task(f"toy/spacing_{spacing}").load() for spacing in (1, 8))
     giveaways.write(root, [audited(one, traversals=5, pairs=10) for one in measured])
     return build.build(root, at / "site").parent
@@ -520,7 +520,7 @@ def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_n
         ),
     )
     for number in range(2, 7):
-        media.of_dataset(f"toy/spacing_{number}", root / "v1" / "toy" / f"spacing_{number}")
+        media.write_pictures(f"toy/spacing_{number}", root / "v1" / "toy" / f"spacing_{number}")
     paper = json.loads((board.PUBLISHED / "reported" / "zietlow2021.json").read_text("utf-8"))
     paper["rows"] = [paper["rows"][0] | {"dataset": "toy"}]
     (root / "reported").mkdir()
@@ -610,14 +610,14 @@ def test_a_thumbnail_is_the_first_of_four_rows(tmp_path):
     sheet, album = tmp_path / "sheet.png", {}
     rows = np.repeat(np.array([10, 20, 30, 40], np.uint8), 5)
     Image.fromarray(np.tile(rows[:, None], (1, 8))).save(sheet)
-    shown = gallery.thumb(sheet, album)
+    shown = gallery.thumbnail(sheet, album)
     assert (shown.width, shown.height) == (8, 5)
     assert (np.asarray(Image.open(io.BytesIO(album[shown.file]))) == 10).all()
-    assert gallery.thumb(tmp_path / "none.png", album) is None
+    assert gallery.thumbnail(tmp_path / "none.png", album) is None
     for damaged in (sheet.read_bytes()[:40], b"no picture"):
         sheet.write_bytes(damaged)
         with pytest.raises(DamagedFile, match=r"sheet\.png: expected a PNG picture"):
-            gallery.thumb(sheet, album)
+            gallery.thumbnail(sheet, album)
 
 
 def test_a_board_is_built_where_a_link_leads(site, tmp_path):

@@ -253,7 +253,9 @@ def test_one_training_under_two_seeds(good, change, refused):
 
 
 def test_runs_without_a_latent_that_varies_are_not_taken_for_one():
-    assert not copies.same(copies.ranked(np.full((60, 2), 1.0)), copies.ranked(np.full((60, 2), 2.0)))
+    assert not copies.same_training(
+        copies.latent_ranks(np.full((60, 2), 1.0)), copies.latent_ranks(np.full((60, 2), 2.0))
+    )
 
 
 def test_a_task_under_a_short_name(good, toys, monkeypatch):
@@ -841,7 +843,7 @@ def test_hostile_text_is_refused_or_stays_text(good, monkeypatch):
 
 
 def test_too_much_in_all(good, monkeypatch):
-    monkeypatch.setattr(submission, "TOTAL", 1_500)
+    monkeypatch.setattr(submission, "MAX_CODE_BYTES", 1_500)
     assert any("of codes, received" in problem for problem in problems(good))
 
 
@@ -855,7 +857,7 @@ def test_codes_that_are_little_on_disk_count_as_they_are_held(good, monkeypatch)
         held.append(codes.nbytes)
     on_disk = sum(file.stat().st_size for file in good.rglob("seed_*.npz"))
     assert on_disk < sum(held[:2]) < sum(held)
-    monkeypatch.setattr(submission, "TOTAL", sum(held[:2]))
+    monkeypatch.setattr(submission, "MAX_CODE_BYTES", sum(held[:2]))
     found = submission.check(good)
     assert sum("MiB of codes, received" in str(problem) for problem in found.problems) == 1
     assert len(found.candidates) == 2

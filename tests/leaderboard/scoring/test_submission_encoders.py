@@ -131,7 +131,7 @@ def test_submit_lists_a_wrong_encoder_with_all_other_problems(handed_in):
 
 def test_too_many_bytes_of_encoders(handed_in, monkeypatch):
     submission.check(handed_in, encode=submission.no_progress)
-    monkeypatch.setattr(submission, "ENCODERS", 1000)
+    monkeypatch.setattr(submission, "MAX_ENCODER_BYTES", 1000)
     (problem,) = submission.check(handed_in).problems
     assert "at most 0 MiB of encoders" in str(problem)
 

@@ -164,7 +164,7 @@ def test_moved_scores_are_named_in_order(tree):
     before, after = (
         run.model_copy(update={"scores": {f"m{k:02}": score for k in reversed(range(30))}}) for score in (0.1, 0.2)
     )
-    assert [key for key, _, _ in results_tree.drifted(before, after)] == [f"m{k:02}" for k in range(30)]
+    assert [key for key, _, _ in results_tree.score_drifts(before, after)] == [f"m{k:02}" for k in range(30)]
 
 
 def test_a_moved_score_of_the_same_codes_is_refused(tree, moved):
@@ -381,12 +381,12 @@ def test_a_key_twice_is_refused(tree):
 )
 def test_bibtex_that_does_more_than_print_is_refused(bibtex, received):
     with pytest.raises(DamagedFile, match=f"bibtex: expected .*, received {received}"):
-        schema.validated(record.About, json.dumps({"bibtex": bibtex}), "about")
+        schema.parse_or_raise(record.About, json.dumps({"bibtex": bibtex}), "about")
 
 
 def test_bibtex_with_accents_and_symbols_is_taken():
     text = r"@misc{a, author = {R{\"a}tsch and Rol{\'\i}nek and {\O}l}, title = {$\beta$-{VAE} \& \emph{co}}}"
-    assert schema.validated(record.About, json.dumps({"bibtex": text}), "about").bibtex == text
+    assert schema.parse_or_raise(record.About, json.dumps({"bibtex": text}), "about").bibtex == text
 
 
 def test_a_tree_that_is_not_there(tmp_path):
@@ -440,11 +440,11 @@ def test_a_score_that_moved_or_vanished_since_an_earlier_copy(tree, tmp_path, mo
     for result in results_tree.read_all(copy):
         runs = [moved(r, -0.01) for r in result.runs if r.seed == 0]
         results_tree.write(tree, [results.result(result.task, result.method, runs, about=result.about)])
-    problems = [str(problem) for problem in integrity.moved(tree, copy)]
+    problems = [str(problem) for problem in integrity.score_changes(tree, copy)]
     assert len(problems) == 3
     assert "mig, tier desk, seed 0: expected" in problems[0]
     assert "seed 1: expected a run that was published, received nothing" in problems[1]
-    assert integrity.moved(copy, copy) == []
+    assert integrity.score_changes(copy, copy) == []
 
 
 def test_a_missing_extra_is_named():

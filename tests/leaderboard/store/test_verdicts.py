@@ -25,7 +25,7 @@ def at_most(share, promised, draws):
 
 
 def all_pairs(*groups):
-    return rank_intervals.of_pairs(intervals.Moments([[group] for group in groups]))
+    return rank_intervals.pairwise_p_values(intervals.Moments([[group] for group in groups]))
 
 
 def answers(*family):
@@ -237,9 +237,9 @@ def test_equal_methods_are_in_one_band(shape):
     wrong = np.zeros(2)
     for _ in range(draws):
         equal = {str(m): [shapes[shape](rng, 5)] for m in range(9)}
-        wrong[0] += len({place.band for place in rank_intervals.places(equal).values()}) > 1
+        wrong[0] += len({place.band for place in rank_intervals.rank_intervals(equal).values()}) > 1
         mixed = {str(m): [shapes[shape](rng, 5) + 6 * max(m - 5, 0)] for m in range(9)}
-        wrong[1] += len({rank_intervals.places(mixed)[str(m)].band for m in range(6)}) > 1
+        wrong[1] += len({rank_intervals.rank_intervals(mixed)[str(m)].band for m in range(6)}) > 1
     assert (wrong / draws <= intervals.ERROR).all()
 
 
@@ -247,7 +247,7 @@ def test_rank_intervals_hold_the_true_ranks_at_once():
     rng, draws, held, found = np.random.default_rng(5), 200, 0, 0
     means = np.array([3.0, 3.0, 0.0, 0.0, 0.0])  # true ranks: 1 to 2, and 3 to 5
     for _ in range(draws):
-        places = rank_intervals.places(
+        places = rank_intervals.rank_intervals(
             {str(m): [mean + rng.standard_normal(5)] for m, mean in enumerate(means)}
         ).values()
         spans = [(place.low, place.high) for place in places]
@@ -271,16 +271,16 @@ def test_what_is_found_of_a_difference_of_two_standard_errors(methods, least, mo
 
 def test_places_by_hand():
     groups = {"low": [[0.1, 0.2, 0.3, 0.4]], "high": [[0.8, 0.81, 0.82, 0.83]], "near": [[0.1, 0.2, 0.25, 0.3]]}
-    assert rank_intervals.places(groups) == {"low": (2, 3, 2), "high": (1, 1, 1), "near": (2, 3, 2)}
+    assert rank_intervals.rank_intervals(groups) == {"low": (2, 3, 2), "high": (1, 1, 1), "near": (2, 3, 2)}
     # A chain: the ends are told apart, but the middle from neither. So there is one band, and intervals say the rest.
     chain = {
         "a": [[0.70, 0.71, 0.72, 0.73, 0.74]],
         "b": [[0.1, 0.5, 0.9, 0.4, 0.6]],
         "c": [[0.2, 0.21, 0.22, 0.2, 0.2]],
     }
-    assert rank_intervals.places(chain) == {"a": (1, 2, 1), "b": (1, 3, 1), "c": (2, 3, 1)}
-    assert rank_intervals.places({"alone": [[0.1, 0.2, 0.3, 0.4]]}) == {"alone": (1, 1, 1)}
-    assert rank_intervals.places({}) == {}
+    assert rank_intervals.rank_intervals(chain) == {"a": (1, 2, 1), "b": (1, 3, 1), "c": (2, 3, 1)}
+    assert rank_intervals.rank_intervals({"alone": [[0.1, 0.2, 0.3, 0.4]]}) == {"alone": (1, 1, 1)}
+    assert rank_intervals.rank_intervals({}) == {}
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e6])
@@ -294,7 +294,7 @@ def test_rounding_is_no_difference(scale):
             assert answers(found) == ["no significant difference"]
         assert verdicts.compare([x] * 2, [y] * 2).p == 1
         assert all_pairs(x, y)[0, 1] == 1
-        assert set(rank_intervals.places({"x": [x], "y": [y]}).values()) == {(1, 2, 1)}
+        assert set(rank_intervals.rank_intervals({"x": [x], "y": [y]}).values()) == {(1, 2, 1)}
     assert verdicts.compare([other], [one], floors=[0.1 + 0.2]).reached == 1, "nor is it below a floor"
     assert verdicts.welch([[0.3 + 1e-6] * 5], [other]).p == 0, "a difference that is none of rounding"
 
@@ -306,7 +306,7 @@ def test_a_rank_by_what_is_printed_lies_within_its_place():
             means = rng.integers(0, 4, 6) / 1000 + rng.uniform(-4e-4, 4e-4, 6)
             groups = {str(m): [mean + spread * rng.standard_normal(5)] for m, mean in enumerate(means)}
             printed = {name: round(float(np.mean(of)), 3) for name, of in groups.items()}
-            for name, place in rank_intervals.places(groups, printed=printed).items():
+            for name, place in rank_intervals.rank_intervals(groups, printed=printed).items():
                 rank = 1 + sum(other > printed[name] for other in printed.values())
                 assert place.low <= rank <= place.high
 
@@ -317,7 +317,7 @@ def test_places_across_tasks_agree_with_the_interval_of_the_difference():
     seen = set()
     for _ in range(40):
         x, y = ([rng.standard_normal(5) + shift * task for task in (1, 2)] for shift in (0.9, 0.0))
-        apart = {place.band for place in rank_intervals.places({"x": x, "y": y}).values()} == {1, 2}
+        apart = {place.band for place in rank_intervals.rank_intervals({"x": x, "y": y}).values()} == {1, 2}
         found = verdicts.welch(x, y)
         assert apart == (found.low > 0 or found.high < 0)
         seen.add(apart)
@@ -449,9 +449,12 @@ def test_the_interval_of_a_mean_is_students():
         (lambda: verdicts.compare([[math.nan] * 5], [LOW]), "scores: expected at least 1 finite numbers"),
         (lambda: verdicts.compare([HIGH[:4]], [LOW], paired=True), "pairs: expected as many scores on either side"),
         (lambda: verdicts.compare([HIGH], [LOW], floors=[0, 0]), "floors: expected one for each of 1 strata"),
-        (lambda: rank_intervals.places({"a": [HIGH[:3]], "b": [LOW]}), "scores: expected at least 4 finite numbers"),
         (
-            lambda: rank_intervals.places({"a": [HIGH], "b": [HIGH, LOW]}),
+            lambda: rank_intervals.rank_intervals({"a": [HIGH[:3]], "b": [LOW]}),
+            "scores: expected at least 4 finite numbers",
+        ),
+        (
+            lambda: rank_intervals.rank_intervals({"a": [HIGH], "b": [HIGH, LOW]}),
             "expected the same tasks for all, at least one",
         ),
         (lambda: verdicts.judge_all([]), "parts of a claim: expected at least one, received none"),
