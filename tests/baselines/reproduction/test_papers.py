@@ -463,8 +463,8 @@ def test_plans_name_runs_and_datasets_that_exist(entry, tier):
 
 
 def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
-    """Five of each model, ten on rooms and of pairs, twenty of which factor is first; tables of MIG and the ladder ask for nothing that the board
-    has not, and the tables of pairs for nothing that it has."""
+    """Five of each model, ten on rooms and of pairs, twenty of which factor is first; tables of MIG and the ladder ask
+    for nothing that the board has not, and the tables of pairs for nothing that it has."""
     desk = [run for name in ("desk", "desk_controls") for run in sweep.find(name)]
     first = [run for run in desk if run.seed < _tiers.SEEDS]
     board = {run.digest for run in first}
