@@ -120,7 +120,7 @@ class Run:
         except UnknownName as error:
             raise InvalidInput(
                 f"dataset of {self.folder}: expected the images called {self.config.dataset!r}, received none. Give "
-                "them to Run.open as dataset=, or train with offaxis train run --images FOLDER."
+                "them to Run.open or baselines.train as dataset=, or train with offaxis train run --images FOLDER."
             ) from error
         if dataset.prepared:
             same_pixels(self.folder, digests_of(dataset))

@@ -142,9 +142,6 @@ def run(app: typer.Typer, name: str | None = None) -> None:
         location = f"{os.fsdecode(error.filename)}: " if error.filename else ""
         tell(f"error: {location}{error.strerror}. Check the name, the permissions and the free space.", style="red")
         sys.exit(2)
-    except KeyboardInterrupt:
-        tell("interrupted", style="red")
-        sys.exit(130)
     finally:
         warnings.showwarning = original
 

@@ -143,7 +143,7 @@ def evaluate(
                 rows.append(_score(Candidate(run_name, record, summary, codes, raw_codes), task, tier, metrics, source))
             for error in candidates.repeated_codes([row.candidate for row in rows[-len(sources) :]]):
                 raise error
-    return Evaluation(name, tier, tuple(rows), chose_metrics=metrics is not None)
+    return Evaluation(name, tier, tuple(rows), chosen=metrics is not None)
 
 
 @contextlib.contextmanager
@@ -228,7 +228,7 @@ class Evaluation:
     name: str
     tier: str
     rows: tuple[_Row, ...]
-    chose_metrics: bool = False
+    chosen: bool = False
 
     def frame(self) -> pd.DataFrame:
         """Return one row for each task and seed, with a column for each score."""
@@ -366,9 +366,7 @@ class Evaluation:
         for task in self._tasks:
             rows = self._rows_of_task(task)
             common_scores = [key for key in rows[0].scores if all(key in row.scores for row in rows)]
-            shown_scores = [
-                key for key in common_scores if self.chose_metrics or key in protocol.COLUMNS
-            ] or common_scores
+            shown_scores = [key for key in common_scores if self.chosen or key in protocol.COLUMNS] or common_scores
             values = {key: [row.scores[key] for row in rows] for key in shown_scores}
             cells[task] = {"seeds": str(len(rows))} | {key: _format_mean(scores) for key, scores in values.items()}
         steps = [row.budget.steps for row in self.rows]
@@ -376,7 +374,7 @@ class Evaluation:
         description = "; ".join(dict.fromkeys(row.source.description for row in self.rows))
         parts = [
             f"{self.name}, tier {self.tier}, {step_range} steps of training; called with {description}",
-            pd.DataFrame.from_dict(cells, orient="columns" if self.chose_metrics else "index").to_string(na_rep=""),
+            pd.DataFrame.from_dict(cells, orient="columns" if self.chosen else "index").to_string(na_rep=""),
         ]
         return "\n".join(parts)
 

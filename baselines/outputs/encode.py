@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -40,8 +41,8 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     path = folder / submission.FILE
     if not path.exists():
         raise DamagedFile(
-            f"{path}: expected a submission, received no such file. Begin one: offaxis board submit {folder} "
-            "--method NAME --task TASK"
+            f"{path}: expected a submission, received no such file. Begin one: offaxis board submit "
+            f"{shlex.quote(str(folder))} --method NAME --task TASK"
         )
     content = files.read_json(path)
     runs_by_file = {folder / run.dataset.id / f"seed_{_find_seed_entry(content, run)['seed']}.npz": run for run in runs}

@@ -113,9 +113,7 @@ def significant_claims(finished: Iterable[Mapping[str, Any]]) -> set[tuple[str, 
     """Return id and claim of each sentence that is decided after Holm over all of them."""
     tested = [(record["id"], sentence) for record in finished for sentence in record["judged"] if _is_test(sentence)]
     adjusted = verdicts.holm([1.0 if sentence["p"] is None else sentence["p"] for _, sentence in tested])
-    return {
-        (id_, sentence["claim"]) for (id_, sentence), p in zip(tested, adjusted, strict=True) if p <= intervals.ERROR
-    }
+    return {(id_, claim["claim"]) for (id_, claim), p in zip(tested, adjusted, strict=True) if p <= intervals.ERROR}
 
 
 def _is_test(sentence: Mapping[str, Any]) -> bool:

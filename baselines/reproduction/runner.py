@@ -97,10 +97,8 @@ def _run_statuses(plan: Plan, runs: Path) -> list[sweep.RunStatus]:
     ready = [
         transfer for transfer in plan.transfers if sweep.run_status(transfer.source, runs, encode=False).state == "done"
     ]
-    transfer_statuses = [
-        sweep.run_status(Runs(runs).config_of(transfer), runs, encode=plan.codes) for transfer in ready
-    ]
-    return [*statuses.values(), *transfer_statuses]
+    transfer_states = [sweep.run_status(Runs(runs).config_of(transfer), runs, encode=plan.codes) for transfer in ready]
+    return [*statuses.values(), *transfer_states]
 
 
 def run(

@@ -32,7 +32,7 @@ from baselines.training import finetune, stopping
 from baselines.training.batches import batches, draw_batch, drawable_factors, training_rows
 from baselines.training.claims import claim, holds_run, lock_folder, remove_derived_files
 from baselines.training.progress import Bar, columns, group_by_steps
-from baselines.training.recorder import Diverged, Observer, Recorder
+from baselines.training.recorder import Diverged, Observer, Recorder, same_settings
 from baselines.training.stopping import Stopped
 from benchmark_data import console
 from benchmark_data.dataset import Dataset
@@ -174,8 +174,9 @@ def train_together(
                 stack.enter_context(lock_folder(folder))
                 claim(folder, config)
         digests = digests_of(dataset)  # other images may bear the same name, also those of a finished run
-        for folder in paths:
+        for config, folder in zip(configs, paths, strict=True):
             same_pixels(folder, digests)
+            same_settings(folder, config)
         unfinished = [i for i, config in enumerate(configs) if not is_trained(paths[i], config)]
         if not unfinished:
             return [Run.open(folder, dataset=user_dataset) for folder in paths]
@@ -247,7 +248,7 @@ def _shared_settings(config: RunConfig) -> dict[str, Any]:
 
 
 def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
-    if len(folders) != len(configs) or len(set(folders)) != len(folders) or not configs:
+    if len(folders) != len(configs) or len({folder.resolve() for folder in folders}) != len(folders) or not configs:
         expected = f"another one for each of {len(configs)} runs, and a run at least"
         raise InvalidInput(f"folders: expected {expected}, received {list(map(str, folders))}.")
     reference = _shared_settings(configs[0])

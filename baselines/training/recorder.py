@@ -15,11 +15,11 @@ from baselines.config import RunConfig
 from baselines.engines import devices
 from baselines.engines.engine import Copy
 from baselines.nets import backend
-from baselines.record import Digests, read_record, same_pixels, write_record
+from baselines.record import Digests, read_record, write_record
 from baselines.run_folder import Snapshots, clear_leftovers, read_history
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, OffaxisError
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
 from leaderboard.record import Supervision
 
 Observer: TypeAlias = Callable[[int, Mapping[str, float]], None]
@@ -66,7 +66,6 @@ class Recorder:
         self._pool = pool
         self._pending_write: Future[None] | None = None
         clear_leftovers(folder)
-        same_pixels(folder, digests)
         self.step = self.snapshots.last or 0
         self._computed_before = _read_computed(folder) if self.step else []
         records = [read_record(Path(source)) for source in (folder, config.start_from) if source]
@@ -202,6 +201,24 @@ def settings(config: RunConfig) -> dict[str, Any]:
     unused += [] if config.build_objective().decodes else ["reconstruction", "reconstruction_weight", "reduction"]
     remaining = {name: value for name, value in config.as_json().items() if name not in (*excluded, *nested, *unused)}
     return {**config.hyperparameters, **config.architecture_parameters, **remaining}
+
+
+def same_settings(folder: Path, config: RunConfig) -> None:
+    """Refuse a config that was edited after its training began: the record would name settings that it did not have.
+
+    Raises:
+        InvalidInput: seed, steps or a setting of config.json are not those of run.json and of the last snapshot.
+    """
+    record = read_record(folder)
+    began = {"seed": record.get("seed", config.seed), **record.get("hyperparameters", {})}
+    now = json.loads(json.dumps({"seed": config.seed, **settings(config)}))
+    edited = [name for name, value in now.items() if name in began and began[name] != value]
+    edited += ["steps"] * ((Snapshots(folder).last or 0) > config.steps)
+    if edited:
+        raise InvalidInput(
+            f"{folder / 'config.json'}: expected the {' and '.join(edited)} that the run began with, received another. "
+            "Restore the file, or train in another folder."
+        )
 
 
 def _read_computed(folder: Path) -> list[dict[str, Any]]:

@@ -199,7 +199,7 @@ def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStat
 
 def _read_last_step(path: Path) -> tuple[int, float | str]:
     """Read step and loss of the last whole line of a history that may be growing."""
-    with contextlib.suppress(OSError, ValueError, KeyError, IndexError):
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, OverflowError):
         with path.open("rb") as stream:
             stream.seek(max(0, path.stat().st_size - 4096))
             row = json.loads(stream.read().rpartition(b"\n")[0].rpartition(b"\n")[2])
@@ -209,7 +209,7 @@ def _read_last_step(path: Path) -> tuple[int, float | str]:
 
 def _read_record(path: Path) -> tuple[float, str]:
     """Read the seconds of training, and the version of the dataset."""
-    with contextlib.suppress(OffaxisError, KeyError, TypeError):
+    with contextlib.suppress(OffaxisError, KeyError, TypeError, ValueError):
         record = files.read_json(path)
         return float(record["budget"]["seconds"]), str(record["dataset_version"])
     return 0.0, ""

@@ -279,10 +279,8 @@ class Archive(Cached):
         failures = []
         for distribution in sorted(self.distributions, key=lambda option: self._missing_share(option, manual_dir)):
             pixel_bytes = len(self.space) * math.prod(self.image_shape) // (1 if self.encoding == "raw" else 8)
-            fetch_bytes = sum(
-                downloads.bytes_left(file, self.download_folder, manual_dir) for file in distribution.files
-            )
-            store.require_space(self.folder, fetch_bytes + pixel_bytes)
+            to_fetch = sum(downloads.bytes_left(file, self.download_folder, manual_dir) for file in distribution.files)
+            store.require_space(self.folder, to_fetch + pixel_bytes)
             try:
                 with console.transfers() as progress:
                     return distribution, {

@@ -162,14 +162,10 @@ def _conditions(space: FactorSpace) -> Mapping[str, Condition]:
     ):
         return published
     factors = [factor for factor in space.factors if factor.size > 1]
-    element_factor = next(
-        (factor for factor in factors if not _rule.has_order(factor)), factors[0] if factors else None
-    )
+    element = next((factor for factor in factors if not _rule.has_order(factor)), factors[0] if factors else None)
     _schott2022.held_columns(space, "recombination")
-    range_factor = next(
-        (factor for factor in factors if _rule.has_order(factor) and factor is not element_factor), None
-    )
-    if element_factor is None or range_factor is None:
+    range_factor = next((factor for factor in factors if _rule.has_order(factor) and factor is not element), None)
+    if element is None or range_factor is None:
         ordered = next(factor for factor in factors if _rule.has_order(factor))
         return {"extrapolation": Condition({ordered.name: range(-(-ordered.size // 2), ordered.size)})}
     upper = range(-(-range_factor.size // 2), range_factor.size)
@@ -181,6 +177,6 @@ def _conditions(space: FactorSpace) -> Mapping[str, Condition]:
     }
     return {
         "to_element": Condition(corner),
-        "to_range": Condition({element_factor.name: [element_factor.size - 1], range_factor.name: upper}),
+        "to_range": Condition({element.name: [element.size - 1], range_factor.name: upper}),
         "extrapolation": Condition({range_factor.name: upper}),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -170,9 +171,10 @@ def _sample_doubts(path: Path, loaded: Any, held_out: tuple[Any, Any] | None) ->
     if held_out is None:
         doubts += _repeated_row_doubts(loaded.indices)
     if held_out is None and not _is_of_task(loaded):
-        row_array = "factors" if loaded.indices is None else "indices"
-        is_run_folder = (path / "config.json").is_file()
-        remedy = f"offaxis train encode {path}" if is_run_folder else f"shuffle codes and {row_array} alike"
+        if (path / "config.json").is_file():
+            remedy = f"offaxis train encode {shlex.quote(str(path))}"
+        else:
+            remedy = f"shuffle codes and {'factors' if loaded.indices is None else 'indices'} alike"
         doubts += [f"{sentence}: {remedy}." for sentence in _ordered_factor_doubts(loaded.factors, loaded.names)]
     return doubts + _constant_factor_doubts(loaded, held_out)
 

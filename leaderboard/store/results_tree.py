@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,7 @@ def files(root: str | os.PathLike[str]) -> list[Path]:
     if not root.is_dir():
         raise DamagedFile(
             f"{root}: expected a results folder, received {'a file' if root.exists() else 'no such folder'}. Make one: "
-            f"offaxis board score RUN... --to {root}"
+            f"offaxis board score RUN... --to {shlex.quote(str(root))}"
         )
     return sorted(p for p in root.glob("v*/**/*.json") if not p.name.startswith("."))
 

@@ -68,7 +68,7 @@ def regularised(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 def draw_scores(result: Outcome, path: Path) -> None:
     """Draw the MIG of the table, bars for original, contrast-matched and perturbed or noisy data."""
     scales = ["" if scale == 1 else f", β × {scale:g}" for scale in result.table["scale"]]
-    titles = result.table["objective"].map(_scores.name_of)
+    titles = result.table["objective"].map(_scores.label)
     table = result.table.assign(model=result.table["base"] + " " + titles + scales, variant=_form_names(result.table))
     _scores.draw_bars(table, path, x="model", group="variant")
 
@@ -190,9 +190,7 @@ def draw_regularised(result: Outcome, path: Path) -> None:
     for panel, (base, table) in zip(axes[0], base_tables, strict=True):
         count_axis = panel.twinx()
         for style, ((objective, variant), rows) in enumerate(table.groupby(["objective", "variant"], sort=False)):
-            figures.curve(
-                panel, rows, "scale", "mig", style=style, label=f"{_scores.name_of(str(objective))}, {variant}"
-            )
+            figures.curve(panel, rows, "scale", "mig", style=style, label=f"{_scores.label(str(objective))}, {variant}")
             active = rows.groupby("scale")["active"].mean()
             count_axis.plot(active.index, active, color=figures.COLOURS[style % len(figures.COLOURS)], linestyle="--")
         panel.set_xscale("log", base=2)

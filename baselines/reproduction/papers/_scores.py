@@ -137,11 +137,11 @@ TITLES = {"mig": "MIG", "dci_disentanglement": "DCI disentanglement"}
 """Column of `table` -> what a picture calls it."""
 
 
-def name_of(name: str) -> str:
+def label(name: str) -> str:
     """Return what a picture calls an objective; anything else is called what it is.
 
     Example:
-        >>> name_of("beta_vae"), name_of("squeezed")
+        >>> label("beta_vae"), label("squeezed")
         ('β-VAE', 'squeezed')
     """
     return str(about(name)["title"]) if name in objectives.names() else name
@@ -164,7 +164,7 @@ def draw_lines(frame: pd.DataFrame, path: Path, *, panel: str, x: str, y: str, g
     figure, axes = figures.panels(1, len(panels), width=4.0)
     for axis, (title, panel_rows) in zip(axes[0], panels, strict=True):
         for style, (name, group_rows) in enumerate(panel_rows.groupby(group, sort=False)):
-            figures.curve(axis, group_rows, x, y, style=style, label=name_of(str(name)))
+            figures.curve(axis, group_rows, x, y, style=style, label=label(str(name)))
         axis.set(title=title, xlabel=x.replace("_", " "), ylabel=y, **shape)
         axis.legend(frameon=False, fontsize=7)
     figures.save(figure, path)
@@ -187,10 +187,8 @@ def draw_bars(frame: pd.DataFrame, path: Path, *, x: str, group: str, scores: tu
             stats = frame[frame[group] == value].groupby(x)[score].agg(["mean", "std"]).reindex(names).fillna(0.0)
             slots = [i + (index - (len(groups) - 1) / 2) * 0.8 / len(groups) for i in range(len(names))]
             colour = figures.COLOURS[index % len(figures.COLOURS)]
-            panel.bar(
-                slots, stats["mean"], 0.8 / len(groups), yerr=stats["std"], color=colour, label=name_of(str(value))
-            )
-        panel.set_xticks(range(len(names)), [name_of(str(name)) for name in names], fontsize=8, rotation=20, ha="right")
+            panel.bar(slots, stats["mean"], 0.8 / len(groups), yerr=stats["std"], color=colour, label=label(str(value)))
+        panel.set_xticks(range(len(names)), [label(str(name)) for name in names], fontsize=8, rotation=20, ha="right")
         panel.set_title(TITLES.get(score, score.replace("_", " ")), fontsize=9)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=8)
     figures.save(figure, path)

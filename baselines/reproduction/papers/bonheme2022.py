@@ -169,14 +169,14 @@ def _loss_plans() -> dict[str, Any]:
     trained_elsewhere = {(CARS, "beta_vae"), (SPRITES, "beta_vae"), (SPRITES, "dip_vae_ii")}
     plans = {}
     for tier in ("desk", "study"):
-        models_by_strength = tuple(
+        by_strength = tuple(
             (strength, _tiers.at_tier(tier, models(dataset, objective, value)))
             for dataset, (objective, extremes) in itertools.product(SNAPSHOTS, EXTREMES.items())
             if tier == "study" or (dataset, objective) in trained_elsewhere
             for strength, value in zip((_layers.LEAST, _layers.MOST), extremes, strict=True)
         )
-        runs = tuple(run for _, configs in models_by_strength for run in configs)
-        settings = {"models": models_by_strength, "every": 10 if tier == "study" else 1}
+        runs = tuple(run for _, configs in by_strength for run in configs)
+        settings = {"models": by_strength, "every": 10 if tier == "study" else 1}
         plans[tier] = Plan(runs=runs, settings=settings)
     return plans
 
@@ -185,11 +185,9 @@ def _strength_plans(dataset: str, values: tuple[float, ...], **settings: Any) ->
     """Return plans that look at all snapshots of β-VAEs."""
     plans = {}
     for tier, count in _heatmaps.SAMPLES.items():
-        models_by_strength = tuple(
-            (value, _tiers.at_tier(tier, models(dataset, "beta_vae", value))) for value in values
-        )
-        runs = tuple(run for _, configs in models_by_strength for run in configs)
-        plan_settings = {"strengths": models_by_strength, "samples": count} | settings
+        by_strength = tuple((value, _tiers.at_tier(tier, models(dataset, "beta_vae", value))) for value in values)
+        runs = tuple(run for _, configs in by_strength for run in configs)
+        plan_settings = {"strengths": by_strength, "samples": count} | settings
         plans[tier] = Plan(runs=runs, settings=plan_settings)
     return plans
 

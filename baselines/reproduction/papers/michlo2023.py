@@ -56,7 +56,7 @@ def _explained_numbers(table: pd.DataFrame, column: str) -> tuple[dict[str, floa
         return {}, ""
     means = table.groupby(["objective", column], sort=False)["explained"].mean()
     share_by_model = {
-        f"{_scores.name_of(str(objective))}, {column} {value}": float(means[objective, value])
+        f"{_scores.label(str(objective))}, {column} {value}": float(means[objective, value])
         for objective, value in means.index
     }
     collapsed = [name for name, share in share_by_model.items() if share < COLLAPSED]
@@ -124,7 +124,7 @@ def draw_densities(result: Outcome, path: Path) -> None:
             violins = panel.violinplot(values, range(len(datasets)), showextrema=False, quantiles=quartiles, side=side)
             violins["cquantiles"].set(color=colour, linewidth=1)
             for body in violins["bodies"]:
-                body.set(facecolor=colour, label=_scores.name_of(objective) if body is violins["bodies"][0] else "")
+                body.set(facecolor=colour, label=_scores.label(objective) if body is violins["bodies"][0] else "")
         panel.set_xticks(range(len(datasets)), datasets, fontsize=8, rotation=20, ha="right")
         panel.set_title(score.replace("_", " "), fontsize=9)
     axes[0, -1].legend(frameon=False, fontsize=8)

@@ -14,7 +14,7 @@ from baselines.engines import devices
 from baselines.run import Run
 from baselines.run_folder import read_config
 from baselines.training import claims
-from benchmark_data import InvalidInput, OffaxisError
+from benchmark_data import InvalidInput, OffaxisError, files
 
 
 def resume(*words):
@@ -109,3 +109,13 @@ def test_fewer_steps_and_a_longer_run_in_the_same_folder_are_refused(tiny, train
     before = (folder / "config.json").read_bytes()
     assert resume(folder, "--steps", 6, "--no-encode").exit_code == 0
     assert (folder / "config.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(("name", "value"), [("seed", 7), ("learning_rate", 0.5), ("steps", 5), ("beta_1", 0.5)])
+def test_a_config_that_was_edited_after_training_is_refused(trained, tmp_path, name, value):
+    """The record would have said that all steps had the new seed or rate, also those that were taken before."""
+    folder = shutil.copytree(trained.folder, tmp_path / "run")
+    files.write_json(folder / "config.json", files.read_json(folder / "config.json") | {name: value})
+    with pytest.raises(InvalidInput, match=f"expected the {name} that the run began with, received another. Restore"):
+        train(read_config(folder), folder)
+    assert files.read_json(folder / "run.json") == files.read_json(trained.folder / "run.json")

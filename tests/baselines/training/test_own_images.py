@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 
 import numpy as np
@@ -291,12 +292,14 @@ def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):
 
 
 def test_divided_pictures_that_have_moved_are_found_again(photos, tmp_path):
-    folder, moved = tmp_path / "run", tmp_path / "moved"
+    folder, moved = tmp_path / "my run", tmp_path / "moved"
     asked = ("--split", "random", "--objective", "ae", *SMALL, "--steps", 2, "--to", folder)
     typed("run", "--images", photos, "--dataset", "mine", *asked)
     photos.rename(moved)
-    with pytest.raises(InvalidInput, match=r"run are no longer in .*photos\. Name their new place: "):
+    with pytest.raises(InvalidInput, match=r"run are no longer in .*photos\. Name their new place: ") as raised:
         typed("resume", folder, "--steps", 3)
+    words = shlex.split(str(raised.value).rpartition("new place: ")[2])
+    assert words[2:] == ["run", "--config", f"{folder}/config.json", "--images", "FOLDER", "--to", str(folder)]
     typed("run", "--config", folder / "config.json", "--images", moved, "--to", folder)
     typed("resume", folder, "--steps", 3)
     assert Run.open(folder).step == 3

@@ -340,6 +340,16 @@ def test_a_run_is_trained_with_its_last_snapshot_and_its_record_and_done_with_it
     assert found() == (False, "begun", "begun")
 
 
+@pytest.mark.parametrize("line", ["[1]", "5", '{"step": 1, "loss": null}', '{"step": 1e999, "loss": 1}'])
+def test_a_file_with_something_else_in_one_run_does_not_end_the_sweep(tiny, tmp_path, line):
+    folder = tmp_path / sweep.run_path(tiny())
+    files.write_json(folder / "config.json", tiny().as_json())
+    files.write_json(folder / "run.json", {"budget": {"seconds": "x"}, "dataset_version": "1.0.0"})
+    (folder / "history.jsonl").write_text(line + "\n")
+    status = sweep.run_status(tiny(), tmp_path)
+    assert (status.state, status.step, status.loss, status.seconds) == ("begun", 0, "", 0)
+
+
 def test_a_run_of_another_default_is_not_done(tiny, tmp_path, monkeypatch):
     """A default that changes leaves a run's folder as it is: what lies there was trained with the former one."""
     config = tiny(objective="beta_vae")

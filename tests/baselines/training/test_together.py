@@ -162,6 +162,8 @@ def test_runs_that_do_not_go_together(tiny, tmp_path):
         train_together(configs, [tmp_path / "a", tmp_path / "b"])
     with pytest.raises(InvalidInput, match="folders: expected another one for each of 2 runs"):
         train_together([tiny(), tiny(seed=1)], [tmp_path / "a"] * 2)
+    with pytest.raises(InvalidInput, match="folders: expected another one for each of 2 runs"):
+        train_together([tiny(), tiny(seed=1)], [tmp_path / "a", tmp_path / "b" / ".." / "a"])
     with pytest.raises(InvalidInput, match="folders: expected another one for each of 0 runs, and a run at least"):
         train_together([])
     with pytest.raises(InvalidInput, match=r"observers: expected 2 lists, received 1\. Give each run one"):
