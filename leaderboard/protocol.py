@@ -291,11 +291,11 @@ def task_of(dataset: object) -> Task:
     return task_of(benchmark_data.named_or_folder(name))
 
 
-def is_same_dataset(one: Dataset, other: Dataset) -> bool:
+def is_same_dataset(first: Dataset, second: Dataset) -> bool:
     """Return whether two datasets are one, as is a copy that a worker process gets."""
-    if one is other:
+    if first is second:
         return True
-    return one.version == other.version and (not one.prepared or one.digest() == other.digest())
+    return first.version == second.version and (not first.prepared or first.digest() == second.digest())
 
 
 @functools.cache

@@ -389,8 +389,8 @@ class Store:
 
 
 @functools.lru_cache(maxsize=64)
-def open_store(folder: Path, made: int) -> Store:
-    """Open a prepared dataset, once for each process, anew where it was ``made`` at another time."""
+def open_store(folder: Path, modified_ns: int) -> Store:
+    """Open a prepared dataset, once for each process, and anew where it was made again."""
     return Store(folder)
 
 

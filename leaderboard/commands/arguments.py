@@ -40,7 +40,7 @@ def published(datasets: Iterable[str] | None = None) -> list[Result]:
     return [results_tree.read(file) for name in dict.fromkeys(datasets) for file in files_by_dataset.get(name, ())]
 
 
-def published_with(found: Sequence[Result], trees: Iterable[Path] = ()) -> list[Result]:
+def published_with(results: Sequence[Result], trees: Iterable[Path] = ()) -> list[Result]:
     """Read the published results of the tasks of some results, but for those whose runs are all among them.
 
     Others of a method that these have, too, are named ``…_published``. Nothing is read where the published tree is
@@ -48,9 +48,9 @@ def published_with(found: Sequence[Result], trees: Iterable[Path] = ()) -> list[
     """
     if PUBLISHED.resolve() in {tree.resolve() for tree in trees}:
         return []
-    runs_by_result = {(result.task, result.method): result.runs for result in found}
-    tasks, others = {result.task for result in found}, []
-    for result in published(result.dataset for result in found):
+    runs_by_result = {(result.task, result.method): result.runs for result in results}
+    tasks, others = {result.task for result in results}, []
+    for result in published(result.dataset for result in results):
         own_runs = runs_by_result.get((result.task, result.method), ())
         if result.task not in tasks or all(run in own_runs for run in result.runs):
             continue
@@ -61,13 +61,13 @@ def published_with(found: Sequence[Result], trees: Iterable[Path] = ()) -> list[
     return others
 
 
-def by_tier(found: Sequence[Result], others: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:
+def by_tier(results: Sequence[Result], others: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:
     """Yield each tier of some results, desk first, with these and other results of the tasks that they have in it."""
     from leaderboard.report import ranking
 
-    for tier in sorted({tier for result in found for tier in result.tiers}, key=ranking.tier_order):
-        tasks = {result.task for result in found if tier in result.tiers}
-        yield tier, [result for result in (*found, *others) if result.task in tasks]
+    for tier in sorted({tier for result in results for tier in result.tiers}, key=ranking.tier_order):
+        tasks = {result.task for result in results if tier in result.tiers}
+        yield tier, [result for result in (*results, *others) if result.task in tasks]
 
 
 Results = Annotated[

@@ -150,11 +150,11 @@ def parts(
     }
 
 
-def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
+def combine(score_parts: Mapping[str, ArrayLike]) -> dict[str, float]:
     """Compute the scores from their parts.
 
     Args:
-        found: as from ``parts``.
+        score_parts: as from ``parts``.
 
     Returns:
         As ``score``. Disentanglement is the mean over latents, weighted by their total importance, of one minus the
@@ -162,12 +162,12 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
         same over factors and their columns, in base L.
 
     Example:
-        >>> found = {"matrix": [[1.0, 0.0], [0.0, 1.0]], "accuracy_train": [1.0, 0.5], "accuracy_test": [0.5, 0.5]}
-        >>> {name: round(value, 3) for name, value in combine(found).items()}
+        >>> example = {"matrix": [[1.0, 0.0], [0.0, 1.0]], "accuracy_train": [1.0, 0.5], "accuracy_test": [0.5, 0.5]}
+        >>> {name: round(value, 3) for name, value in combine(example).items()}
         {'disentanglement': 1.0, 'completeness': 1.0, 'informativeness_train': 0.75, 'informativeness_test': 0.5}
     """
     matrix, train, test = (
-        np.asarray(found[name], np.float64) for name in ("matrix", "accuracy_train", "accuracy_test")
+        np.asarray(score_parts[name], np.float64) for name in ("matrix", "accuracy_train", "accuracy_test")
     )
     return {
         "disentanglement": _concentration(matrix),

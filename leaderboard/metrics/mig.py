@@ -82,11 +82,11 @@ def parts(
     return {"gaps": (ranked[-1] - ranked[-2]) / pairs.factors}
 
 
-def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
+def combine(score_parts: Mapping[str, ArrayLike]) -> dict[str, float]:
     """Compute the score from its parts.
 
     Args:
-        found: as from ``parts``.
+        score_parts: as from ``parts``.
 
     Returns:
         As ``score``.
@@ -95,4 +95,4 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
         >>> combine({"gaps": [1.0, 0.5]})
         {'mig': 0.75}
     """
-    return {"mig": float(np.mean(np.asarray(found["gaps"], np.float64)))}
+    return {"mig": float(np.mean(np.asarray(score_parts["gaps"], np.float64)))}

@@ -138,11 +138,11 @@ def parts(
     return {"errors": ((predicted - v_test) ** 2).mean(axis=0), "variances": v_var}
 
 
-def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
+def combine(score_parts: Mapping[str, ArrayLike]) -> dict[str, float]:
     """Compute the scores from their parts.
 
     Args:
-        found: as from ``parts``.
+        score_parts: as from ``parts``.
 
     Returns:
         As ``score``.
@@ -151,7 +151,7 @@ def combine(found: Mapping[str, ArrayLike]) -> dict[str, float]:
         >>> combine({"errors": [0.0, 1.0, 7.0], "variances": [1.0, 2.0, 0.0]})
         {'r_squared': 0.75, 'r_squared_min': 0.5}
     """
-    errors, variances = (np.asarray(found[name], np.float64) for name in ("errors", "variances"))
+    errors, variances = (np.asarray(score_parts[name], np.float64) for name in ("errors", "variances"))
     kept = variances > 0
     per_factor = 1 - errors[kept] / variances[kept] if kept.any() else np.zeros(1)
     return {"r_squared": float(per_factor.mean()), "r_squared_min": float(per_factor.min())}

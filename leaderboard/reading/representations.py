@@ -403,21 +403,21 @@ def _label_codes(codes: Array, indices: Array | None, requested: _RequestedRows)
     return LabelledCodes(check_codes(codes), rows, labels, requested.scored, assumed_rows, requested.dataset.id)
 
 
-def codes_name(path: Path, found: Mapping[str, Array], array: str | None) -> str:
+def codes_name(path: Path, file_arrays: Mapping[str, Array], array: str | None) -> str:
     """Return the name of the array of codes in a file, as `codes` finds it."""
     if array is not None:
-        if array not in found:
-            raise UnknownName(f"array of {path}", array, found)
+        if array not in file_arrays:
+            raise UnknownName(f"array of {path}", array, file_arrays)
         return array
     for default in ("codes", "mean"):
-        if default in found:
+        if default in file_arrays:
             return default
-    candidates = [name for name, values in found.items() if values.ndim == 2 and values.dtype.kind == "f"]
+    candidates = [name for name, values in file_arrays.items() if values.ndim == 2 and values.dtype.kind == "f"]
     if len(candidates) != 1:
-        received = ", ".join(f"{name} {values.shape}" for name, values in found.items())
+        received = ", ".join(f"{name} {values.shape}" for name, values in file_arrays.items())
         raise InvalidInput(
             f"codes in {path}: expected an array called codes, or one 2-d array of floats, received "
-            f"{f'the arrays {received}. Name the array: --array NAME' if found else 'no array'}."
+            f"{f'the arrays {received}. Name the array: --array NAME' if file_arrays else 'no array'}."
         )
     return candidates[0]
 

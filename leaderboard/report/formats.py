@@ -203,11 +203,11 @@ def comma_separated(boards: Iterable[Table]) -> str:
     return files.comma_separated(FIELDS, ([csv_value(name, row[name]) for name in FIELDS] for row in records(boards)))
 
 
-def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
+def terminal(results: Iterable[Result], tier: str = "") -> rich.console.Group:
     """Make tables to print in a terminal.
 
     Args:
-        found: results.
+        results: of any tasks and tiers.
         tier: only the tables of this tier; all of them if empty.
 
     Returns:
@@ -219,7 +219,7 @@ def terminal(found: Iterable[Result], tier: str = "") -> rich.console.Group:
     import rich.text
 
     parts: list[rich.console.RenderableType] = []
-    for board in (board for board in tables(found) if tier in ("", board.tier)):
+    for board in (board for board in tables(results) if tier in ("", board.tier)):
         rich_table = rich.table.Table(
             box=rich.box.HORIZONTALS,  # no lines between columns: of 80, four intervals leave 14 for a name
             padding=(0, 1, 0, 0),

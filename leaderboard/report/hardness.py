@@ -85,7 +85,7 @@ class Hardness:
     predictions: tuple[Prediction, ...]
 
 
-def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness | None:
+def hardness(boards: Sequence[Table], giveaways: Mapping[str, Giveaway]) -> Hardness | None:
     """Order the datasets of a tier, and compare their giveaway with the scores.
 
     Datasets that a split rule divides are left out: their scores are of other rows than those that were trained on.
@@ -94,7 +94,7 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
 
     Args:
         boards: the tables of one tier.
-        known: full name -> giveaway of the dataset; one of another version counts as not measured.
+        giveaways: full name -> giveaway of the dataset; one of another version counts as not measured.
 
     Returns:
         The datasets; None where fewer than two have scores of trained methods, none was measured, or they have no
@@ -107,7 +107,7 @@ def hardness(boards: Sequence[Table], known: Mapping[str, Giveaway]) -> Hardness
         rows = {row.result.method: row for row in trained if not row.warning}
         if dataset is None or isinstance(dataset.source, Divided) or not rows or not board.columns:
             continue
-        giveaway = known.get(board.dataset)
+        giveaway = giveaways.get(board.dataset)
         entries.append((board, rows, giveaway if giveaway and giveaway.version == dataset.version else None))
     trained_entries = [entry for entry in entries if any(row.trained_here for row in entry[1].values())]
     entries = trained_entries if len(trained_entries) > 1 else entries

@@ -59,10 +59,10 @@ class Pair(NamedTuple):
     differences: tuple[Difference, ...]
     left_out: tuple[str, ...] = ()
 
-    def verdict(self, one: Difference) -> str:
+    def verdict(self, difference: Difference) -> str:
         """Return a verdict in words."""
         first, second = (f"{title} is higher" for _, title in (self.first, self.second))
-        return verdicts.in_words(one.answer, supported=first, opposed=second)
+        return verdicts.in_words(difference.answer, supported=first, opposed=second)
 
     @property
     def by_task(self) -> dict[str, list[Difference]]:

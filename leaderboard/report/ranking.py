@@ -299,18 +299,18 @@ def task_order(task: str) -> tuple[object, ...]:
     return not task.startswith("xysquares/"), protocol.natural_key(task)
 
 
-def tables(found: Iterable[Result]) -> list[Table]:
+def tables(results: Iterable[Result]) -> list[Table]:
     """Make the tables of all tasks and tiers.
 
     Args:
-        found: results.
+        results: of any tasks and tiers.
 
     Returns:
         Tables in the order of task (`task_order`) and tier; none of results without a score that tables show, or of
         another version of the protocol.
     """
     by_task: dict[str, list[Result]] = {}
-    for result in found:
+    for result in results:
         if result.task.endswith(f"@{protocol.VERSION}"):
             by_task.setdefault(result.task, []).append(result)
     boards = []
@@ -327,7 +327,7 @@ def tables(found: Iterable[Result]) -> list[Table]:
     return [board for board in boards if board.columns]
 
 
-def table(task: str, tier: str, found: Iterable[Result]) -> Table:
+def table(task: str, tier: str, results: Iterable[Result]) -> Table:
     """Make the table of one task in one tier. Order, ranks and ties are decided here.
 
     Within a category, ranked rows come first, then the others; both by the mean of the first column, highest first, and
@@ -338,12 +338,12 @@ def table(task: str, tier: str, found: Iterable[Result]) -> Table:
     Args:
         task: the task's name.
         tier: the tier's name.
-        found: the results of that task that have runs in that tier.
+        results: the results of that task that have runs in that tier.
 
     Returns:
         The table.
     """
-    rows = [_make_row(result, tier) for result in found]
+    rows = [_make_row(result, tier) for result in results]
     columns = tuple(c for key, c in protocol.COLUMNS.items() if any(key in row.cells for row in rows))
     key, title = (columns[0].key, columns[0].title) if columns else ("", "score of the table")
     rows = [row if key in row.cells else dataclasses.replace(row, note=row.note or f"no {title}") for row in rows]

@@ -74,12 +74,12 @@ def read(root: str | os.PathLike[str]) -> dict[str, Giveaway]:
     return {giveaway.dataset: giveaway for giveaway in stored.datasets}
 
 
-def write(root: str | os.PathLike[str], found: Iterable[Giveaway]) -> Path:
-    """Add what was found to a results tree, in place of what was there of the same datasets.
+def write(root: str | os.PathLike[str], measured: Iterable[Giveaway]) -> Path:
+    """Add what was measured to a results tree, in place of what was there of the same datasets.
 
     Args:
         root: the results tree.
-        found: of each dataset.
+        measured: of each dataset.
 
     Returns:
         The file.
@@ -90,7 +90,7 @@ def write(root: str | os.PathLike[str], found: Iterable[Giveaway]) -> Path:
     """
     root = Path(root)
     with results_tree.lock(root):
-        merged = read(root) | {giveaway.dataset: giveaway for giveaway in found}
+        merged = read(root) | {giveaway.dataset: giveaway for giveaway in measured}
         giveaways = Giveaways(datasets=tuple(merged[name] for name in sorted(merged)))
         write_json(root / FILE, giveaways.model_dump(mode="json"))
     return root / FILE

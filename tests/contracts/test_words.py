@@ -34,6 +34,9 @@ PRIVATE = {
 }
 """Private words, and what the field says instead."""
 
+VAGUE = {"each", "found", "held", "it", "made", "one", "said", "that", "this", "told"}
+"""Names of values and parameters that do not say what they hold."""
+
 GRADE = 9.5
 """Flesch-Kincaid grade of a page at most: the mean of mteb's 20 pages with prose (6.3 to 15.3, commit a905523d0)."""
 
@@ -93,6 +96,18 @@ def test_pages_use_the_fields_words_and_read_well(page):
 def test_help_texts_use_the_fields_words_and_all_pages_are_short():
     assert sum(len(re.findall(r"\S*\w\S*", page.read_text("utf-8"))) for page in PAGES) <= ALL_WORDS
     assert not [line for name in program.PARTS for of in helps(name, program.load(name)) for line in private(*of)]
+
+
+@pytest.mark.parametrize("package", ["baselines", "benchmark_data", "leaderboard"])
+def test_names_say_what_they_hold(package):
+    places = []
+    for file in sorted((ROOT / package).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            is_bound = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            name = node.id if is_bound else node.arg if isinstance(node, ast.arg) else ""
+            if name in VAGUE:
+                places.append(f"{file}:{node.lineno}: {name}")
+    assert not places
 
 
 @pytest.mark.parametrize("package", ["baselines", "benchmark_data", "leaderboard"])

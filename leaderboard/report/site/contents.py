@@ -134,12 +134,12 @@ class Contents:
     files: dict[str, bytes]
 
 
-def collect(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> Contents:
+def collect(root: Path, results: Sequence[Result], tables: Sequence[Table]) -> Contents:
     """Collect what is shown of a results tree.
 
     Args:
         root: the tree, for the pictures that lie beside the results, and its audits.
-        found: its results.
+        results: its results.
         tables: their tables.
 
     Raises:
@@ -148,11 +148,11 @@ def collect(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> Con
     files: dict[str, bytes] = {}
     names = sorted({table.task for table in tables}, key=ranking.task_order)
     return Contents(
-        tasks=tuple(_task_page(root, name, tables, found, files) for name in names),
-        methods=_method_pages(found, tables),
-        tiers=tiers.pages_of(root, found, tables),
+        tasks=tuple(_task_page(root, name, tables, results, files) for name in names),
+        methods=_method_pages(results, tables),
+        tiers=tiers.pages_of(root, results, tables),
         columns=tuple(c for key, c in protocol.COLUMNS.items() if any(c in table.columns for table in tables)),
-        dates=tuple(sorted({run.date.isoformat() for result in found for run in result.runs})),
+        dates=tuple(sorted({run.date.isoformat() for result in results for run in result.runs})),
         files=files,
     )
 

@@ -34,12 +34,12 @@ File: TypeAlias = tuple[str, bytes]
 """Path within the site, and content."""
 
 
-def render(root: Path, found: Sequence[Result], papers: Sequence[Paper], boards: Sequence[Table]) -> Iterator[File]:
+def render(root: Path, results: Sequence[Result], papers: Sequence[Paper], boards: Sequence[Table]) -> Iterator[File]:
     """Render the site, one page after another.
 
     Args:
         root: the results tree, for the pictures in it.
-        found: its results.
+        results: its results.
         papers: what papers report.
         boards: the results' tables.
 
@@ -51,7 +51,7 @@ def render(root: Path, found: Sequence[Result], papers: Sequence[Paper], boards:
         DamagedFile: a picture cannot be read.
     """
     environment()  # before all else, if it is missing
-    site = contents.collect(root, found, boards)
+    site = contents.collect(root, results, boards)
     frame = _frame_variables(site, papers)
     yield from _render_tiers(frame, site)
     yield from _render_others(frame, site)

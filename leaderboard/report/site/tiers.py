@@ -183,7 +183,7 @@ def family(dataset: str) -> str:
     return name
 
 
-def pages_of(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> tuple[TierPage, ...]:
+def pages_of(root: Path, results: Sequence[Result], tables: Sequence[Table]) -> tuple[TierPage, ...]:
     """Work out what is shown of each tier of a results tree, the one that the board shows first in front."""
     known_giveaways = giveaways.read(root)
     names = sorted({table.tier for table in tables}, key=ranking.tier_order)
@@ -193,7 +193,7 @@ def pages_of(root: Path, found: Sequence[Result], tables: Sequence[Table]) -> tu
             [table for table in tables if table.tier == name],
             index == 0,
             known_giveaways,
-            found,
+            results,
         )
         for index, name in enumerate(names)
     )
