@@ -102,7 +102,7 @@ def about(method: str) -> dict[str, str]:
     return {}
 
 
-def same_pixels(folder: Path, digests: Digests) -> None:
+def check_pixels(folder: Path, digests: Digests) -> None:
     """Check that a run began with these images; one that has no record yet may be of any.
 
     Raises:

@@ -16,7 +16,7 @@ import benchmark_data
 from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.objectives import Posterior
-from baselines.record import digests_of, own_images, read_record, same_pixels
+from baselines.record import check_pixels, digests_of, own_images, read_record
 from baselines.run_folder import Snapshots, read_arrays, read_config, read_history, write_arrays
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
@@ -101,7 +101,7 @@ class Run:
             own_images(self.folder, self.config) if given is None else splitting.resolve(given, self.config.dataset)
         )
         if dataset is not None:
-            same_pixels(self.folder, digests_of(dataset))
+            check_pixels(self.folder, digests_of(dataset))
         return dataset
 
     @property
@@ -123,7 +123,7 @@ class Run:
                 "them to Run.open or baselines.train as dataset=, or train with offaxis train run --images FOLDER."
             ) from error
         if dataset.prepared:
-            same_pixels(self.folder, digests_of(dataset))
+            check_pixels(self.folder, digests_of(dataset))
         return dataset
 
     @functools.cached_property

@@ -215,7 +215,7 @@ class Evaluation:
         name: the name of the encoder.
         tier: the tier whose published rows the scores are compared with.
         rows: one for each task and seed. Internal.
-        asked: whether metrics were selected; all their scores are printed.
+        chosen: whether metrics were selected; all their scores are printed.
 
     Example:
         >>> columns = lambda images: images.max(axis=1).argmax(axis=1)  # x of each square, three of six factors

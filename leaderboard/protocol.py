@@ -178,7 +178,7 @@ class Task:
         train: rows that metrics learn from, int64, shape (10,000,), or two thirds of a dataset with less than 15,000.
         test: held-out rows, int64, shape (5,000,), or the remaining third. No row is in both. Of a divided dataset they
             are rows of either part, as many of them as there are.
-        own: the dataset, if it is the user's own; None for those of the board, which have names.
+        user_dataset: the dataset, if it is the user's own; None for those of the board, which have names.
 
     Example:
         >>> t = task("xysquares/spacing_4")

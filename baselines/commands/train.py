@@ -260,7 +260,7 @@ def _train(
 
 def _claim_folder(config: RunConfig, folder: Path, user_dataset: Dataset, image_folder: Path) -> None:
     """Make a folder that of a run on the user's images, and have it name them, so that ``resume`` finds them."""
-    from baselines.record import digests_of, remember_images, same_pixels
+    from baselines.record import check_pixels, digests_of, remember_images
     from baselines.training import claims, finetune, loop
 
     config = finetune.resolve_source(config, folder, user_dataset)
@@ -269,7 +269,7 @@ def _claim_folder(config: RunConfig, folder: Path, user_dataset: Dataset, image_
     with claims.lock_folder(folder):
         claims.claim(folder, config)
         if (folder / "run.json").exists():  # or there is nothing to compare, and training reads them all anyway
-            same_pixels(folder, digests_of(user_dataset))
+            check_pixels(folder, digests_of(user_dataset))
         remember_images(folder, image_folder)
 
 

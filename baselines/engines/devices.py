@@ -177,9 +177,9 @@ def device_summary() -> str:
         '... CPU cores, ..., with tensorflow 2...'
     """
     gpus = usable_gpus()
-    device_names = backend.describe_host() if not gpus else gpus[0] if len(gpus) == 1 else f"{len(gpus)} x {gpus[0]}"
+    device_text = backend.describe_host() if not gpus else gpus[0] if len(gpus) == 1 else f"{len(gpus)} x {gpus[0]}"
     driver = f" (driver {_driver_version()})" if gpus and _driver_version() else ""
-    return f"{device_names}{driver}, with {backend.name()} {backend.versions(backend.name())[backend.name()]}"
+    return f"{device_text}{driver}, with {backend.name()} {backend.versions(backend.name())[backend.name()]}"
 
 
 @functools.cache

@@ -253,10 +253,10 @@ def transformer(image_shape: ImageShape, latents: int, rng: np.random.Generator)
     x = ops.reshape(x, (-1, *tokens)) + positions
     for i in range(BLOCKS):
         x = add_block(x, f"encoder_{i + 2}")
-    last_layer = f"encoder_{BLOCKS + 2}"
-    with keras.name_scope(last_layer):
-        x = layers.Flatten(name="flat")(normalise(x, last_layer))
-    x = dense(x, 256, last_layer, "relu")
+    last_name = f"encoder_{BLOCKS + 2}"
+    with keras.name_scope(last_name):
+        x = layers.Flatten(name="flat")(normalise(x, last_name))
+    x = dense(x, 256, last_name, "relu")
     encoder = keras.Model(image, _posterior_heads(x, latents, initializer), name="encoder")
 
     x = code = keras.Input((latents,), name="codes")

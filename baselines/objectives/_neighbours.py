@@ -52,17 +52,17 @@ def neighbours(
     second = first.copy()
     rates = {factor: rate / math.log(space.sizes[factor]) for factor in moving_factors}
     for factor in moving_factors:
-        second[:, factor] = _draw_steps(first[:, factor], space.sizes[factor], rng.random(count), rates[factor], power)
+        second[:, factor] = _draw_near(first[:, factor], space.sizes[factor], rng.random(count), rates[factor], power)
     chosen_indices, uniform = rng.integers(len(moving_factors), size=count), rng.random(count)
     unchanged = (first == second).all(axis=1)
     for index, factor in enumerate(moving_factors):
         redrawn = unchanged & (chosen_indices == index)
         start, size = first[redrawn, factor], space.sizes[factor]
-        second[redrawn, factor] = _draw_steps(start, size, uniform[redrawn], rates[factor], power, may_stay=False)
+        second[redrawn, factor] = _draw_near(start, size, uniform[redrawn], rates[factor], power, may_stay=False)
     return np.stack([space.index(first), space.index(second)])
 
 
-def _draw_steps(
+def _draw_near(
     start: Indices, size: int, uniform: NDArray[np.float64], rate: float, power: float, *, may_stay: bool = True
 ) -> NDArray[np.int64]:
     """Draw class ids near others: (n,), from uniform numbers in [0, 1)."""

@@ -93,9 +93,9 @@ def support_distance(codes: Tensor, pairs: Tensor) -> Tensor:
     farthest = ops.argmax(ops.reshape(ops.min(distances, axis=-1), (-1, count * count)), axis=-1)[:, None]
     nearest_image = ops.take_along_axis(nearest, farthest, axis=1)
 
-    def take_images(z: Tensor, indices: Tensor) -> Tensor:
+    def codes_of_images(z: Tensor, indices: Tensor) -> Tensor:
         return ops.take_along_axis(z, indices, axis=1)
 
-    first_difference = take_images(first, farthest // count) - take_images(first, nearest_image)
-    second_difference = take_images(second, farthest % count) - take_images(second, nearest_image)
+    first_difference = codes_of_images(first, farthest // count) - codes_of_images(first, nearest_image)
+    second_difference = codes_of_images(second, farthest % count) - codes_of_images(second, nearest_image)
     return ops.sum(ops.square(first_difference) + ops.square(second_difference))

@@ -165,7 +165,7 @@ def _write_reshape(write: _Writer, node: Any, values: _ValueNames) -> str:
 
 
 def _unary_writer(operator: str, **attributes: Any) -> Callable[[_Writer, Any, _ValueNames], str]:
-    """Apply an operator to the only tensor."""
+    """Return what writes an operator of the only tensor."""
     return lambda write, node, values: write(operator, values[id(node.input_tensors[0])], **attributes)
 
 

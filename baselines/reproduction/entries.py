@@ -185,7 +185,7 @@ class Plan:
         settings: the arguments of its computation: JSON's types, tuples and run configs. Existing tables are kept while
             these are the same: a changed computation gets another ``version`` among them.
         codes: whether the runs' codes for the leaderboard's tasks are needed.
-        own: datasets of the runs that the entry draws itself and that are not in ``benchmark_data``.
+        own_datasets: datasets of the runs that the entry draws itself and that are not in ``benchmark_data``.
     """
 
     runs: tuple[RunConfig, ...] = ()
@@ -261,8 +261,8 @@ class Entry:
         second: another sentence on the same table.
         added: it is no figure or table of the paper, but a question that we added.
         post_hoc: the question, or how it is measured, came from results that were seen before.
-        stated: the paper, or a library that it names, states how long its models were trained.
-        times: how many times the paper's steps its study tier has.
+        paper_states_steps: the paper, or a library that it names, states how long its models were trained.
+        step_factor: how many times the paper's steps its study tier has.
         same_as: the id of the entry that this one shows again; it is run, recorded and judged there alone.
     """
 

@@ -154,7 +154,7 @@ def main_results(folder: Path) -> list[str]:
 
 
 def count_verdicts(folder: Path) -> list[str]:
-    """Return how many sentences have which verdict: the papers' own, and those that were added.
+    """Return a table, line by line: how many sentences have which verdict, of the papers and added.
 
     Args:
         folder: the folder of all entries.

@@ -97,8 +97,8 @@ def _run_statuses(plan: Plan, runs: Path) -> list[sweep.RunStatus]:
     ready = [
         transfer for transfer in plan.transfers if sweep.run_status(transfer.source, runs, encode=False).state == "done"
     ]
-    transfer_states = [sweep.run_status(Runs(runs).config_of(transfer), runs, encode=plan.codes) for transfer in ready]
-    return [*statuses.values(), *transfer_states]
+    transfers = [sweep.run_status(Runs(runs).config_of(transfer), runs, encode=plan.codes) for transfer in ready]
+    return [*statuses.values(), *transfers]
 
 
 def run(
@@ -215,9 +215,9 @@ def _train_runs(plan: Plan, runs: Path, **options: Any) -> None:
     for config in (config for config in plan.runs if config.dataset in own_datasets):
         train(config, runs / sweep.run_path(config), dataset=own_datasets[config.dataset], progress=options["progress"])
     _finish_runs([run for run in plan.runs if run.dataset not in own_datasets], runs, encode=plan.codes, **options)
-    models = [Runs(runs).config_of(transfer) for transfer in plan.transfers]
-    if models:
-        _finish_runs(tuple({model.digest: model for model in models}.values()), runs, encode=plan.codes, **options)
+    transfers = {config.digest: config for config in map(Runs(runs).config_of, plan.transfers)}
+    if transfers:
+        _finish_runs(tuple(transfers.values()), runs, encode=plan.codes, **options)
 
 
 def _finish_runs(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **options: Any) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import benchmark_data
 from baselines.config import RunConfig
-from baselines.record import digests_of, same_pixels
+from baselines.record import check_pixels, digests_of
 from baselines.run import Run
 from baselines.run_folder import LOCK, Snapshots, is_free, read_config
 from baselines.training.recorder import whole_history
@@ -105,7 +105,7 @@ def lengthen(folder: str | os.PathLike[str], steps: int, dataset: Dataset | None
         return current
     dataset = Run(folder, current, current.steps, dataset).dataset
     dataset.prepare()
-    same_pixels(folder, digests_of(dataset))
+    check_pixels(folder, digests_of(dataset))
     with lock_folder(folder):
         snapshots = Snapshots(folder)
         if snapshots.last is not None:

@@ -130,8 +130,8 @@ def resolve_source(config: RunConfig, folder: Path, dataset: Dataset) -> RunConf
     }
     for what, (expected, actual) in requirements.items():
         if expected != actual:
-            restore_weights = "Restore the source, or leave start_weights out to start from what it is now."
-            remedy = restore_weights if what == "weights" else f"A run has the {what} of the one that it starts from."
+            weights_remedy = "Restore the source, or leave start_weights out to start from what it is now."
+            remedy = weights_remedy if what == "weights" else f"A run has the {what} of the one that it starts from."
             raise InvalidInput(f"{what} of {config.start_from}: expected {expected}, received {actual}. {remedy}")
     layer_names = [layer for network in ("encoder", "decoder") for layer in layers(weights, network)]
     for layer in (*config.reset, *config.frozen):

@@ -25,14 +25,14 @@ from baselines.engines import devices, pixels
 from baselines.engines.engine import Engine
 from baselines.model import Model
 from baselines.nets import backend
-from baselines.record import digests_of, same_pixels
+from baselines.record import check_pixels, digests_of
 from baselines.run import Run
 from baselines.run_folder import default_folder, is_trained
 from baselines.training import finetune, stopping
 from baselines.training.batches import batches, draw_batch, drawable_factors, training_rows
 from baselines.training.claims import claim, holds_run, lock_folder, remove_derived_files
 from baselines.training.progress import Bar, columns, group_by_steps
-from baselines.training.recorder import Diverged, Observer, Recorder, same_settings
+from baselines.training.recorder import Diverged, Observer, Recorder, check_settings
 from baselines.training.stopping import Stopped
 from benchmark_data import console
 from benchmark_data.dataset import Dataset
@@ -136,7 +136,7 @@ def train_together(
     On TensorFlow and PyTorch the runs are trained one after another, with the results of `train`.
 
     Args:
-        configs: what to train: equal `SHARED_KEYS`, and equal hyperparameters except floats. `groups` sorts them.
+        configs: what to train: equal in the `SHARED_KEYS` and in all hyperparameters but floats. `groups` sorts them.
         folders: where to, one for each. `default_folder` of each config if None.
         dataset: as of `train`.
         observers: for each run the functions that are called with its history.
@@ -175,8 +175,8 @@ def train_together(
                 claim(folder, config)
         digests = digests_of(dataset)  # other images may bear the same name, also those of a finished run
         for config, folder in zip(configs, paths, strict=True):
-            same_pixels(folder, digests)
-            same_settings(folder, config)
+            check_pixels(folder, digests)
+            check_settings(folder, config)
         unfinished = [i for i, config in enumerate(configs) if not is_trained(paths[i], config)]
         if not unfinished:
             return [Run.open(folder, dataset=user_dataset) for folder in paths]
@@ -282,12 +282,12 @@ def _train_group(
         for batch in feed:
             scalars = program.step(batch)
             for recorder in recorders:
-                recorder.wait_for_snapshot(wait=False)
+                recorder.raise_write_error(wait=False)
             program.process_step(scalars, stop=(stop := request.requested))
             if stop or not any(recorder.running for recorder in recorders):
                 break
     for recorder in recorders:
-        recorder.wait_for_snapshot()
+        recorder.raise_write_error()
 
 
 def _build_model(recorder: Recorder, dataset: Dataset) -> Model:
@@ -372,8 +372,8 @@ class _Program:
         self._show_time = now if show_all else self._show_time
 
     def _keep_snapshot(self, i: int) -> None:
-        elapsed = (time.perf_counter() - self._start_time) / len(self._recorders)
-        self._recorders[i].keep(self._engine.copy(i), self._seconds_before[i] + elapsed)
+        run_seconds = (time.perf_counter() - self._start_time) / len(self._recorders)
+        self._recorders[i].keep(self._engine.copy(i), self._seconds_before[i] + run_seconds)
 
     def _update_bars(self) -> None:
         for bar, group in zip(self._bars, self._bar_groups, strict=True):

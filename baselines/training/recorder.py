@@ -124,10 +124,10 @@ class Recorder:
         """
         if copy.flaw:
             raise self._divergence_error(f"a {copy.flaw} that is not finite")
-        self.wait_for_snapshot()  # no more than one waits, or memory would fill up behind a slow disk
+        self.raise_write_error()  # no more than one waits, or memory would fill up behind a slow disk
         self._pending_write = self._pool.submit(self._write_snapshot, self.step, copy, seconds)
 
-    def wait_for_snapshot(self, *, wait: bool = True) -> None:
+    def raise_write_error(self, *, wait: bool = True) -> None:
         """Raise what went wrong with the last snapshot, once it is over or, without ``wait``, if it is over already."""
         if self._pending_write is not None and (wait or self._pending_write.done()):
             self._pending_write.result()
@@ -161,7 +161,7 @@ class Recorder:
                 self.snapshots.remove(other_step)
 
     def _divergence_error(self, received: str) -> Diverged:
-        self.wait_for_snapshot()
+        self.raise_write_error()
         last = self.snapshots.last
         return Diverged(
             f"loss of {self.folder} at step {self.step}: expected a finite number that does not explode, received "
@@ -203,7 +203,7 @@ def settings(config: RunConfig) -> dict[str, Any]:
     return {**config.hyperparameters, **config.architecture_parameters, **remaining}
 
 
-def same_settings(folder: Path, config: RunConfig) -> None:
+def check_settings(folder: Path, config: RunConfig) -> None:
     """Refuse a config that was edited after its training began: the record would name settings that it did not have.
 
     Raises:

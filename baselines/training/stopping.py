@@ -36,7 +36,7 @@ class Request:
     """Whether a stop was requested.
 
     Attributes:
-        made: whether a signal has come.
+        requested: whether a signal has come.
     """
 
     requested = False
@@ -60,8 +60,8 @@ def catch_stop_signals() -> Iterator[Request]:
 
     def record_signal(number: int, _: FrameType | None) -> None:
         request.requested = True
-        for restored_signal in previous_handlers:
-            signal.signal(restored_signal, signal.SIG_DFL)
+        for caught_signal in previous_handlers:
+            signal.signal(caught_signal, signal.SIG_DFL)
         with contextlib.suppress(OSError):  # not through a stream that the signal may have come in the middle of
             show_cursor = "\x1b[?25h" if os.isatty(2) else ""
             hint = " Ctrl-C again ends it at once." if number == signal.SIGINT else ""

@@ -173,8 +173,8 @@ def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStat
     loss: float | str = ""
     state = "begun" if (folder / "config.json").exists() else "waiting"
     if state == "begun":
-        step, loss = _read_last_step(folder / "history.jsonl")
-        seconds, version = _read_record(folder / "run.json")
+        step, loss = _read_step_and_loss(folder / "history.jsonl")
+        seconds, version = _read_seconds_and_version(folder / "run.json")
         is_complete = is_trained(folder, config) and ((folder / "codes.npz").exists() or not encode)
         if is_complete and _dataset_version(config.dataset) in ("", version):
             state, step = "done", config.steps
@@ -197,7 +197,7 @@ def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStat
     )
 
 
-def _read_last_step(path: Path) -> tuple[int, float | str]:
+def _read_step_and_loss(path: Path) -> tuple[int, float | str]:
     """Read step and loss of the last whole line of a history that may be growing."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, OverflowError):
         with path.open("rb") as stream:
@@ -207,7 +207,7 @@ def _read_last_step(path: Path) -> tuple[int, float | str]:
     return 0, ""
 
 
-def _read_record(path: Path) -> tuple[float, str]:
+def _read_seconds_and_version(path: Path) -> tuple[float, str]:
     """Read the seconds of training, and the version of the dataset."""
     with contextlib.suppress(OffaxisError, KeyError, TypeError, ValueError):
         record = files.read_json(path)

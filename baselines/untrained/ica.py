@@ -46,7 +46,7 @@ class BASELINE(pca.BASELINE):
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Project the images onto the components, and turn them."""
-        components, principal_codes = self.fit(dataset, seed=seed)
+        fitted_pca, principal_codes = self.fit(dataset, seed=seed)
         from sklearn.decomposition import FastICA
         from sklearn.exceptions import ConvergenceWarning
 
@@ -55,4 +55,4 @@ class BASELINE(pca.BASELINE):
             warnings.simplefilter("ignore", ConvergenceWarning)
             ica.fit(principal_codes)
         batches = dataset.batches(rows, batch_size=ENCODED)
-        return np.concatenate([ica.transform(components.transform(pca.flat(images))) for _, images in batches])
+        return np.concatenate([ica.transform(fitted_pca.transform(pca.flat(images))) for _, images in batches])

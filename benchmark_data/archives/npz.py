@@ -42,7 +42,7 @@ class ArraySpec(NamedTuple):
     Attributes:
         kinds: numpy's dtype kinds that are taken, such as ``"f"`` or ``"iu"``.
         shape: the expected length of each axis; None for any.
-        other: a shape that is taken as well.
+        other_shape: a shape that is taken as well.
     """
 
     kinds: str

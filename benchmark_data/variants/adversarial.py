@@ -50,7 +50,7 @@ class Choice(NamedTuple):
     """Candidates that were chosen.
 
     Attributes:
-        places: which candidates, ascending.
+        candidates: which candidates, ascending.
         misfit: how far their distances are from the wanted ones: the root of the squared differences over the squared
             distances, in [0, 1]; 0 where they are as wanted.
         scale: their distance where 1 is wanted.

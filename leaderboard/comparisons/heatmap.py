@@ -124,7 +124,7 @@ class SeedHeatmaps(NamedTuple):
 
     Attributes:
         mean: the mean similarities, a row per layer of one model, a column per layer of the other.
-        half: half the width of their 95% intervals over seeds (Student's t); NaN below `SEEDS` seeds.
+        half_width: half the width of their 95% intervals over seeds (Student's t); NaN below `SEEDS` seeds.
     """
 
     mean: pd.DataFrame

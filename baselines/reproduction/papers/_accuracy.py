@@ -124,7 +124,7 @@ def judge_averages(table: pd.DataFrame) -> Verdict:
     comparisons = []
     for target in targets:
         own, other = (_by_seed(means, target, encoder) for encoder in (OWN, OTHER))
-        comparisons.append(verdicts.compare([own], [other]) if target == targets[-1] else _within_margin(other, own))
+        comparisons.append(verdicts.compare([own], [other]) if target == targets[-1] else _compare_margin(other, own))
     return combine("accuracy from the bound", comparisons, numbers)
 
 
@@ -142,12 +142,12 @@ def judge_nearly_every_label(table: pd.DataFrame) -> Verdict:
     means, numbers = _tree_accuracies(table, "label")
     return combine(
         "accuracy from the bound",
-        [_within_margin(*(_by_seed(means, label, encoder) for encoder in (OTHER, OWN))) for label in _keys(means)],
+        [_compare_margin(*(_by_seed(means, label, encoder) for encoder in (OTHER, OWN))) for label in _keys(means)],
         numbers,
     )
 
 
-def _within_margin(other: NDArray[np.float64], own: NDArray[np.float64]) -> verdicts.Comparison:
+def _compare_margin(other: NDArray[np.float64], own: NDArray[np.float64]) -> verdicts.Comparison:
     """Compare accuracies of which the first are said to be less than `NEAR` below the second."""
     return verdicts.compare([other + NEAR], [own])
 

@@ -215,15 +215,15 @@ def judge_robust(table: pd.DataFrame) -> Verdict:
         numbers[f"MIG of {label}, original"] = float(original["mig"].mean())
         numbers[f"baseline on {base}"] = floor
         changed_rows = changed[(changed["base"] == base) & (changed["objective"] == objective)]
-        unpruned = []
+        full_comparisons = []
         for scale, rows in changed_rows.groupby("scale"):
             numbers[f"MIG of {label}, changed, × {scale:g}"] = float(rows["mig"].mean())
             numbers[f"active units of {label}, changed, × {scale:g}"] = float(rows["active"].mean())
             if rows["active"].mean() >= rows["factors"].mean():
-                unpruned.append(verdicts.compare([original["mig"]], [rows["mig"]], floors=[floor]))
-        if not unpruned:
+                full_comparisons.append(verdicts.compare([original["mig"]], [rows["mig"]], floors=[floor]))
+        if not full_comparisons:
             return Verdict(
                 "no significant difference", numbers, None, f"no strength leaves units for all factors: {label}"
             )
-        comparisons += unpruned
+        comparisons += full_comparisons
     return combine("MIG", comparisons, numbers, GATE)

@@ -264,9 +264,9 @@ def judge_learned_first(table: pd.DataFrame) -> Verdict:
             for time, values in similarities[network].items():
                 by_phrase[f"{model}, {network} at {100 * time:.3g}%"] = float(values.mean())
         encoder, decoder = similarities.values()
-        least_left = min(float(1 - values[0.0].mean()) for values in (encoder, decoder))
+        least_change = min(float(1 - values[0.0].mean()) for values in (encoder, decoder))
         for time in (time for time in encoder if 0 < time < 1):
-            if least_left < LEFT:
+            if least_change < LEFT:
                 comparison = verdicts.compare([encoder[time]], [decoder[time]], paired=True)._replace(p=None, reached=0)
             else:
                 progress = [(values[time] - values[0.0]) / (1 - values[0.0]) for values in (encoder, decoder)]

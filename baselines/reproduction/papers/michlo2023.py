@@ -215,10 +215,10 @@ BLUR = tuple(
 
 _OBJECTIVES = ("beta_vae", "ada_gvae")
 _SPACED_DATASETS = tuple(f"xysquares/spacing_{n}" for n in (8, 4, 2, 1))
-_DESK_SPACED = _tiers.board_runs(_SPACED_DATASETS, _OBJECTIVES, seeds=10)
+_DESK_SPACED_RUNS = _tiers.board_runs(_SPACED_DATASETS, _OBJECTIVES, seeds=10)
 _DESK_BENCHMARK = _tiers.board_runs(("dsprites", "room3d", "xysquares/spacing_8"), _OBJECTIVES)
-_DESK_ROOMS = _tiers.board_runs(("room3d",), ("beta_vae",))
-_DESK_SQUARES = _tiers.board_runs(("xysquares/spacing_8",), ("beta_vae",))[0]
+_DESK_ROOM_RUNS = _tiers.board_runs(("room3d",), ("beta_vae",))
+_DESK_SQUARES_RUN = _tiers.board_runs(("xysquares/spacing_8",), ("beta_vae",))[0]
 _DESK_BLUR = tuple(
     _tiers.small_fc_run(run, latents=9, **({"symmetric": False} if run.objective == "ada_gvae" else {})) for run in BLUR
 )
@@ -327,7 +327,7 @@ ENTRIES = (
         paper="all levels have the distances of the input",
         claim="Distances of latents and reconstructions follow those of images along every factor (rank correlation "
         f"above {_perceived.AGREES}).",
-        desk=_levels_plan(_DESK_ROOMS, _single_factors("room3d"), traversals=20),
+        desk=_levels_plan(_DESK_ROOM_RUNS, _single_factors("room3d"), traversals=20),
         study=_levels_plan([CARS], _single_factors(CARS.dataset), traversals=20),
         compute=_perceived.levels,
         draw=_perceived.draw_levels,
@@ -357,7 +357,7 @@ ENTRIES = (
         id=f"{PAPER}/fig7",
         paper="latents move nothing that is a factor",
         claim="Latent traversals of a β-VAE on XYSquares change no single factor (ours, collapsed: nothing).",
-        desk=_traversal_plan(_DESK_SQUARES),
+        desk=_traversal_plan(_DESK_SQUARES_RUN),
         reduced=_traversal_plan(michlo2023_reduced.SWEEP[0]),
         study=_traversal_plan(OVERLAP[0]),
         compute=latents,
@@ -378,7 +378,7 @@ ENTRIES = (
         id=f"{PAPER}/fig9",
         paper="MIG and DCI rise as the spacing falls",
         claim="MIG and DCI of β-VAE and Ada-GVAE are higher at spacing 1 than 8, with no significant reversal between.",
-        desk=_scoring_plan(_DESK_SPACED),
+        desk=_scoring_plan(_DESK_SPACED_RUNS),
         reduced=_scoring_plan(michlo2023_reduced.SPACED),
         study=_scoring_plan(OVERLAP),
         compute=scored_by_spacing,

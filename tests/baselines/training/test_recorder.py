@@ -68,7 +68,7 @@ from baselines.training import claims
 
 os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # no file takes its name any more
 folder = pathlib.Path(sys.argv[2])
-with claims.alone(folder):
+with claims.lock_folder(folder):
     claims.claim(folder, RunConfig.from_json(json.loads(sys.argv[1])))
 """
 

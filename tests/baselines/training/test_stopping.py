@@ -136,7 +136,7 @@ def test_the_second_ctrl_c_ends_at_once(tmp_path):
     program = (
         "import os, signal, sys, time\n"
         "from baselines.training import stopping\n"
-        "with stopping.awaited() as request:\n"
+        "with stopping.catch_stop_signals() as request:\n"
         "    signal.raise_signal(signal.SIGINT)\n"
         "    assert request.requested\n"
         "    signal.raise_signal(signal.SIGINT)\n"

@@ -263,7 +263,9 @@ def test_a_worker_that_begins_while_a_sweep_is_stopped_gets_no_run(tmp_path, mon
 
 
 def test_what_a_library_prints_is_no_answer_of_a_worker():
-    program = "import os; from baselines.training import worker; worker.work = lambda *task: os.write(1, b'noise'); "
+    program = (
+        "import os; from baselines.training import worker; worker.train_runs = lambda *task: os.write(1, b'noise'); "
+    )
     with subprocess.Popen(
         [sys.executable, "-c", program + "worker.main()"],
         stdin=subprocess.PIPE,
