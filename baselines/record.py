@@ -31,7 +31,7 @@ class Digests(NamedTuple):
 
 def digests_of(dataset: Dataset) -> Digests:
     """Return a dataset's quick digest, and the full one where its name does not stand for its pixels."""
-    return Digests(dataset.digest(), None if parallel.is_published(dataset) else dataset.digest(full=True))
+    return Digests(dataset.digest(), None if parallel.is_loadable_by_name(dataset) else dataset.digest(full=True))
 
 
 def write_record(

@@ -217,9 +217,9 @@ class Dataset:
                 else than such images.
         """
         rows = self.rows(indices)
-        return self.images_with_labels(rows, self.space.labels(rows))
+        return self.images_from_labels(rows, self.space.labels(rows))
 
-    def images_with_labels(self, rows: Int64[Indices, " n"], labels: Int64[Indices, "n F"]) -> UInt8[Pixels, "n H W C"]:
+    def images_from_labels(self, rows: Int64[Indices, " n"], labels: Int64[Indices, "n F"]) -> UInt8[Pixels, "n H W C"]:
         """Return images of rows whose class ids are known: what readers call, which give labels, too.
 
         Args:
@@ -236,7 +236,7 @@ class Dataset:
             >>> import benchmark_data
             >>> sprites = benchmark_data.load("dsprites")
             >>> rows = np.array([0, 1])
-            >>> sprites.images_with_labels(rows, sprites.labels(rows)).shape
+            >>> sprites.images_from_labels(rows, sprites.labels(rows)).shape
             (2, 64, 64, 1)
         """
         images: object = self.source.images(rows, labels)

@@ -336,7 +336,7 @@ class FactorTable(_BaseFactors):
         *factors: what the columns mean.
         rows: the number of rows, known without reading anything.
         read: called once, when class ids are first needed; returns all of them, int, shape (rows, F). A subclass that
-            computes class ids in `_labels` passes ``self._every_label``.
+            computes class ids in `_labels` passes ``self._all_labels``.
 
     Example:
         >>> table = FactorTable(Factor("smiling", (0, 1), "binary"), rows=3, read=lambda: np.array([[0], [1], [0]]))

@@ -364,7 +364,7 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
         )
         raise InvalidInput(
             f"publish {dataset.id}: expected a licence that allows to pass on copies, received {dataset.license}. "
-            f"{published_remedy if parallel.is_published(dataset) else own_remedy}"
+            f"{published_remedy if parallel.is_loadable_by_name(dataset) else own_remedy}"
         )
     if set("*?[") & set(str(folder)) or "::" in str(folder):
         raise InvalidInput(f"{folder}: expected a folder without *, ?, [ and ::, which `datasets` takes for patterns.")

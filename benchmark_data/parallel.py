@@ -45,7 +45,7 @@ def open_handle(handle: Handle) -> Dataset:
     return benchmark_data.load(handle) if isinstance(handle, str) else handle
 
 
-def is_published(dataset: Dataset) -> bool:
+def is_loadable_by_name(dataset: Dataset) -> bool:
     """Return whether a dataset's name and version stand for its pixels: not those of the user's own images.
 
     Those may be corrected under the same name, so that only a digest of every row tells them from others.

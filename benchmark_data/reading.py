@@ -331,7 +331,7 @@ class Images:
 
     def _read_field(self, field: str, rows: Indices, labels: Indices) -> Any:
         if field == "image":
-            return self._convert_images(self.dataset.images_with_labels(rows, labels))
+            return self._convert_images(self.dataset.images_from_labels(rows, labels))
         if field == "value":
             return self._convert_array(self.dataset.space.values(labels)[:, self._factor_columns].astype(np.float32))
         if field not in ("label", "scaled"):

@@ -109,7 +109,7 @@ def evaluate(
     measure.metrics_by_name(metrics)
     sources = [Source(encoder, input, batch_size) for encoder in encoders]
     seeded_sources = list(zip(seed_list, sources, strict=True))
-    summary = make_record(lambda: About(title=name, description=about), About)
+    details = make_record(lambda: About(title=name, description=about), About)
     records = [
         [source.record(task, name, seed, steps, supervision, pca) for seed, source in seeded_sources]
         for task in chosen_tasks
@@ -140,10 +140,10 @@ def evaluate(
                 run_name = f"{name} on {task.dataset}, seed {seed}"
                 codes = to_float32(units.reduce(raw_codes, run_name, train=len(task.train)), run_name)
                 warn_if_same(codes, run_name)
-                rows.append(_score(Candidate(run_name, record, summary, codes, raw_codes), task, tier, metrics, source))
+                rows.append(_score(Candidate(run_name, record, details, codes, raw_codes), task, tier, metrics, source))
             for error in candidates.repeated_codes([row.candidate for row in rows[-len(sources) :]]):
                 raise error
-    return Evaluation(name, tier, tuple(rows), chosen=metrics is not None)
+    return Evaluation(name, tier, tuple(rows), metrics is not None)
 
 
 @contextlib.contextmanager
@@ -215,7 +215,7 @@ class Evaluation:
         name: the name of the encoder.
         tier: the tier whose published rows the scores are compared with.
         rows: one for each task and seed. Internal.
-        chosen: whether metrics were selected; all their scores are printed.
+        shows_all: whether metrics were selected; all their scores are printed.
 
     Example:
         >>> columns = lambda images: images.max(axis=1).argmax(axis=1)  # x of each square, three of six factors
@@ -228,7 +228,7 @@ class Evaluation:
     name: str
     tier: str
     rows: tuple[_Row, ...]
-    chosen: bool = False
+    shows_all: bool = False
 
     def frame(self) -> pd.DataFrame:
         """Return one row for each task and seed, with a column for each score."""
@@ -366,7 +366,7 @@ class Evaluation:
         for task in self._tasks:
             rows = self._rows_of_task(task)
             common_scores = [key for key in rows[0].scores if all(key in row.scores for row in rows)]
-            shown_scores = [key for key in common_scores if self.chosen or key in protocol.COLUMNS] or common_scores
+            shown_scores = [key for key in common_scores if self.shows_all or key in protocol.COLUMNS] or common_scores
             values = {key: [row.scores[key] for row in rows] for key in shown_scores}
             cells[task] = {"seeds": str(len(rows))} | {key: _format_mean(scores) for key, scores in values.items()}
         steps = [row.budget.steps for row in self.rows]
@@ -374,7 +374,7 @@ class Evaluation:
         description = "; ".join(dict.fromkeys(row.source.description for row in self.rows))
         parts = [
             f"{self.name}, tier {self.tier}, {step_range} steps of training; called with {description}",
-            pd.DataFrame.from_dict(cells, orient="columns" if self.chosen else "index").to_string(na_rep=""),
+            pd.DataFrame.from_dict(cells, orient="columns" if self.shows_all else "index").to_string(na_rep=""),
         ]
         return "\n".join(parts)
 

@@ -274,7 +274,7 @@ def task_of(dataset: object) -> Task:
         if not dataset.space.names:
             raise InvalidInput(f"{dataset.id} has no labels, by which codes could be scored.")
         if dataset.name not in benchmark_data.names():
-            return _draw_task(dataset, own=dataset)
+            return _draw_task(dataset, dataset)
         published = benchmark_data.load(dataset.id)
         if not is_same_dataset(published, dataset):
             raise InvalidInput(
@@ -319,7 +319,7 @@ def task(name: str) -> Task:
     return _draw_task(dataset)
 
 
-def _draw_task(dataset: Dataset, own: Dataset | None = None) -> Task:
+def _draw_task(dataset: Dataset, user_dataset: Dataset | None = None) -> Task:
     """Draw the rows of a dataset's task."""
     row_count = min(len(dataset), TRAIN + TEST)
     if row_count < 3:
@@ -328,11 +328,11 @@ def _draw_task(dataset: Dataset, own: Dataset | None = None) -> Task:
     if isinstance(dataset.source, Divided):
         parts = (("train", TRAIN), ("test", TEST))
         train_rows, test_rows = (_draw_part(task_id, part, dataset.splits[part], size) for part, size in parts)
-        return Task(dataset.id, VERSION, train_rows, test_rows, own)
+        return Task(dataset.id, VERSION, train_rows, test_rows, user_dataset)
     rows = draws.sample(seed(task_id), len(dataset), row_count)
     train_count = row_count * TRAIN // (TRAIN + TEST)
     rows.flags.writeable = False
-    return Task(dataset.id, VERSION, rows[:train_count], rows[train_count:], own)
+    return Task(dataset.id, VERSION, rows[:train_count], rows[train_count:], user_dataset)
 
 
 def _draw_part(task_id: str, part: str, rows: range, size: int) -> Indices:

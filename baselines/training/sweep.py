@@ -218,8 +218,8 @@ def _read_seconds_and_version(path: Path) -> tuple[float, str]:
 @functools.cache
 def _dataset_version(dataset: str) -> str:
     """Return a dataset's version today; of the user's own, which only its pixels tell, nothing."""
-    is_published = dataset.partition("/")[0] in benchmark_data.names()
-    return benchmark_data.load(dataset).version if is_published else ""
+    is_loadable_by_name = dataset.partition("/")[0] in benchmark_data.names()
+    return benchmark_data.load(dataset).version if is_loadable_by_name else ""
 
 
 def is_settled(state: RunStatus, into: Path) -> bool:

@@ -75,9 +75,9 @@ def render(labels: Indices, *, spacing: int) -> Pixels:
     """
     images = np.zeros((len(labels), IMAGE, IMAGE, 3), np.uint8)
     corners = offset(spacing) + spacing * labels.reshape(-1, 3, 2)
-    first_values = (corners[..., 1] * IMAGE + corners[..., 0]) * 3 + np.arange(3)
-    first_values += np.arange(len(labels))[:, None] * (IMAGE * IMAGE * 3)
-    images.ravel()[first_values[..., None] + _square_offsets()] = 255
+    first_positions = (corners[..., 1] * IMAGE + corners[..., 0]) * 3 + np.arange(3)
+    first_positions += np.arange(len(labels))[:, None] * (IMAGE * IMAGE * 3)
+    images.ravel()[first_positions[..., None] + _square_offsets()] = 255
     return images
 
 

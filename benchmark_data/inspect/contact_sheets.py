@@ -19,8 +19,8 @@ GAP = 4
 TEXT = 12
 LINE = TEXT + 4
 PAPER, INK = (255, 255, 255), (30, 30, 30)
-MIN_HEIGHT = 64
-"""Smaller images are enlarged by a whole factor, to about this height."""
+MIN_SIDE = 64
+"""Smaller images are enlarged by a whole factor, to about this, by their longer side."""
 
 
 def contact_sheet(dataset: Dataset, *, rows: int = 4, columns: int = 8, seed: int = 0) -> Image.Image:
@@ -131,7 +131,7 @@ def sheet(dataset: Dataset) -> Image.Image:
 
 def _make_tiles(images: Pixels) -> list[Image.Image]:
     """Make pictures of images: one channel is grey, three are colours, any other number stand side by side in grey."""
-    zoom = max(1, MIN_HEIGHT // max(images.shape[1:3]))
+    zoom = max(1, MIN_SIDE // max(images.shape[1:3]))
     if images.shape[-1] not in (1, 3):
         images = np.concatenate(np.split(images, images.shape[-1], axis=-1), axis=2)
     images = images.repeat(zoom, axis=1).repeat(zoom, axis=2)

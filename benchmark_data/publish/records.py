@@ -168,7 +168,7 @@ def column(dataset: Dataset, name: str, rows: Indices, labels: Indices) -> NDArr
     if name in ("index", "factors"):
         return rows if name == "index" else labels
     if name == "image":
-        return dataset.images_with_labels(rows, labels)
+        return dataset.images_from_labels(rows, labels)
     kind, _, source_name = name.partition("_")
     if kind == "extra":
         return dataset.extra(source_name, rows).astype(extra_dtype(dataset.extras[source_name]), copy=False)

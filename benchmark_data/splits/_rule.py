@@ -73,7 +73,7 @@ def parts_from_mask(test: NDArray[np.bool_]) -> Parts:
     return Parts(np.flatnonzero(~test).astype(np.int64), np.flatnonzero(test).astype(np.int64))
 
 
-def first_permuted_mask(space: Space, count: int, seed: int) -> NDArray[np.bool_]:
+def random_mask(space: Space, count: int, seed: int) -> NDArray[np.bool_]:
     """Find the rows that `draws.permutation` puts first.
 
     Args:

@@ -29,4 +29,4 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         [5, 16]
     """
     _rule.check_no_variant("holdout", variant)
-    return _rule.parts_from_mask(_rule.first_permuted_mask(space, -(-len(space) // 10), seed))
+    return _rule.parts_from_mask(_rule.random_mask(space, -(-len(space) // 10), seed))

@@ -33,7 +33,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         (55, 145)
     """
     _rule.check_no_variant("random", variant)
-    return _rule.parts_from_mask(~_rule.first_permuted_mask(space, _count_train_rows(space), seed))
+    return _rule.parts_from_mask(~_rule.random_mask(space, _count_train_rows(space), seed))
 
 
 def _count_train_rows(space: _rule.Space) -> int:

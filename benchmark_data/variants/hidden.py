@@ -44,7 +44,7 @@ PCA_IMAGES = 16_384
 STEPS_PER_STD = 4096
 """Steps to one standard deviation in a table of s."""
 
-PACKAGE = Path(__file__).with_name("artifacts")
+ARTIFACTS = Path(__file__).with_name("artifacts")
 """Hidden variables that come with the package."""
 
 Floats = NDArray[np.float64]
@@ -70,7 +70,7 @@ class HiddenVariable:
     @property
     def path(self) -> Path:
         """Where the file is: in the package, or in the cache."""
-        packaged = PACKAGE / f"{self.base.id}_{self.kind}.npz"
+        packaged = ARTIFACTS / f"{self.base.id}_{self.kind}.npz"
         if packaged.is_file():
             return packaged
         return store.root() / "artifacts" / self.base.id / self.base.version / f"{self.kind}.npz"
@@ -111,7 +111,7 @@ class HiddenVariable:
         if not self.ready:
             raise self._missing_error()
         arrays = _read_file(self.path, self.base.id, self.base.version)
-        if self.path.parent != PACKAGE and json.loads(str(arrays["provenance"]))["base_digest"] != self._base_digest:
+        if self.path.parent != ARTIFACTS and json.loads(str(arrays["provenance"]))["base_digest"] != self._base_digest:
             raise DamagedFile(
                 f"{self.path}: expected values for these pixels of {self.base.id}, received values for others. Remove "
                 "the file and make it again."
@@ -206,7 +206,7 @@ def write_hidden(
         >>> write_hidden(hidden, {"table": s}, provenance={"method": "by hand"}, path=path) == path
         True
     """
-    if path is None and hidden.path.parent == PACKAGE:
+    if path is None and hidden.path.parent == ARTIFACTS:
         raise InvalidInput(f"hidden variable of {hidden.base.id}: {hidden.path} is published. Pass another path.")
     path = path or hidden.path
     stored = {name: np.asarray(array) for name, array in arrays.items()}

@@ -247,11 +247,11 @@ def squeezed(base: Dataset) -> Family:
         f"with the contrast that {base.name}_perturbed and {base.name}_noisy leave it at strength {{epsilon:g}}, and "
         "no pattern: the control for what the loss of contrast alone does."
     )
-    return _control_family(base, "squeezed", _squeeze, description, adds_pattern=False)
+    return _control_family(base, "squeezed", _squeeze, description, adds_perturbation=False)
 
 
 def _control_family(
-    base: Dataset, suffix: str, change: Callable[..., Pixels], description: str, *, adds_pattern: bool = True
+    base: Dataset, suffix: str, change: Callable[..., Pixels], description: str, *, adds_perturbation: bool = True
 ) -> Family:
     """Change a dataset at each of `EPSILONS`; the description has a place for the strength."""
     return Family(
@@ -263,7 +263,7 @@ def _control_family(
                 epsilon=epsilon,
                 source=Derived(base, functools.partial(change, epsilon=epsilon)),
                 description=description.format(epsilon=epsilon),
-                adds_pattern=adds_pattern,
+                adds_perturbation=adds_perturbation,
             )
             for epsilon in EPSILONS
         ),
@@ -335,7 +335,7 @@ def _derived_dataset(
     epsilon: float,
     source: Derived,
     description: str,
-    adds_pattern: bool = True,
+    adds_perturbation: bool = True,
     **parameters: object,
 ) -> Dataset:
     return dataclasses.replace(
@@ -346,9 +346,9 @@ def _derived_dataset(
         version="1.0.0",
         source=source,
         description=(
-            f"{base.name} {description} Pixels are {'first ' if adds_pattern else ''}mapped from [0, 1] to "
+            f"{base.name} {description} Pixels are {'first ' if adds_perturbation else ''}mapped from [0, 1] to "
             f"[{epsilon:g}, {1 - epsilon:g}]"
-            + (f", so that nothing clips; a pixel then moves by at most {epsilon:g}. " if adds_pattern else ". ")
+            + (f", so that nothing clips; a pixel then moves by at most {epsilon:g}. " if adds_perturbation else ". ")
             + f"The base: {base.description}"
         ),
         citation=f"{base.citation}\n{CITATION}",

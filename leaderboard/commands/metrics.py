@@ -166,8 +166,8 @@ def _sample_size_doubts(
 def _sample_doubts(path: Path, loaded: Any, held_out: tuple[Any, Any] | None) -> list[str]:
     """Return what is to be doubted of any score on codes: of their rows, and of their factors."""
     doubts = []
-    if loaded.assumed_rows:
-        doubts.append(f"no array `indices`: the {len(loaded.codes):,} rows are taken for {loaded.assumed_rows}.")
+    if loaded.assumption:
+        doubts.append(f"no array `indices`: the {len(loaded.codes):,} rows are taken for {loaded.assumption}.")
     if held_out is None:
         doubts += _repeated_row_doubts(loaded.indices)
     if held_out is None and not _is_of_task(loaded):

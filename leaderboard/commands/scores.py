@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leaderboard.scoring.candidates import Candidate
     from leaderboard.store.results import Result
 
-    Waiting = list[tuple[str, list[Candidate]]]
+    Batches = list[tuple[str, list[Candidate]]]
 
 
 def score(
@@ -196,13 +196,13 @@ def _has_record(path: Path) -> bool:
 
 def _load_runs(
     paths: Iterable[Path], tier: str, method: str = "", *, encode: Callable[[str, int, int], None] | None = None
-) -> Waiting:
+) -> Batches:
     """Read submissions and run folders: pairs of a tier and what is scored in it. What is invalid ends the command."""
     from leaderboard import protocol
     from leaderboard.scoring import candidates, submission
 
     protocol.tier(tier or "desk")
-    batches: Waiting = []
+    batches: Batches = []
     folders = [path for path in paths if not (path / submission.FILE).exists()]
     submissions = [path for path in paths if path not in folders]
     board_results = published() if submissions else []
@@ -226,7 +226,7 @@ def _load_runs(
 
 
 def _score_runs(
-    batches: Waiting,
+    batches: Batches,
     progress: Callable[[str, int, int], None],
     to: Path | None,
     fresh_text: str,

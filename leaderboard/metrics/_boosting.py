@@ -106,7 +106,7 @@ def _fit_factor(x, order, bins, cuttable, y, classes, x_test, seed):  # type: ig
         raw[k] = start_score
         raw_test[k] = start_score
 
-    inverse = np.empty(n + 1)  # inverse[i] = 1 / i and inverse_reversed[i] = 1 / (n - i): both run forward
+    inverse = np.empty(n + 1)  # inverse[i] = 1 / i and inverse_reversed[i] = 1 / (n - i): both run forward in a node
     inverse_reversed = np.empty(n + 1)
     for i in range(1, n + 1):
         inverse[i] = 1.0 / i

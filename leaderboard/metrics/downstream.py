@@ -119,7 +119,7 @@ def score(
             varies = varying(v)
             test_accuracy = np.mean(factors_test == v[0], axis=0)
             if varies.any():
-                measured = _fit_classifiers(z, v[:, varies], codes_test, factors_test[:, varies], classifier, seed)
+                measured = _measure_accuracies(z, v[:, varies], codes_test, factors_test[:, varies], classifier, seed)
                 test_accuracy[varies] = measured.test
             scores[f"{classifier}_{size}_mean"] = float(test_accuracy.mean())
             scores[f"{classifier}_{size}_min"] = float(test_accuracy.min())
@@ -158,10 +158,10 @@ def accuracies(
     check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(codes, factors, codes_test, factors_test)
     warn_if_lost(codes)
-    return _fit_classifiers(codes, factors, codes_test, factors_test, classifier, seed)
+    return _measure_accuracies(codes, factors, codes_test, factors_test, classifier, seed)
 
 
-def _fit_classifiers(
+def _measure_accuracies(
     codes: Codes,
     factors: NDArray[np.int64],
     codes_test: Codes,
@@ -182,13 +182,15 @@ def _fit_classifiers(
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(1):  # the products are so small that handing them to threads takes ten times as long
-            pairs = [_fit_logit(codes, column, codes_test) for column in ids.T]
+            pairs = [_predict_logit(codes, column, codes_test) for column in ids.T]
         predicted_train, predicted_test = (np.stack(part, axis=1) for part in zip(*pairs, strict=True))
     predicted_values = np.stack([v[column] for v, column in zip(values, predicted_test.T, strict=True)], axis=1)
     return Accuracies(np.mean(predicted_train == ids, axis=0), np.mean(predicted_values == factors_test, axis=0))
 
 
-def _fit_logit(codes: Codes, ids: NDArray[np.int64], codes_test: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _predict_logit(
+    codes: Codes, ids: NDArray[np.int64], codes_test: Codes
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Choose the penalty by cross-validation, fit on all samples and predict both parts.
 
     Written out, since ``LogisticRegressionCV`` changes its defaults between versions and refuses samples in which a

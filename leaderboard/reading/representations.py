@@ -62,7 +62,7 @@ class LabelledCodes(NamedTuple):
         indices: rows of the dataset, int64 (n,); None where there is no dataset.
         factors: class ids, int64 (n, F), of the factors that have more than one value; None where they are unknown.
         names: the names of those factors, F of them.
-        assumed_rows: the rows that are assumed, in words, where the file does not state them.
+        assumption: the rows that are assumed, in words, where the file does not state them.
         dataset: its full name; empty where there is none.
     """
 
@@ -70,7 +70,7 @@ class LabelledCodes(NamedTuple):
     indices: Indices | None
     factors: Indices | None
     names: tuple[str, ...]
-    assumed_rows: str = ""
+    assumption: str = ""
     dataset: str = ""
 
 
@@ -386,12 +386,12 @@ def _check_rows_of_task(indices: Array, requested: _RequestedRows, what: str) ->
 
 
 def _label_codes(codes: Array, indices: Array | None, requested: _RequestedRows) -> LabelledCodes:
-    assumed_rows = ""
+    assumption = ""
     if indices is None:  # the rows of the task, or all rows of the user's own images
-        assumed_rows = f"those of {requested.id} in order"
+        assumption = f"those of {requested.id} in order"
         if len(codes) != (count := len(requested.dataset if requested.train is None else requested.rows)):
             raise InvalidInput(
-                f"codes: expected {count} rows, {assumed_rows}, received {len(codes)}. Store the rows of the dataset "
+                f"codes: expected {count} rows, {assumption}, received {len(codes)}. Store the rows of the dataset "
                 "beside them, as an array `indices`; or name no dataset if the codes have an array `factors` of their "
                 "own."
             )
@@ -400,7 +400,7 @@ def _label_codes(codes: Array, indices: Array | None, requested: _RequestedRows)
     if len(rows) != len(codes):
         raise InvalidInput(f"indices: expected {len(codes)} rows, as in codes, received {len(rows)}.")
     labels = protocol.labels(requested.dataset, rows, requested.scored)
-    return LabelledCodes(check_codes(codes), rows, labels, requested.scored, assumed_rows, requested.dataset.id)
+    return LabelledCodes(check_codes(codes), rows, labels, requested.scored, assumption, requested.dataset.id)
 
 
 def codes_name(path: Path, file_arrays: Mapping[str, Array], array: str | None) -> str:

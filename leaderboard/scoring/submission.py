@@ -51,7 +51,7 @@ def no_progress(what: str, done: int, total: int) -> None:
 MAX_ENTRIES = 2_000
 """The most files and folders that a submission may hold: some 35 tasks with 50 seeds."""
 
-MAX_CODE_BYTES = 2**30
+MAX_CODES_BYTES = 2**30
 """Bytes of all codes of a submission together, on disk and in memory: 1,700 runs of 10 latents."""
 
 MAX_ENCODER_BYTES = 2**30
@@ -233,8 +233,8 @@ def check(
                 problems += candidate
                 continue
             code_bytes += candidate.submitted_codes.nbytes
-            if code_bytes > MAX_CODE_BYTES:  # deflated, they were less
-                problems.append(_oversize_error(folder, MAX_CODE_BYTES, "codes", code_bytes))
+            if code_bytes > MAX_CODES_BYTES:  # deflated, they were less
+                problems.append(_oversize_error(folder, MAX_CODES_BYTES, "codes", code_bytes))
                 break
             runs.append(candidate)
         for task in tasks:
@@ -266,7 +266,7 @@ def _parse_without_wrong_fields(text: bytes) -> Submission | None:
 
 def _find_oversize(folder: Path, entries: Sequence[Path]) -> Iterator[OffaxisError]:
     """Refuse more bytes than are read of a submission."""
-    for suffix, limit, what in ((".npz", MAX_CODE_BYTES, "codes"), (".onnx", MAX_ENCODER_BYTES, "encoders")):
+    for suffix, limit, what in ((".npz", MAX_CODES_BYTES, "codes"), (".onnx", MAX_ENCODER_BYTES, "encoders")):
         size = sum(path.lstat().st_size for path in entries if path.suffix == suffix)
         if size > limit:
             yield _oversize_error(folder, limit, what, size)

@@ -255,7 +255,7 @@ def test_what_a_source_of_ones_own_gives_is_checked(spoil, received):
         with pytest.raises(InvalidInput, match=message):
             wrong.images([0, 1, 2])
         with pytest.raises(InvalidInput, match=message):
-            wrong.images_with_labels(np.arange(3), wrong.labels(range(3)))
+            wrong.images_from_labels(np.arange(3), wrong.labels(range(3)))
 
 
 @pytest.mark.parametrize("size", [0, -1])

@@ -117,12 +117,12 @@ def judge_constant(table: pd.DataFrame) -> Verdict:
 
 
 def judge_varying(table: pd.DataFrame) -> Verdict:
-    """Show the squared error between neighbour_distance over that between the ends, for all traversals of a set."""
+    """Show the squared error between neighbours over that between the ends, for all traversals of a set."""
     numbers: dict[str, float] = {}
     for dataset, rows in table.groupby("dataset", sort=False):
         neighbour_distance = rows[rows["ground_truth"] == 1]["perceived"].mean()
         ends = rows[rows["ground_truth"] == rows.groupby("factor")["ground_truth"].transform("max")]["perceived"].mean()
-        numbers[f"{dataset}, neighbour_distance over ends"] = float(neighbour_distance / ends)
+        numbers[f"{dataset}, neighbours over ends"] = float(neighbour_distance / ends)
     return Verdict(ILLUSTRATION, numbers)
 
 

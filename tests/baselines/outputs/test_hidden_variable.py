@@ -51,7 +51,7 @@ def known(small, monkeypatch, tmp_path):
         return small if name == "small" else load(name, **parameters)
 
     monkeypatch.setattr(benchmark_data, "load", loaded)
-    monkeypatch.setattr(artifacts, "PACKAGE", tmp_path / "package")
+    monkeypatch.setattr(artifacts, "ARTIFACTS", tmp_path / "package")
     monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "cache"))
 
 

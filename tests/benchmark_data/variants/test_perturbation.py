@@ -35,7 +35,7 @@ def small():
 @pytest.fixture
 def nothing_shipped(tmp_path, monkeypatch):
     """No artifact in the package; the cache is empty."""
-    monkeypatch.setattr(artifacts, "PACKAGE", tmp_path / "package")
+    monkeypatch.setattr(artifacts, "ARTIFACTS", tmp_path / "package")
     monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "cache"))
     return tmp_path
 
@@ -239,8 +239,8 @@ def test_what_is_missing_names_what_makes_it(nothing_shipped):
 
 
 def test_the_package_has_nothing_of_a_divided_dataset():
-    assert HiddenVariable(SPRITES, "pca").path.parent == artifacts.PACKAGE
-    assert HiddenVariable(benchmark_data.load("dsprites/holdout"), "pca").path.parent != artifacts.PACKAGE
+    assert HiddenVariable(SPRITES, "pca").path.parent == artifacts.ARTIFACTS
+    assert HiddenVariable(benchmark_data.load("dsprites/holdout"), "pca").path.parent != artifacts.ARTIFACTS
 
 
 def both_hidden(base):
@@ -343,7 +343,7 @@ def test_a_damaged_or_foreign_file_is_refused(small, nothing_shipped):
         hidden.values(small.images([0]), np.array([0]))
 
 
-@pytest.mark.parametrize("path", sorted(artifacts.PACKAGE.glob("*.npz")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(artifacts.ARTIFACTS.glob("*.npz")), ids=lambda path: path.stem)
 def test_shipped_values_belong_to_today_s_pixels(path):
     base, _, kind = path.stem.partition("_")
     hidden = HiddenVariable(benchmark_data.load(base), kind)

@@ -843,7 +843,7 @@ def test_hostile_text_is_refused_or_stays_text(good, monkeypatch):
 
 
 def test_too_much_in_all(good, monkeypatch):
-    monkeypatch.setattr(submission, "MAX_CODE_BYTES", 1_500)
+    monkeypatch.setattr(submission, "MAX_CODES_BYTES", 1_500)
     assert any("of codes, received" in problem for problem in problems(good))
 
 
@@ -857,7 +857,7 @@ def test_codes_that_are_little_on_disk_count_as_they_are_held(good, monkeypatch)
         held.append(codes.nbytes)
     on_disk = sum(file.stat().st_size for file in good.rglob("seed_*.npz"))
     assert on_disk < sum(held[:2]) < sum(held)
-    monkeypatch.setattr(submission, "MAX_CODE_BYTES", sum(held[:2]))
+    monkeypatch.setattr(submission, "MAX_CODES_BYTES", sum(held[:2]))
     found = submission.check(good)
     assert sum("MiB of codes, received" in str(problem) for problem in found.problems) == 1
     assert len(found.candidates) == 2
