@@ -138,7 +138,7 @@ def own_images(folder: Path, config: RunConfig) -> Dataset | None:
         raise DamagedFile(f"{path}: expected the folder of the run's images, received {json.dumps(stored)[:80]}.")
     name, *_ = config.dataset.partition("/")
     if not Path(stored["folder"]).is_dir():
-        config_file, target = (shlex.quote(str(name)) for name in (path.with_name("config.json"), folder))
-        retry = f"offaxis train run --config {config_file} --images FOLDER --to {target}"
+        words = ("--config", str(path.with_name("config.json")), "--images", "FOLDER", "--to", str(folder))
+        retry = shlex.join(["offaxis", "train", "run", *words])
         raise InvalidInput(f"The images of {folder} are no longer in {stored['folder']}. Name their new place: {retry}")
     return splitting.resolve(benchmark_data.from_folder(stored["folder"], name), config.dataset)

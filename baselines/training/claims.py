@@ -12,7 +12,7 @@ from baselines.config import RunConfig
 from baselines.record import check_pixels, digests_of
 from baselines.run import Run
 from baselines.run_folder import LOCK, Snapshots, is_free, read_config
-from baselines.training.recorder import whole_history
+from baselines.training.recorder import check_settings, whole_history
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, needs
@@ -95,8 +95,8 @@ def lengthen(folder: str | os.PathLike[str], steps: int, dataset: Dataset | None
 
     Raises:
         DamagedFile: there is no such run, or its last snapshot or history does not hold what it should.
-        InvalidInput: it has more steps already, its images are not those that it began with, another process is
-            training it, or the folder cannot be written.
+        InvalidInput: it has more steps already, its images or settings are not those that it began with, another
+            process is training it, or the folder cannot be written.
         MissingExtra: the extra ``train`` is not installed.
     """
     folder = Path(folder)
@@ -106,6 +106,7 @@ def lengthen(folder: str | os.PathLike[str], steps: int, dataset: Dataset | None
     dataset = Run(folder, current, current.steps, dataset).dataset
     dataset.prepare()
     check_pixels(folder, digests_of(dataset))
+    check_settings(folder, current)
     with lock_folder(folder):
         snapshots = Snapshots(folder)
         if snapshots.last is not None:

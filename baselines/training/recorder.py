@@ -213,7 +213,8 @@ def check_settings(folder: Path, config: RunConfig) -> None:
     began = {"seed": record.get("seed", config.seed), **record.get("hyperparameters", {})}
     now = json.loads(json.dumps({"seed": config.seed, **settings(config)}))
     edited = [name for name, value in now.items() if name in began and began[name] != value]
-    edited += ["steps"] * ((Snapshots(folder).last or 0) > config.steps)
+    if (Snapshots(folder).last or 0) > config.steps:
+        edited.append("steps")
     if edited:
         raise InvalidInput(
             f"{folder / 'config.json'}: expected the {' and '.join(edited)} that the run began with, received another. "

@@ -272,6 +272,7 @@ _PLANE_OPTIONS |= {"compute": _plane.compute, "draw": _plane.draw, "paper_states
 _SCORED: dict[str, Any] = {"compute": _changed.scored, "draw": _changed.draw_scores}
 _ADDED: dict[str, Any] = {**_SCORED, "added": True}
 _POST_HOC: dict[str, Any] = {**_ADDED, "post_hoc": True}
+_LONGER: dict[str, Any] = {**_POST_HOC, "step_factor": 3}
 
 
 def _table_entries(
@@ -302,14 +303,7 @@ def _table_entries(
     main_options = _SCORED if label == "table1" else _ADDED
     return (
         Entry(id=id_, paper=paper, **claim("On dSprites, "), **paper_plans, **main_options),
-        Entry(
-            id=f"{id_}_longer",
-            paper=paper,
-            **claim("With three times the steps, "),
-            **long_plans,
-            **_POST_HOC,
-            step_factor=3,
-        ),
+        Entry(id=f"{id_}_longer", paper=paper, **claim("With three times the steps, "), **long_plans, **_LONGER),
         Entry(id=f"{id_}_floats", paper=paper, **claim("With the contrast kept, "), **float_plans, **_ADDED),
         Entry(id=f"{id_}_pairs", paper=paper, **paired, **pairs_plans, **_POST_HOC),
         Entry(id=f"{id_}_rooms", paper=paper, **claim("On rooms, "), **rooms_plans, **main_options, post_hoc=True),

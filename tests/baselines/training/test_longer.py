@@ -77,7 +77,7 @@ def test_a_longer_run_that_is_refused_keeps_what_was_made_of_the_shorter_one(
     assert (folder / "config.json").read_bytes() == before
 
 
-@pytest.mark.parametrize("wrong", ["weights.npz", "optimiser.npz", "history.jsonl", "pixels"])
+@pytest.mark.parametrize("wrong", ["weights.npz", "optimiser.npz", "history.jsonl", "pixels", "config.json"])
 def test_a_longer_run_that_cannot_go_on_keeps_what_was_made_of_the_shorter_one(trained, tmp_path, wrong):
     folder = shutil.copytree(trained.folder, tmp_path / "run")
     (folder / "codes.npz").touch()
@@ -87,6 +87,8 @@ def test_a_longer_run_that_cannot_go_on_keeps_what_was_made_of_the_shorter_one(t
         (folder / "run.json").write_text(json.dumps(record))
     elif wrong == "history.jsonl":
         (folder / wrong).write_text("")
+    elif wrong == "config.json":
+        files.write_json(folder / wrong, files.read_json(folder / wrong) | {"seed": 7})
     else:
         (folder / "snapshots" / "step_00000006" / wrong).write_bytes(b"torn")
     with pytest.raises(OffaxisError, match=wrong):
