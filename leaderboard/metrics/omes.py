@@ -72,8 +72,8 @@ def score(
 
     Example:
         >>> factors = np.stack(np.meshgrid(range(21), range(21), indexing="ij"), -1).reshape(-1, 2)
-        >>> found = score(factors, factors)
-        >>> {name: round(value, 3) for name, value in found.items()}
+        >>> scores = score(factors, factors)
+        >>> {name: round(value, 3) for name, value in scores.items()}
         {'omes': 0.926, 'overlap': 0.926, 'multiple_encoding': 0.926}
     """
     if not 0 <= alpha <= 1:

@@ -84,8 +84,8 @@ def score(
     Example:
         >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
         >>> codes = np.hstack([factors[:, :1], np.cos(factors[:, 1:])])
-        >>> found = score(codes, factors, codes_test=codes, factors_test=factors)
-        >>> {name: round(value, 3) for name, value in found.items()}
+        >>> scores = score(codes, factors, codes_test=codes, factors_test=factors)
+        >>> {name: round(value, 3) for name, value in scores.items()}
         {'r_squared': 0.915, 'r_squared_min': 0.83}
     """
     return combine(

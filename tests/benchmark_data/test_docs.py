@@ -24,10 +24,10 @@ def test_the_audit_gives_what_its_page_says():
     (example,) = re.findall(r"```python\n(.*?)```", AUDIT.read_text("utf-8"), re.DOTALL)
     exec(example, names)
     said = re.search(r"giveaway.value  # (\S+)", example)[1]
-    assert names["found"].giveaway.value == pytest.approx(float(said), abs=5e-4)
+    assert names["result"].giveaway.value == pytest.approx(float(said), abs=5e-4)
     assert f"`xysquares/spacing_4` to `spacing_7` | {said} |" in AUDIT.read_text("utf-8")
     said = re.search(r"order\(\)  # (.*\]\])", example)[1]
-    assert names["found"].order() == eval(said)
+    assert names["result"].order() == eval(said)
 
 
 @pytest.mark.parametrize("name", ["xyobject", "dsprites"])

@@ -116,7 +116,7 @@ def test_the_readme_runs():
     assert {"image", "index", "label_x_R", "value_x_R"} <= set(names["batch"])
 
     exec(evaluation, names)
-    (line,) = names["found"].compare("beta_vae").query("score == 'mig'").to_dict("records")
+    (line,) = names["result"].compare("beta_vae").query("score == 'mig'").to_dict("records")
     assert (line["n"], line["steps"]) == (1, 0)
     assert line["verdict"]
 
@@ -126,7 +126,7 @@ def test_the_page_on_your_encoder_runs():
     score, _, compare, watch, _, _, in_keras, batched = code(ROOT / "docs" / "your_encoder.md", "python")
     names: dict = {}
     exec(score.replace("name=", "tier='smoke', progress=False, name="), names)
-    assert "xysquares/spacing_8" in str(names["found"])
+    assert "xysquares/spacing_8" in str(names["result"])
     exec(compare, names)
     exec(watch, names)
     model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(3)])
@@ -220,7 +220,7 @@ def test_the_recipe_for_a_hub_runs_on_a_stub(has_image_features, monkeypatch):
     recipe = code(ROOT / "docs" / "your_encoder.md", "python")[1]
     names: dict = {"leaderboard": leaderboard}
     exec(recipe.replace("name=", "metrics=['mig'], progress=False, name="), names)
-    assert "dinov2_small" in str(names["found"])
+    assert "dinov2_small" in str(names["result"])
     grey = names["frozen"]("any")(np.zeros((2, 64, 64, 1), np.uint8))
     assert grey.shape == (2, 12)
 
