@@ -42,9 +42,9 @@ def main() -> int:
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--to", type=Path, help="a folder for the environment; a temporary one if not given")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with contextlib.ExitStack() as stack:
-        folder = asked.into or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = options.into or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         venv.create(folder, with_pip=True, clear=True)
         python = folder / "bin" / "python"
         print("lowest versions:", *lowest(), flush=True)

@@ -99,8 +99,8 @@ def main() -> None:
             command = [sys.executable, __file__, "--rows", str(arguments.rows), "--folder", folder, "--step", step]
             environment = {**os.environ, "OFFAXIS_CACHE": f"{folder}/cache"}
             result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
-            for what, figure in json.loads(result.stdout).items():
-                print(f"{step}: {what} {figure:,.1f}")
+            for quantity, value in json.loads(result.stdout).items():
+                print(f"{step}: {quantity} {value:,.1f}")
 
 
 if __name__ == "__main__":

@@ -46,44 +46,44 @@ def fill(root: Path, methods: int, seeds: int) -> int:
         How many result files there are.
     """
     by_task = _by_task()
-    names = sorted(set.intersection(*(set(there) for there in by_task.values())))
-    for number, (task, there) in enumerate(by_task.items()):
+    names = sorted(set.intersection(*(set(published) for published in by_task.values())))
+    for number, (task, published) in enumerate(by_task.items()):
         folder = results_tree.path(root, task, "x").parent
         folder.mkdir(parents=True)
         for name in ("sheet.png", "factors.png"):
-            found = results_tree.path(PUBLISHED, task, "x").with_name(name)
-            if found.is_file():
-                shutil.copy(found, folder / name)
-        references = [name for name in names if there[name].runs[0].supervision == "reference"]
+            picture = results_tree.path(PUBLISHED, task, "x").with_name(name)
+            if picture.is_file():
+                shutil.copy(picture, folder / name)
+        references = [name for name in names if published[name].runs[0].supervision == "reference"]
         trained = [name for name in names if name not in references]
         for k in range(methods):
             name = references[k] if k < len(references) else trained[k % len(trained)]
-            base, known = there[name], k < len(references)
-            method = name if known else f"{name}_{k}"
-            made = results.result(
+            base, is_reference = published[name], k < len(references)
+            method = name if is_reference else f"{name}_{k}"
+            result = results.result(
                 task,
                 method,
                 [run.model_copy(update={"method": method}) for run in _runs(base.runs_in(TIER), k, number, seeds)],
-                about=base.about if known else base.about.model_copy(update={"title": f"{base.title} {k}"}),
+                about=base.about if is_reference else base.about.model_copy(update={"title": f"{base.title} {k}"}),
             )
-            text = json.dumps(made.model_dump(mode="json", by_alias=True), indent=2, sort_keys=True)
-            results_tree.path(root, task, made.method).write_text(text, "utf-8")
+            text = json.dumps(result.model_dump(mode="json", by_alias=True), indent=2, sort_keys=True)
+            results_tree.path(root, task, result.method).write_text(text, "utf-8")
     return methods * len(by_task)
 
 
 def _by_task() -> dict[str, dict[str, results.Result]]:
-    found: dict[str, dict[str, results.Result]] = {}
-    for one in results_tree.read_all(PUBLISHED):
-        if TIER in one.tiers:
-            found.setdefault(one.task, {})[one.method] = one
-    return dict(sorted(found.items(), key=lambda of: -len(of[1]))[:TASKS])
+    by_task: dict[str, dict[str, results.Result]] = {}
+    for result in results_tree.read_all(PUBLISHED):
+        if TIER in result.tiers:
+            by_task.setdefault(result.task, {})[result.method] = result
+    return dict(sorted(by_task.items(), key=lambda item: -len(item[1]))[:TASKS])
 
 
 def _runs(runs: Sequence[results.Scored], method: int, task: int, seeds: int) -> list[results.Scored]:
     """Return runs that are made of those of a published result: the gaps of MIG are scaled by chance."""
     combine = discovery.find("leaderboard.metrics", "mig", kind="metric").combine
     skill = draws.uniform(0, [method], 1)[0, 0]
-    made = []
+    copies = []
     for seed, luck in enumerate(draws.uniform(1 + method, [task], seeds)[0]):
         run = runs[seed % len(runs)]
         share = 0.3 + 0.6 * skill + 0.1 * luck
@@ -91,31 +91,31 @@ def _runs(runs: Sequence[results.Scored], method: int, task: int, seeds: int) ->
         scores = run.scores | {"mig": round(combine({"gaps": gaps})["mig"], 6)}
         parts = run.parts | {"mig": {"gaps": gaps}}
         digest = hashlib.sha256(f"{method} {task} {seed}".encode()).hexdigest()
-        made.append(run.model_copy(update={"seed": seed, "scores": scores, "parts": parts, "codes_digest": digest}))
-    return made
+        copies.append(run.model_copy(update={"seed": seed, "scores": scores, "parts": parts, "codes_digest": digest}))
+    return copies
 
 
-def measured(what: str, *command: str) -> None:
+def measure(title: str, *command: str) -> None:
     """Run a command; print its processor time and the peak memory of its process.
 
     Args:
-        what: it does, in words.
+        title: what it does, in words.
         *command: program and arguments.
     """
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
+    _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    print(f"{what:<44} {used.ru_utime + used.ru_stime:8.2f} s {used.ru_maxrss / 1024:8.0f} MiB", flush=True)
+    print(f"{title:<44} {usage.ru_utime + usage.ru_stime:8.2f} s {usage.ru_maxrss / 1024:8.0f} MiB", flush=True)
 
 
-def board(*arguments: str) -> list[str]:
+def board_command(*arguments: str) -> list[str]:
     """Return a command line of ``offaxis board``."""
     return [sys.executable, "-m", "baselines.program", "board", *arguments]
 
 
-def painted(page: Path, chromium: str) -> str:
+def paint_times(page: Path, chromium: str) -> str:
     """Open a page, and read when it had been painted with a table on it.
 
     Args:
@@ -140,7 +140,7 @@ def painted(page: Path, chromium: str) -> str:
         copy = page.with_name("probe.html")
         copy.write_text(text, "utf-8")
         try:
-            shown = subprocess.run(
+            dom = subprocess.run(
                 [
                     *(chromium, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}"),
                     *("--window-size=1300,900", "--virtual-time-budget=20000", "--dump-dom", copy.as_uri()),
@@ -151,8 +151,8 @@ def painted(page: Path, chromium: str) -> str:
             ).stdout
         finally:
             copy.unlink()
-    found = re.search(r"<title>seen (.*?)</title>", shown)
-    return html.unescape(found[1]) if found else "the page said nothing"
+    match = re.search(r"<title>seen (.*?)</title>", dom)
+    return html.unescape(match[1]) if match else "the page said nothing"
 
 
 def main() -> None:
@@ -162,25 +162,25 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=protocol.SEEDS, help="of each method; 5 are ranked")
     parser.add_argument("--at", type=Path, help="keep the results and the board in this folder, and use what is there")
     parser.add_argument("--chromium", default=shutil.which("chromium") or "", help="the browser's program")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        at = given.at or Path(scratch)
-        root, site = at / "results", at / "site"
+        folder = options.at or Path(scratch)
+        root, site = folder / "results", folder / "site"
         if not root.exists():
-            fill(root, given.methods, given.seeds)
-        found = results_tree.files(root)
-        print(f"{len(found):,} results, {len({file.parent for file in found})} tasks")
+            fill(root, options.methods, options.seeds)
+        files = results_tree.files(root)
+        print(f"{len(files):,} results, {len({file.parent for file in files})} tasks")
         shutil.rmtree(site, ignore_errors=True)
-        measured("help", *board("--help"))
-        measured("build", *board("build", str(root), "--to", str(site)))
-        task = results_tree.read(found[len(found) // 2]).dataset
-        measured(f"show --task {task}", *board("show", str(root), "--task", task))
-        measured("tasks", *board("tasks"))
-        size = sum(one.stat().st_size for one in site.rglob("*") if one.is_file())
+        measure("help", *board_command("--help"))
+        measure("build", *board_command("build", str(root), "--to", str(site)))
+        task = results_tree.read(files[len(files) // 2]).dataset
+        measure(f"show --task {task}", *board_command("show", str(root), "--task", task))
+        measure("tasks", *board_command("tasks"))
+        size = sum(file.stat().st_size for file in site.rglob("*") if file.is_file())
         print(f"index.html {(site / 'index.html').stat().st_size / 1e6:.2f} MB, site {size / 1e6:.1f} MB")
-        if given.chromium:
+        if options.chromium:
             for _ in range(3):
-                print(f"index.html in Chromium: {painted(site / 'index.html', given.chromium)}")
+                print(f"index.html in Chromium: {paint_times(site / 'index.html', options.chromium)}")
 
 
 if __name__ == "__main__":

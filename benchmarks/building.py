@@ -90,10 +90,10 @@ def race(dataset: Dataset, examples: int, rounds: int, folder: Path, out: rich.c
                 build(target)
             seconds[way].append(time.perf_counter() - start)
             sizes[way] = sum(path.stat().st_size for path in target.rglob("*") if path.is_file()) / len(part)
-    median = {way: statistics.median(taken) for way, taken in seconds.items()}
+    median = {way: statistics.median(times) for way, times in seconds.items()}
     table = rich.table.Table("way", "examples/s", "range", "times the plain way", "bytes per image", box=None)
-    for way, taken in seconds.items():
-        low, high = (f"{len(part) / t:,.0f}" for t in (max(taken), min(taken)))
+    for way, times in seconds.items():
+        low, high = (f"{len(part) / t:,.0f}" for t in (max(times), min(times)))
         plain = median["TFDS: plain builder, tfrecord" if way.startswith("TFDS") else "HF: plain builder, Pillow"]
         ratio = f"{plain / median[way]:.1f}"
         table.add_row(way, f"{len(part) / median[way]:,.0f}", f"{low} - {high}", ratio, f"{sizes[way]:,.0f}")
@@ -235,8 +235,8 @@ def resident(pid: int) -> int:
     total = 0
     try:
         process = psutil.Process(pid)
-        for one in (process, *process.children(recursive=True)):
-            total += one.memory_info().rss
+        for member in (process, *process.children(recursive=True)):
+            total += member.memory_info().rss
     except psutil.NoSuchProcess:
         pass
     return total

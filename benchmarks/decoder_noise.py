@@ -34,7 +34,7 @@ DRAWS = (1, 2)
 def similarity(layers: Sequence[Mapping[str, NDArray[np.float32]]], part: str) -> float:
     """Average the CKA of two models over the layers of their ``"encoder"`` or ``"decoder"``."""
     names = [name for name in layers[0] if name.startswith(f"{part}_")]
-    return float(np.mean([cka.compare(*(found[name] for found in layers)) for name in names]))
+    return float(np.mean([cka.compare(*(model[name] for model in layers)) for name in names]))
 
 
 def rows(root: Path) -> Iterator[dict[str, object]]:
@@ -53,16 +53,16 @@ def rows(root: Path) -> Iterator[dict[str, object]]:
                     step = _heatmaps.step_at(config, share)
                     pairs[f"{name}: step {step} and the last"] = (Run.open(run.folder, step=step), run)
                 for step in (0, _heatmaps.step_at(config, 1 / config.steps), config.steps):
-                    same = Run.open(run.folder, step=step)
-                    pairs[f"{name}: step {step} and itself"] = (same, same)
-            for what, pair in pairs.items():
+                    snapshot = Run.open(run.folder, step=step)
+                    pairs[f"{name}: step {step} and itself"] = (snapshot, snapshot)
+            for title, pair in pairs.items():
                 sampled, mean = [], []
                 for run, seed in zip(pair, DRAWS, strict=True):
                     noise = np.random.default_rng(seed).standard_normal((SAMPLES, run.model.code_size), np.float32)
                     sampled.append(run.model.activations(images, noise))
                     mean.append(run.model.activations(images, 0 * noise))
                 yield {
-                    "what": what,
+                    "what": title,
                     "seed": x.seed,
                     "encoder": similarity(sampled, "encoder"),
                     "decoder": similarity(sampled, "decoder"),

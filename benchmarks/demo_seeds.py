@@ -49,7 +49,7 @@ def processor() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
-def trained(config: baselines.RunConfig, into: Path) -> dict[str, object]:
+def train_and_score(config: baselines.RunConfig, into: Path) -> dict[str, object]:
     """Train a run and score it as the board does."""
     run = baselines.train(config, into / sweep.run_path(config))
     codes = run.encode_rows(protocol.task(config.dataset).train)
@@ -103,16 +103,16 @@ def add(method: str, dataset: str, seed: int, into: Path) -> None:
     """Measure a method and add its line to the record."""
     wall, cpu = time.perf_counter(), time.process_time()
     if method in demo.UNTRAINED:
-        found = reference(method, dataset, seed)
+        scores = reference(method, dataset, seed)
     else:
-        found = trained(demo.configs(dataset, seeds=[seed])[0], into)
+        scores = train_and_score(demo.configs(dataset, seeds=[seed])[0], into)
     new = not RECORD.exists()
     with RECORD.open("a", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
         if new:
             writer.writeheader()
-        writer.writerow({"dataset": dataset, "seed": seed, **found, **circumstances(wall, cpu)})
-    print(method, dataset, seed, found["mig"], found.get("explained", ""))
+        writer.writerow({"dataset": dataset, "seed": seed, **scores, **circumstances(wall, cpu)})
+    print(method, dataset, seed, scores["mig"], scores.get("explained", ""))
 
 
 if __name__ == "__main__":

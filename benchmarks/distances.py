@@ -32,16 +32,16 @@ def measure(
     matrices = {factor: distances.matrices(dataset, factor, traversals=TRAVERSALS) for factor in varying}
     published_for, published = distances.published(dataset.id)
     rows = []
-    for factor, found in distances.pair_distances(dataset, pairs=PAIRS).items():
+    for factor, distance in distances.pair_distances(dataset, pairs=PAIRS).items():
         agreement = distances.correlation(matrices[factor]) if factor in matrices else None
         rows.append(
             {
                 "dataset": dataset.id,
                 "version": dataset.version,
                 "factor": factor,
-                "mean_distance": found.mean,
-                "standard_error": found.error,
-                "pairs": found.pairs,
+                "mean_distance": distance.mean,
+                "standard_error": distance.error,
+                "pairs": distance.pairs,
                 "published_for": published_for if factor in published else "",
                 "published_distance": published.get(factor),
                 "pearson": agreement and agreement.pearson,
@@ -51,19 +51,19 @@ def measure(
     return rows, matrices
 
 
-def draw(of: dict[str, dict[str, distances.Matrices]], name: str) -> None:
+def draw(by_config: dict[str, dict[str, distances.Matrices]], name: str) -> None:
     """Draw ground-truth distances to the left and those of each config beside them, a row per factor; light is far."""
-    factors = list(next(iter(of.values())))
-    figure, axes = figures.panels(len(factors), 1 + len(of), width=1.1, height=1.1)
+    factors = list(next(iter(by_config.values())))
+    figure, axes = figures.panels(len(factors), 1 + len(by_config), width=1.1, height=1.1)
     for line, factor in zip(axes, factors, strict=True):
-        truth = next(iter(of.values()))[factor].ground_truth
-        perceived = {config.rpartition("/")[2]: matrices[factor] for config, matrices in of.items()}
-        for panel, matrix in zip(line, [truth, *(found.perceived for found in perceived.values())], strict=True):
+        truth = next(iter(by_config.values()))[factor].ground_truth
+        perceived = {config.rpartition("/")[2]: matrices[factor] for config, matrices in by_config.items()}
+        for panel, matrix in zip(line, [truth, *(matrices.perceived for matrices in perceived.values())], strict=True):
             panel.imshow(matrix, vmin=0, interpolation="nearest")
             panel.set(xticks=[], yticks=[])
             panel.set_xlabel(f"max {matrix.max():.3g}", fontsize=6)
-        for panel, found in zip(line[1:], perceived.values(), strict=True):
-            pearson = distances.correlation(found).pearson
+        for panel, matrices in zip(line[1:], perceived.values(), strict=True):
+            pearson = distances.correlation(matrices).pearson
             panel.set_title("" if math.isnan(pearson) else f"r = {pearson:.2f}", fontsize=6)
         line[0].set_ylabel(factor, fontsize=7)
     for panel, title in zip(axes[0], ["ground truth", *perceived], strict=True):
@@ -76,11 +76,11 @@ def main() -> None:
     rows, matrices = [], {}
     for config in (config for name in NAMES for config in benchmark_data.configs(name)):
         try:
-            found, matrices[config] = measure(benchmark_data.load(config))
+            new_rows, matrices[config] = measure(benchmark_data.load(config))
         except Unavailable as error:
             print(f"left out: {error}")
         else:
-            rows += found
+            rows += new_rows
     pd.DataFrame(rows).to_csv(DOCS / "distances.csv", index=False, lineterminator="\n")
     for name in SHOWN:
         draw({config: matrices[config] for config in matrices if config.partition("/")[0] == name}, name)

@@ -29,19 +29,19 @@ def main() -> None:
         with options.csv.open(encoding="utf-8", newline="") as stream:
             for line in csv.DictReader(stream):
                 shares[line["dataset"], line["objective"], int(line["seed"])] = float(line["explained"])
-    for name, _, folder in (each.partition("=") for each in options.runs):
+    for name, _, folder in (argument.partition("=") for argument in options.runs):
         for config in sweep.find(name):
-            place, path = (config.dataset, config.objective, config.seed), Path(folder) / sweep.run_path(config)
-            if place not in shares and (path / "codes.npz").exists():
-                shares[place] = round(Run.open(path).explained(), 4)
+            key, path = (config.dataset, config.objective, config.seed), Path(folder) / sweep.run_path(config)
+            if key not in shares and (path / "codes.npz").exists():
+                shares[key] = round(Run.open(path).explained(), 4)
     with options.csv.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerows([("dataset", "objective", "seed", "explained"), *((*at, of) for at, of in shares.items())])
+        writer.writerows([("dataset", "objective", "seed", "explained"), *((*key, v) for key, v in shares.items())])
     methods = collections.defaultdict(list)
     for (dataset, objective, _), share in shares.items():
         methods[dataset, objective].append(share)
-    for (dataset, objective), found in methods.items():
-        print(f"{dataset:34} {objective:14} {min(found):6.1%} to {max(found):6.1%}, {len(found)} seeds")
+    for (dataset, objective), values in methods.items():
+        print(f"{dataset:34} {objective:14} {min(values):6.1%} to {max(values):6.1%}, {len(values)} seeds")
 
 
 if __name__ == "__main__":

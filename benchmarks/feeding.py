@@ -89,40 +89,40 @@ def measure(
     ]
     device = Device(seconds)
     start, keep = engines.start, Recorder.keep
-    kept, first = [], []
+    kept_steps, started = [], []
 
-    def asleep(*chosen: Any, **options: Any) -> Any:
+    def start_asleep(*chosen: Any, **options: Any) -> Any:
         engine = start(*chosen, **options)
         copy, last = engine.copy, []
 
-        def step(held: Any, *_: Any) -> tuple[Any, dict[str, Any]]:
-            if not first:
-                first.append((time.process_time(), time.perf_counter()))
+        def step(state: Any, *_: Any) -> tuple[Any, dict[str, Any]]:
+            if not started:
+                started.append((time.process_time(), time.perf_counter()))
             last[:] = [device.step()]
-            return held, {"loss": Later(last[0], models), "reconstruction": Later(last[0], models)}
+            return state, {"loss": Later(last[0], models), "reconstruction": Later(last[0], models)}
 
-        def awake(model: int = 0) -> Any:
+        def copy_awake(model: int = 0) -> Any:
             for done in last:
                 done.wait()
             return copy(model)
 
-        engine._step, engine.copy = step, awake
+        engine._step, engine.copy = step, copy_awake
         return engine
 
-    def counted(self: Any, *arguments: Any) -> None:
-        kept.append(self.step)
+    def keep_counted(self: Any, *arguments: Any) -> None:
+        kept_steps.append(self.step)
         keep(self, *arguments)
 
-    engines.start, Recorder.keep = asleep, counted  # type: ignore[method-assign]
+    engines.start, Recorder.keep = start_asleep, keep_counted  # type: ignore[method-assign]
     try:
         with tempfile.TemporaryDirectory() as folder:
             folders = [Path(folder) / str(i) for i in range(models)]
             train_together(configs, folders, dataset=data, device_bytes=10**8, checkpoint_seconds=checkpoint_seconds)
-            processor = (time.process_time() - first[0][0]) / steps
+            processor = (time.process_time() - started[0][0]) / steps
     finally:
         engines.start, Recorder.keep = start, keep  # type: ignore[method-assign]
         device.stop()
-    return device, processor, len(set(kept) - {0})
+    return device, processor, len(set(kept_steps) - {0})
 
 
 def main() -> None:

@@ -27,12 +27,12 @@ def main() -> None:
     """Print the comparison."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("real", type=Path, help="an npz file with rows and images")
-    found = np.load(parser.parse_args().real)
-    shapes = dsprites.SPACE.labels(found["rows"])[:, 0]
+    real = np.load(parser.parse_args().real)
+    shapes = dsprites.SPACE.labels(real["rows"])[:, 0]
     table = rich.table.Table("shape", "images", "that differ", "pixels that differ", "white pixels", "images/s")
     dataset = dsprites.DATASET
-    packed = [np.packbits(images > 0, axis=None) for _, images in dataset.batches(found["rows"], batch_size=1024)]
-    wrong = np.bitwise_count(np.concatenate(packed).reshape(-1, 512) ^ found["images"]).sum(axis=1)
+    packed = [np.packbits(images > 0, axis=None) for _, images in dataset.batches(real["rows"], batch_size=1024)]
+    wrong = np.bitwise_count(np.concatenate(packed).reshape(-1, 512) ^ real["images"]).sum(axis=1)
     white = sum(int(np.count_nonzero(images)) for _, images in dataset.batches(batch_size=1024))
     rates = []
     for seed in range(41):
@@ -41,8 +41,8 @@ def main() -> None:
         dsprites.render(labels)
         rates.append(256 / (time.perf_counter() - start))
     for shape, name in enumerate(dataset.space.factors[0].labels):
-        mine = wrong[shapes == shape]
-        table.add_row(name, f"{len(mine):,}", str(np.count_nonzero(mine)), str(mine.sum()))
+        selected = wrong[shapes == shape]
+        table.add_row(name, f"{len(selected):,}", str(np.count_nonzero(selected)), str(selected.sum()))
     counts = (f"{len(wrong):,}", str(np.count_nonzero(wrong)), str(wrong.sum()))
     table.add_row("all", *counts, f"{white:,}", f"{statistics.median(rates):,.0f}")
     table.caption = f"dSprites has {MEAN * 737_280 * 64 * 64:,.0f} white pixels"

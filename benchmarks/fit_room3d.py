@@ -53,16 +53,16 @@ def real_scenes(path: Path) -> NDArray[np.float64]:
         for frame in range(animation.n_frames):
             animation.seek(frame)
             enlarged = np.asarray(animation.convert("RGB"), np.float64)
-            rows, columns = (_average(size, first) for size, first in zip(enlarged.shape, (TOP, LEFT), strict=False))
+            rows, columns = (_weights(size, first) for size, first in zip(enlarged.shape, (TOP, LEFT), strict=False))
             scenes.append(np.einsum("ay,yxc,bx->abc", rows, enlarged, columns, optimize=True))
     return np.stack(scenes)
 
 
-def _average(size: int, first: float) -> NDArray[np.float64]:
+def _weights(size: int, first: float) -> NDArray[np.float64]:
     """Weights that average the copies of each of 64 pixels; the frame's border, 2 wide, is left out."""
-    at = np.arange(size)
-    belongs = np.floor((at + 0.5 - first) / ENLARGED) == np.arange(64)[:, None]
-    belongs &= (at > 2) & (at < 224)
+    pixels = np.arange(size)
+    belongs = np.floor((pixels + 0.5 - first) / ENLARGED) == np.arange(64)[:, None]
+    belongs &= (pixels > 2) & (pixels < 224)
     return belongs / belongs.sum(1, keepdims=True)
 
 
@@ -77,8 +77,8 @@ def _misfit(image: NDArray[np.float64], hue: int, region: str) -> NDArray[np.flo
     brightness = np.linspace(0.25, 1.4, 47)[:, None, None, None]
     glosses = (0.0, room3d.GLOSS) if region == "object" else (0.0,)
     colour = room3d.CHANNELS[hue] / room3d.STEPS
-    seen = np.concatenate([np.minimum(brightness * colour + gloss, 1) for gloss in glosses])
-    nearest: NDArray[np.float64] = np.abs(image - 255 * seen).sum(-1).min(0)
+    shades = np.concatenate([np.minimum(brightness * colour + gloss, 1) for gloss in glosses])
+    nearest: NDArray[np.float64] = np.abs(image - 255 * shades).sum(-1).min(0)
     return nearest
 
 
@@ -97,17 +97,17 @@ def compared(images: NDArray[np.uint8]) -> list[str]:
     labels = []
     for whole, inside in zip(images, real, strict=True):
         hues = [_hue(whole[patch], region) for patch, region in zip(patches, REGIONS, strict=False)]
-        tried = np.column_stack([np.tile(hues, (480, 1)), geometries])
-        labels.append(tried[np.abs(room3d.render(tried)[:, 1:-1, 1:-1] - inside).mean((1, 2, 3)).argmin()])
+        candidates = np.column_stack([np.tile(hues, (480, 1)), geometries])
+        labels.append(candidates[np.abs(room3d.render(candidates)[:, 1:-1, 1:-1] - inside).mean((1, 2, 3)).argmin()])
     difference = np.abs(room3d.render(np.stack(labels))[:, 1:-1, 1:-1] - real)
     # The same scenes with a red floor, a green wall and a blue object.
     marked = np.column_stack([np.tile([0, 1, 2], (len(labels), 1)), np.stack(labels)[:, 3:]])
     painted = room3d.render(marked, channels=room3d.STEPS * np.eye(3, dtype=int))[:, 1:-1, 1:-1]
-    seen = np.where((painted == room3d.SKY).all(-1), 3, painted.argmax(-1))
+    ids = np.where((painted == room3d.SKY).all(-1), 3, painted.argmax(-1))
     lines = ["| region | share of pixels | red | green | blue | all |", "| --- | ---: | ---: | ---: | ---: | ---: |"]
-    for name, mine in [*((name, seen == region) for region, name in enumerate(REGIONS)), ("all", seen >= 0)]:
-        means = [*difference[mine].mean(0), difference[mine].mean()]
-        lines.append(f"| {name} | {mine.mean():.0%} | " + " | ".join(f"{mean:.2f}" for mean in means) + " |")
+    for name, mask in [*((name, ids == region) for region, name in enumerate(REGIONS)), ("all", ids >= 0)]:
+        means = [*difference[mask].mean(0), difference[mask].mean()]
+        lines.append(f"| {name} | {mask.mean():.0%} | " + " | ".join(f"{mean:.2f}" for mean in means) + " |")
     return lines
 
 
@@ -142,18 +142,18 @@ def main() -> None:
     fit = Table(title="room3d against the real scenes: colour errors are mean absolute, of 255")
     for heading in ("shape", "scenes", "silhouettes", "IoU mean", "IoU least", *REGIONS, "all"):
         fit.add_column(heading, justify="left" if heading == "shape" else "right")
-    for name, mine in [
+    for name, mask in [
         *((name, SCENES[:, 4] == shape) for shape, name in enumerate(room3d.SHAPES)),
         ("all", np.full(len(SCENES), True)),
     ]:
         fit.add_row(
             name,
-            str(mine.sum()),
-            str((mine & apart).sum()),
-            f"{overlap[mine & apart].mean():.3f}",
-            f"{overlap[mine & apart].min():.3f}",
-            *(f"{error[mine & apart][seen[mine & apart] == region].mean():.2f}" for region in range(len(REGIONS))),
-            f"{error[mine].mean():.2f}",
+            str(mask.sum()),
+            str((mask & apart).sum()),
+            f"{overlap[mask & apart].mean():.3f}",
+            f"{overlap[mask & apart].min():.3f}",
+            *(f"{error[mask & apart][seen[mask & apart] == region].mean():.2f}" for region in range(len(REGIONS))),
+            f"{error[mask].mean():.2f}",
         )
     console.print(fit)
 
@@ -162,8 +162,8 @@ def main() -> None:
         distances.add_column(heading, justify="left" if heading == "factor" else "right")
     measured = pair_distances(DATASET, pairs=20_000)
     for factor, published in PUBLISHED["shapes3d"].items():
-        mine = measured[factor].mean
-        distances.add_row(factor, f"{published:.4f}", f"{mine:.4f}", f"{mine / published:.2f}")
+        mean = measured[factor].mean
+        distances.add_row(factor, f"{published:.4f}", f"{mean:.4f}", f"{mean / published:.2f}")
     console.print(distances)
 
     if arguments.sheet:

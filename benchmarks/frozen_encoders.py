@@ -68,36 +68,36 @@ def independent(codes: NDArray[np.float32], train: int) -> NDArray[np.float32]:
     """
     centred = codes - codes[:train].mean(axis=0)
     variances, directions = np.linalg.eigh(centred[:train].T @ centred[:train])
-    kept: NDArray[np.float32] = centred @ directions[:, variances > 1e-6 * variances[-1]]
-    return kept
+    projected: NDArray[np.float32] = centred @ directions[:, variances > 1e-6 * variances[-1]]
+    return projected
 
 
-def scored(encoder: Path, name: str, about: dict[str, str], task: str, into: Path) -> Iterator[list[Any]]:
+def score_encoder(encoder: Path, name: str, about: dict[str, str], task: str, into: Path) -> Iterator[list[Any]]:
     """Write the run folders of an encoder on a task, and yield a line of the record for each."""
     dataset, rows = benchmark_data.load(task), protocol.task(task)
     count, labels = len(rows.train), dataset.labels(rows.indices)
     features = encoders.encode(encoder, dataset, rows.indices)
-    for codes, seed, found in codes_of(features, count, len(rows.scored)):
-        folder = into / task / f"{name}_{codes}" / f"seed_{seed}"
+    for kind, seed, codes in codes_of(features, count, len(rows.scored)):
+        folder = into / task / f"{name}_{kind}" / f"seed_{seed}"
         folder.mkdir(parents=True, exist_ok=True)
         write_record(
             folder,
             dataset,
             digests_of(dataset),
-            method=f"{name}_{codes}",
+            method=f"{name}_{kind}",
             budget={"device": "elsewhere"},
             seed=seed,
             supervision="pretrained",
-            hyperparameters={"codes": codes, "encoder": files.hash_of(encoder)[:16], "features": features.shape[1]},
+            hyperparameters={"codes": kind, "encoder": files.hash_of(encoder)[:16], "features": features.shape[1]},
             versions={"numpy": np.__version__},
-            about=about | {"title": f"{about['title']} ({TITLES[codes]})", "description": DESCRIPTIONS[codes]},
+            about=about | {"title": f"{about['title']} ({TITLES[kind]})", "description": DESCRIPTIONS[kind]},
         )
-        write_arrays(folder / "codes.npz", {"indices": rows.indices, "codes": found})
-        read = independent(found, count)
-        linear = r_squared.score(read[:count], labels[:count], codes_test=read[count:], factors_test=labels[count:])
-        knows = mig.score(found[:count], labels[:count])
-        scores = f"{knows['mig']:.4f}", f"{linear['r_squared']:.4f}"
-        yield [task, name, codes, found.shape[1], seed, *scores]
+        write_arrays(folder / "codes.npz", {"indices": rows.indices, "codes": codes})
+        inputs = independent(codes, count)
+        linear = r_squared.score(inputs[:count], labels[:count], codes_test=inputs[count:], factors_test=labels[count:])
+        mig_scores = mig.score(codes[:count], labels[:count])
+        scores = f"{mig_scores['mig']:.4f}", f"{linear['r_squared']:.4f}"
+        yield [task, name, kind, codes.shape[1], seed, *scores]
 
 
 def main() -> None:
@@ -105,16 +105,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("encoder", type=Path, help="a file in ONNX: images uint8 (n, H, W, C) to codes")
     parser.add_argument("--name", required=True)
-    of_methods = ("title", "authors", "paper", "code", "license", "bibtex")
-    for of_method in of_methods:
-        parser.add_argument(f"--{of_method}", default="")
+    fields = ("title", "authors", "paper", "code", "license", "bibtex")
+    for field in fields:
+        parser.add_argument(f"--{field}", default="")
     parser.add_argument("--tasks", nargs="+", required=True)
     parser.add_argument("--to", type=Path, required=True)
     options = parser.parse_args()
     lines = list(csv.reader(RECORD.open(encoding="utf-8", newline="")))[1:] if RECORD.exists() else []
-    about = {key: getattr(options, key) for key in of_methods}
+    about = {key: getattr(options, key) for key in fields}
     for task in options.tasks:
-        for line in scored(options.encoder, options.name, about, task, options.into):
+        for line in score_encoder(options.encoder, options.name, about, task, options.into):
             print(*line, flush=True)
             lines = [other for other in lines if other[:3] != line[:3] or other[4] != str(line[4])]
             lines.append(list(map(str, line)))

@@ -16,17 +16,17 @@ from leaderboard.store import giveaways, results_tree
 
 def audited(dataset: Dataset, *, traversals: int = 200, pairs: int = 5_000, seed: int = 0) -> giveaways.Giveaway:
     """Audit a dataset as ``benchmark_data.inspect.audit.audit`` does, and return what is kept, in six decimals."""
-    found = audit.audit(dataset, traversals=traversals, pairs=pairs, seed=seed)
-    told = found.giveaway.value == found.giveaway.value
-    value, low, high = (round(end, 6) if told else None for end in found.giveaway)
+    report = audit.audit(dataset, traversals=traversals, pairs=pairs, seed=seed)
+    is_number = report.giveaway.value == report.giveaway.value
+    value, low, high = (round(end, 6) if is_number else None for end in report.giveaway)
     return giveaways.Giveaway(
-        dataset=found.dataset,
-        version=found.version,
+        dataset=report.dataset,
+        version=report.version,
         giveaway=value,
         low=low,
         high=high,
-        order=tuple(map(tuple, found.order())),
-        importance={one.factor.name: round(one.importance.value, 6) for one in found.factors if one.traversals},
+        order=tuple(map(tuple, report.order())),
+        importance={row.factor.name: round(row.importance.value, 6) for row in report.factors if row.traversals},
         seed=seed,
         traversals=traversals,
         pairs=pairs,
@@ -34,10 +34,10 @@ def audited(dataset: Dataset, *, traversals: int = 200, pairs: int = 5_000, seed
 
 
 if __name__ == "__main__":
-    known = giveaways.read(sys.argv[1])
+    published = giveaways.read(sys.argv[1])
     for name in sorted({result.dataset for result in results_tree.read_all(sys.argv[1])}):
         dataset = families.dataset(name)
         if dataset is None or not dataset.prepared or isinstance(dataset.source, Divided):
             continue
-        if name not in known or known[name].version != dataset.version:
+        if name not in published or published[name].version != dataset.version:
             print(giveaways.write(sys.argv[1], [giveaways.audited(dataset)]), name)

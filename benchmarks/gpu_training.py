@@ -64,12 +64,12 @@ def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) 
     data = benchmark_data.load(configs[0].dataset)
     started = time.perf_counter()
     on_jax, on_gpu = backend.name() == "jax", bool(devices.usable_gpus())
-    held = pixels.place(data, limit=None if on_gpu else 0, drawn=len(data)) if on_jax else None
+    placed = pixels.place(data, limit=None if on_gpu else 0, drawn=len(data)) if on_jax else None
     filled = time.perf_counter() - started
     all_models = [Model(config, data.image_shape, precision=precision) for config in configs]
-    engine = engines.start(*all_models, pixels=held)
+    engine = engines.start(*all_models, pixels=placed)
     rates = []
-    with batches(configs, data, [0] * models, images=held is None) as feed:
+    with batches(configs, data, [0] * models, images=placed is None) as feed:
         started = time.perf_counter()
         backend.to_numpy(engine.step(*next(feed))["loss"])
         compiled = time.perf_counter() - started
@@ -81,7 +81,7 @@ def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) 
                     steps += 1
                 backend.to_numpy(history["loss"])
             rates.append(steps * models * BATCH / (time.perf_counter() - started))
-    with batches(configs, data, [0] * models, images=held is None) as feed:
+    with batches(configs, data, [0] * models, images=placed is None) as feed:
         drawn, started = 0, time.perf_counter()
         while time.perf_counter() - started < min(seconds, 3):
             next(feed)
@@ -96,7 +96,7 @@ def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) 
         "peak": peak,
         "device": devices.describe_device(),
         "flop": flop(all_models[0]),
-        "pixels": "on the host" if held is None else f"{held.nbytes / 1e9:.2f} GB in {filled:.0f} s",
+        "pixels": "on the host" if placed is None else f"{placed.nbytes / 1e9:.2f} GB in {filled:.0f} s",
         "compiled": compiled,
         "host": host,
         "tensorflow": "tensorflow" in sys.modules,
@@ -130,9 +130,9 @@ def matmul(seconds: float) -> dict[str, Any]:
             product(a).block_until_ready()
             started = time.perf_counter()
             while time.perf_counter() - started < seconds / 6:
-                once = time.perf_counter()
+                began = time.perf_counter()
                 product(a).block_until_ready()
-                best[name] = max(best[name], 2 * side**3 / (time.perf_counter() - once))
+                best[name] = max(best[name], 2 * side**3 / (time.perf_counter() - began))
     return best
 
 
@@ -145,11 +145,11 @@ def pytorch(seconds: float) -> dict[str, Any]:
     steps, rates = torch_model(device), []
     steps(3)
     for _ in range(3):
-        taken, started = 0, time.perf_counter()
-        while time.perf_counter() - started < seconds / 3 or taken < 2:
+        count, started = 0, time.perf_counter()
+        while time.perf_counter() - started < seconds / 3 or count < 2:
             steps(20 if seconds > 5 else 1)
-            taken += 20 if seconds > 5 else 1
-        rates.append(taken * BATCH / (time.perf_counter() - started))
+            count += 20 if seconds > 5 else 1
+        rates.append(count * BATCH / (time.perf_counter() - started))
     peak = torch.cuda.max_memory_allocated() if device == "cuda" else None
     name = torch.cuda.get_device_name() if device == "cuda" else "cpu"
     return {"rate": statistics.median(rates), "peak": peak, "device": f"{name} (torch {torch.__version__})"}
@@ -166,11 +166,11 @@ def call(python: str, limit: float, *arguments: str) -> dict[str, Any] | None:
         print(f"{contender}: cut off", file=sys.stderr)
         return None
     if done.returncode:
-        why = done.stderr.strip().rpartition("\n")[2]
-        print(f"{contender}: left out, {why}", file=sys.stderr)
+        reason = done.stderr.strip().rpartition("\n")[2]
+        print(f"{contender}: left out, {reason}", file=sys.stderr)
         return None
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def contenders(models: Sequence[int], precisions: Sequence[str]) -> list[str]:
@@ -185,10 +185,10 @@ def contenders(models: Sequence[int], precisions: Sequence[str]) -> list[str]:
     ]
 
 
-def table(found: dict[str, Any]) -> Iterator[str]:
+def table(results: dict[str, Any]) -> Iterator[str]:
     """Write the lines of docs/performance.md."""
-    ours_ = {tuple(key.split()[1:]): row for key, row in found.items() if key.startswith("ours")}
-    plain, rates = found.get("pytorch 1 float32"), found.get("matmul 0 -", {})
+    ours_ = {tuple(key.split()[1:]): row for key, row in results.items() if key.startswith("ours")}
+    plain, rates = results.get("pytorch 1 float32"), results.get("matmul 0 -", {})
     first = next(iter(ours_.values()))
     yield f"{first['device']}; {first['flop'] / 1e9:.3f} GFLOP per image and training step; pixels {first['pixels']}."
     yield "Square products: " + ", ".join(f"{rate / 1e12:.3g} TFLOP/s in {name}" for name, rate in rates.items()) + "."
@@ -199,7 +199,7 @@ def table(found: dict[str, Any]) -> Iterator[str]:
     for (n, precision), row in sorted(rows.items(), key=lambda item: (item[0][1] != "float32", item[0][0])):
         yield _row(str(n), n, precision, row, row["flop"], plain, rates)
     for precision in ("float32", "bfloat16"):
-        if row := found.get(f"torch 1 {precision}"):
+        if row := results.get(f"torch 1 {precision}"):
             yield _row("1, on PyTorch", 1, precision, row, row["flop"], plain, rates)
     if plain:
         yield _row("1, plain PyTorch", 1, "float32", plain, first["flop"], plain, rates)
@@ -243,33 +243,33 @@ def main() -> None:
         return
     started = time.monotonic()
     path = Path(options.results)
-    found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {"quick": options.quick}
-    if found["quick"] != options.quick:
-        sys.exit(f"{path} was measured {'with' if found['quick'] else 'without'} --quick: give --results another name")
-    same = ["--seconds", str(options.seconds), *(["--quick"] if options.quick else [])]
-    todo = [each for each in contenders(options.models, options.precisions) if each not in found]
+    record: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {"quick": options.quick}
+    if record["quick"] != options.quick:
+        sys.exit(f"{path} was measured {'with' if record['quick'] else 'without'} --quick: give --results another name")
+    common = ["--seconds", str(options.seconds), *(["--quick"] if options.quick else [])]
+    todo = [name for name in contenders(options.models, options.precisions) if name not in record]
     for contender in todo:
         left = options.limit - (time.monotonic() - started)
         if left <= 0:
             print(f"{contender}: no time left", file=sys.stderr)
             continue
         python = options.torch if contender.startswith(("pytorch", "torch")) else sys.executable
-        row = call(python, left, *same, "--contender", *contender.split())
+        row = call(python, left, *common, "--contender", *contender.split())
         if row:
-            found[contender] = row
+            record[contender] = row
             temporary = path.with_name(f"{path.name}.part")
-            temporary.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+            temporary.write_text(json.dumps(record, indent=2) + "\n", "utf-8")
             temporary.replace(path)
-    measured = [row for key, row in found.items() if key.startswith("ours")]
+    measured = [row for key, row in record.items() if key.startswith("ours")]
     if not measured:
         sys.exit("no training was measured")
     assert not any(row["tensorflow"] for row in measured), "TensorFlow was loaded"
-    print("\n".join(table(found)))
+    print("\n".join(table(record)))
     print("\nstudy hours: the papers' 300 runs of 300,000 steps at this rate, on one such device")
-    trained = {key.removeprefix("ours "): row for key, row in found.items() if key.startswith("ours")}
+    trained = {key.removeprefix("ours "): row for key, row in record.items() if key.startswith("ours")}
     hosts = ", ".join(f"{key} {row['host']:,.0f}" for key, row in trained.items())
     print(f"images/s that the host draws: {hosts}")
-    if missing := [each for each in contenders(options.models, options.precisions) if each not in found]:
+    if missing := [name for name in contenders(options.models, options.precisions) if name not in record]:
         print(f"not measured: {', '.join(missing)}. Call again to go on.")
     if options.quick:
         print("--quick: tiny networks; PyTorch's are not, and none of these figures means anything")

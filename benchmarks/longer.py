@@ -28,8 +28,8 @@ def main(folder: Path) -> None:
     rows = []
     for objective in OBJECTIVES:
         run = baselines.train(desk.run(DATASET, objective, SEED, steps=STEPS), folder / objective)
-        used = protocol.task(DATASET).train
-        score = mig.score(run.encode_rows(used), run.dataset.labels(used))["mig"]
+        train = protocol.task(DATASET).train
+        score = mig.score(run.encode_rows(train), run.dataset.labels(train))["mig"]
         rows.append((DATASET, objective, SEED, STEPS, f"{score:.4f}", f"{run.explained():.4f}"))
         print(*rows[-1], flush=True)
     with (Path(__file__).parent / "longer.csv").open("w", newline="", encoding="utf-8") as file:

@@ -23,44 +23,44 @@ SIZES = (3, 6, 40, 32, 32)
 LATENTS = 10
 
 
-def mutual(z: np.ndarray, v: np.ndarray) -> object:
+def run_mig(z: np.ndarray, v: np.ndarray) -> object:
     """MIG."""
     return mig.score(z, v)
 
 
-def separated(z: np.ndarray, v: np.ndarray) -> object:
+def run_sap(z: np.ndarray, v: np.ndarray) -> object:
     """SAP, half as many rows held out."""
     half = len(z) // 2
     return sap.score(z, v, codes_test=z[:half], factors_test=v[:half])
 
 
-def modular(z: np.ndarray, v: np.ndarray) -> object:
+def run_modularity(z: np.ndarray, v: np.ndarray) -> object:
     """Modularity."""
     return modularity_explicitness.modularity(z, v)
 
 
-def still(z: np.ndarray, v: np.ndarray) -> object:
+def run_irs(z: np.ndarray, v: np.ndarray) -> object:
     """IRS."""
     return irs.score(z, v)
 
 
-def dependent(z: np.ndarray, v: np.ndarray) -> object:
+def run_unsupervised(z: np.ndarray, v: np.ndarray) -> object:
     """The unsupervised scores."""
     return unsupervised.score(z)
 
 
-def alike(z: np.ndarray, v: np.ndarray) -> object:
+def run_cka(z: np.ndarray, v: np.ndarray) -> object:
     """Minibatch debiased CKA of the codes and the factors, 1,000 rows at a time."""
     return cka.compare_batches((z[i : i + 1000], v[i : i + 1000]) for i in range(0, len(z), 1000))
 
 
-def nothing(z: np.ndarray, v: np.ndarray) -> object:
+def run_nothing(z: np.ndarray, v: np.ndarray) -> object:
     """The arrays alone."""
     return None
 
 
 TASKS: tuple[Callable[[np.ndarray, np.ndarray], object], ...] = (
-    nothing, mutual, separated, modular, still, dependent, alike,
+    run_nothing, run_mig, run_sap, run_modularity, run_irs, run_unsupervised, run_cka,
 )  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def main() -> None:
     for grid in options.grid or ["dsprites"]:
         out.print(f"\n[bold]{grid}[/bold]: {options.samples:,} samples, {options.latents} latents")
         if options.each:
-            alone(out, codes_and_factors(GRIDS[grid], options.latents, options.samples), options.each, options.rounds)
+            measure(out, codes_and_factors(GRIDS[grid], options.latents, options.samples), options.each, options.rounds)
             continue
         races(
             out,
@@ -78,7 +78,7 @@ def races(out: rich.console.Console, arrays: tuple[np.ndarray, ...], rounds: int
     race(out, "dci", rounds, plain_rounds, contestants)
 
 
-def alone(out: rich.console.Console, arrays: tuple[np.ndarray, ...], chosen: list[str], rounds: int) -> None:
+def measure(out: rich.console.Console, arrays: tuple[np.ndarray, ...], chosen: list[str], rounds: int) -> None:
     """Time metrics with their default arguments, one after the other; print the median of wall and processor time."""
     z, v, z_test, v_test = arrays
     table = rich.table.Table("", "wall s", "processor s")
@@ -155,9 +155,9 @@ def race(
 def plain_mig(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
     """MIG as the reference writes it."""
     binned = [np.digitize(z, np.histogram(z, 20)[1][:-1]) for z in codes.T]
-    known = np.array([[mutual_info_score(v, b) for v in factors.T] for b in binned])
+    mutual = np.array([[mutual_info_score(v, b) for v in factors.T] for b in binned])
     entropies = np.array([mutual_info_score(v, v) for v in factors.T])
-    ranked = np.sort(known, axis=0)[::-1]
+    ranked = np.sort(mutual, axis=0)[::-1]
     return {"mig": float(np.mean((ranked[0] - ranked[1]) / entropies))}
 
 
@@ -173,8 +173,8 @@ def plain_dci(z: np.ndarray, v: np.ndarray, z_test: np.ndarray, v_test: np.ndarr
 
     def concentration(rows: np.ndarray) -> float:
         p = (rows + 1e-11) / (rows + 1e-11).sum(axis=1, keepdims=True)
-        each = 1 + (p * np.log(p)).sum(axis=1) / np.log(rows.shape[1])
-        return float((each * rows.sum(axis=1) / rows.sum()).sum())
+        row_scores = 1 + (p * np.log(p)).sum(axis=1) / np.log(rows.shape[1])
+        return float((row_scores * rows.sum(axis=1) / rows.sum()).sum())
 
     return {
         "disentanglement": concentration(matrix),

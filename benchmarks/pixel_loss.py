@@ -50,7 +50,7 @@ def scores(task: protocol.Task, codes: NDArray[Any]) -> list[float]:
     return [mig.score(codes[train], factors[train])["mig"], held_out["r_squared"]]
 
 
-def measured(folder: Path, known: set[tuple[str, ...]]) -> Iterator[tuple[Any, ...]]:
+def measure(folder: Path, existing: set[tuple[str, ...]]) -> Iterator[tuple[Any, ...]]:
     """Yield task, method, architecture, seed and scores of the finished runs below a folder and of their controls."""
     for path in sorted(folder.rglob("codes.npz")):
         config = files.read_json(path.with_name("config.json"))
@@ -66,9 +66,9 @@ def measured(folder: Path, known: set[tuple[str, ...]]) -> Iterator[tuple[Any, .
             wanted["random_encoder"] = lambda start=start, rows=rows: start.encode_rows(rows)
             wanted["ica"] = lambda ica=ica, start=start, rows=rows, seed=seed: ica.codes(start.dataset, rows, seed=seed)
         for name, codes in wanted.items():
-            place = (task, name, "" if name == "ica" else network, str(seed))
-            if place not in known:
-                yield *place, *(f"{score:.4f}" for score in scores(protocol.task(task), codes()))
+            key = (task, name, "" if name == "ica" else network, str(seed))
+            if key not in existing:
+                yield *key, *(f"{score:.4f}" for score in scores(protocol.task(task), codes()))
 
 
 def draw(lines: list[dict[str, str]]) -> None:
@@ -82,7 +82,7 @@ def draw(lines: list[dict[str, str]]) -> None:
                 if (line["method"], line["architecture"]) == (method, "fc") and line["task"].startswith("xysquares/")
             ]
             spacings = sorted({spacing for spacing, _ in points})
-            means = [np.mean([value for at, value in points if at == spacing]) for spacing in spacings]
+            means = [np.mean([value for x, value in points if x == spacing]) for spacing in spacings]
             style = "-" if method in beyond_pixels.OBJECTIVES else "--"
             panel.plot(spacings, means, style, color=colour, label=name)
             panel.plot(*zip(*points, strict=True), ".", color=colour, markersize=3)
@@ -101,11 +101,11 @@ def main() -> None:
     options = parser.parse_args()
     head = ("task", "method", "architecture", "seed", *SCORES)
     lines = list(csv.DictReader(RECORD.open(encoding="utf-8", newline=""))) if RECORD.exists() else []
-    known = {tuple(line[name] for name in head[:4]) for line in lines}
+    existing = {tuple(line[name] for name in head[:4]) for line in lines}
     for folder in options.runs:
-        for found in measured(folder, known):
-            print(*found, flush=True)
-            lines.append(dict(zip(head, map(str, found), strict=True)))
+        for row in measure(folder, existing):
+            print(*row, flush=True)
+            lines.append(dict(zip(head, map(str, row), strict=True)))
     lines.sort(key=lambda line: (*(line[name] for name in head[:3]), int(line["seed"])))
     files.write_text(RECORD, files.comma_separated(head, [[line[name] for name in head] for line in lines]))
     draw(lines)

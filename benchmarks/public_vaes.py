@@ -106,7 +106,7 @@ COLUMNS = [
 """The layers of the public models. Of the desk model encoder_5 is encoder_4, flattened, and there is no decoder_6."""
 
 
-def place(model: Public, suffix: str) -> Path:
+def path_of(model: Public, suffix: str) -> Path:
     """Return where one of a model's files is."""
     real = os.environ.get("OFFAXIS_REAL", "")
     if not real:
@@ -118,8 +118,8 @@ def weights_of(model: Public) -> Arrays:
     """Read a model's weights."""
     from safetensors.numpy import load_file
 
-    found: Arrays = load_file(place(model, "safetensors"))
-    return found
+    weights: Arrays = load_file(path_of(model, "safetensors"))
+    return weights
 
 
 def untrained(shapes: Arrays, seed: int) -> Arrays:
@@ -160,13 +160,13 @@ def network(weights: Arrays, part: str, *, layers: bool = False) -> bytes:
             before = "square"
             nodes.append(helper.make_node("Reshape", [last, "grid"], [before]))
         kind = "ConvTranspose" if layer.startswith("convT") else "Conv" if layer.startswith("conv") else "Gemm"
-        how = {"transB": 1} if kind == "Gemm" else {"kernel_shape": [4, 4], "strides": [2, 2], "pads": [1] * 4}
-        end = layer == LAYERS[part][-1]
-        last = ("output" if part == "decoder" else "both") if end else f"{name}_linear"
+        attributes = {"transB": 1} if kind == "Gemm" else {"kernel_shape": [4, 4], "strides": [2, 2], "pads": [1] * 4}
+        is_last = layer == LAYERS[part][-1]
+        last = ("output" if part == "decoder" else "both") if is_last else f"{name}_linear"
         nodes.append(
-            helper.make_node(kind, [before, *(f"{part}.{layer}.{w}" for w in ("weight", "bias"))], [last], **how)
+            helper.make_node(kind, [before, *(f"{part}.{layer}.{w}" for w in ("weight", "bias"))], [last], **attributes)
         )
-        if not end:
+        if not is_last:
             nodes.append(helper.make_node("Relu", [last], [name]))
             names.append(last := name)
     if part == "encoder":
@@ -187,15 +187,15 @@ def network(weights: Arrays, part: str, *, layers: bool = False) -> bytes:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
 
 
-def ran(graph: bytes, array: NDArray[np.float32]) -> Arrays:
+def run_graph(graph: bytes, array: NDArray[np.float32]) -> Arrays:
     """Run a graph on one thread, 500 rows at a time; every output by its name."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
-    taken = session.get_inputs()[0].name
-    parts = [session.run(names, {taken: array[start : start + 500]}) for start in range(0, len(array), 500)]
-    return {name: np.concatenate(found) for name, found in zip(names, zip(*parts, strict=True), strict=True)}
+    input_name = session.get_inputs()[0].name
+    parts = [session.run(names, {input_name: array[start : start + 500]}) for start in range(0, len(array), 500)]
+    return {name: np.concatenate(arrays) for name, arrays in zip(names, zip(*parts, strict=True), strict=True)}
 
 
 def images_of(rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float32]:
@@ -206,70 +206,70 @@ def images_of(rows: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float32]:
 
 def kl(weights: Arrays, images: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return each latent's mean KL divergence from the prior, in nats, float64 (10,)."""
-    found = ran(network(weights, "encoder", layers=True), images)
-    mean, log_variance = (found[name].astype(np.float64) for name in ("codes", "log_variance"))
+    outputs = run_graph(network(weights, "encoder", layers=True), images)
+    mean, log_variance = (outputs[name].astype(np.float64) for name in ("codes", "log_variance"))
     divergences: NDArray[np.float64] = 0.5 * (mean**2 + np.exp(log_variance) - log_variance - 1).mean(axis=0)
     return divergences
 
 
 def explained(weights: Arrays, images: NDArray[np.float32]) -> float:
     """Return the share of the pixels' variance that reconstructions explain, as `baselines.run.Run.explained` does."""
-    codes = ran(network(weights, "encoder"), images)["codes"]
-    decoded = scipy.special.expit(ran(network(weights, "decoder"), codes)["output"].astype(np.float64))
+    codes = run_graph(network(weights, "encoder"), images)["codes"]
+    decoded = scipy.special.expit(run_graph(network(weights, "decoder"), codes)["output"].astype(np.float64))
     return float(1 - np.square(images - decoded).sum() / np.square(images - images.mean(axis=0)).sum())
 
 
 def activations(weights: Arrays, images: NDArray[np.float32], seed: int) -> Arrays:
     """Return every layer's activations, named and ordered as those of `baselines.run.Run.activations`."""
-    found = ran(network(weights, "encoder", layers=True), images)
-    mean, log_variance = found.pop("codes"), found.pop("log_variance")
+    layers = run_graph(network(weights, "encoder", layers=True), images)
+    mean, log_variance = layers.pop("codes"), layers.pop("log_variance")
     noise = np.random.default_rng(seed).standard_normal(mean.shape, np.float32)
     sampled = mean + np.exp(0.5 * log_variance) * noise
-    decoded = ran(network(weights, "decoder", layers=True), sampled)
+    decoded = run_graph(network(weights, "decoder", layers=True), sampled)
     output = decoded.pop("output")
-    found = {"input": images, **found, "mean": mean, "variance": np.exp(log_variance), "sampled": sampled}
-    found |= {**decoded, "output": output}
-    return {name: array.reshape(len(array), -1) for name, array in found.items()}
+    layers = {"input": images, **layers, "mean": mean, "variance": np.exp(log_variance), "sampled": sampled}
+    layers |= {**decoded, "output": output}
+    return {name: array.reshape(len(array), -1) for name, array in layers.items()}
 
 
-def measured(model: Public) -> dict[str, Any]:
+def measure_model(model: Public) -> dict[str, Any]:
     """Compare a model with its log, and score it as the board does."""
     weights, task = weights_of(model), protocol.task(DATASET)
-    logged = json.loads(place(model, "json").read_text("utf-8"))["logged_test_losses"]
+    logged = json.loads(path_of(model, "json").read_text("utf-8"))["logged_test_losses"]
     ours = kl(weights, images_of(range(model.first)))
     theirs = BATCHES * np.array([logged[f"kl_loss_{i}"] for i in range(len(ours))])
-    codes = ran(network(weights, "encoder"), images_of(task.indices))["codes"]
+    codes = run_graph(network(weights, "encoder"), images_of(task.indices))["codes"]
     labels, train = task.labels(), len(task.train)
-    known = information.pairwise(codes[:train], labels[:train])
+    mutual = information.pairwise(codes[:train], labels[:train])
     held_out = {"codes_test": codes[train:], "factors_test": labels[train:]}
     trees = r_squared.parts(codes[:train], labels[:train], **held_out, readout="boosting")
     parts = dci.parts(codes[:train], labels[:train], **held_out, threads=1)
-    found = {
+    scores = {
         "kl": ours.tolist(),
         "kl_logged": theirs.tolist(),
         "mig": mig.score(codes[:train], labels[:train])["mig"],
         **{f"dci.{name}": value for name, value in dci.combine(parts).items()},
         "explained": explained(weights, images_of(task.load().quick_rows()[:256])),
-        "information": dict(zip(task.scored, (known.information.max(axis=0) / known.factors).tolist(), strict=True)),
+        "information": dict(zip(task.scored, (mutual.information.max(axis=0) / mutual.factors).tolist(), strict=True)),
         "r_squared": dict(zip(task.scored, (1 - trees["errors"] / trees["variances"]).tolist(), strict=True)),
         "accuracy": dict(zip(task.scored, parts["accuracy_test"].tolist(), strict=True)),
     }
-    rounded: dict[str, Any] = json.loads(json.dumps(found), parse_float=lambda text: float(f"{float(text):.7g}"))
+    rounded: dict[str, Any] = json.loads(json.dumps(scores), parse_float=lambda text: float(f"{float(text):.7g}"))
     return rounded
 
 
 def measure() -> None:
     """Measure every model, and write the record."""
-    found = {}
+    record = {}
     for model in MODELS:
-        found[model.method] = one = measured(model)
-        print(f"{model.method}: KL within {difference(one):.1e} nats of the log, MIG {one['mig']:.3f}", flush=True)
-    write_json(RECORD, found)
+        record[model.method] = row = measure_model(model)
+        print(f"{model.method}: KL within {difference(row):.1e} nats of the log, MIG {row['mig']:.3f}", flush=True)
+    write_json(RECORD, record)
 
 
-def difference(one: Mapping[str, Any]) -> float:
+def difference(scores: Mapping[str, Any]) -> float:
     """Return the largest difference between a latent's KL divergence and the one that was logged, in nats."""
-    return max(abs(ours - theirs) for ours, theirs in zip(one["kl"], one["kl_logged"], strict=True))
+    return max(abs(ours - theirs) for ours, theirs in zip(scores["kl"], scores["kl_logged"], strict=True))
 
 
 def desk_layers(runs: Path, images: NDArray[np.uint8]) -> Iterator[tuple[str, Mapping[str, NDArray[np.float32]]]]:
@@ -283,17 +283,17 @@ def desk_layers(runs: Path, images: NDArray[np.uint8]) -> Iterator[tuple[str, Ma
         yield f"{name}; {seed}", run.activations(images)
 
 
-def compared(models: Iterable[tuple[str, Mapping[str, NDArray[np.float32]]]]) -> Callable[[str, str], Any]:
+def cka_tables(models: Iterable[tuple[str, Mapping[str, NDArray[np.float32]]]]) -> Callable[[str, str], Any]:
     """Compare all layers of all models by linear CKA; the result returns the table of two models."""
     layers = dict(models)
-    joined = {f"{name}|{layer}": array for name, of in layers.items() for layer, array in of.items()}
-    table, names = heatmap.compare_layers(joined, joined), {name: list(of) for name, of in layers.items()}
+    joined = {f"{name}|{layer}": array for name, arrays in layers.items() for layer, array in arrays.items()}
+    table, names = heatmap.compare_layers(joined, joined), {name: list(arrays) for name, arrays in layers.items()}
 
-    def of(x: str, y: str) -> Any:
-        found = table.loc[[f"{x}|{layer}" for layer in names[x]], [f"{y}|{layer}" for layer in names[y]]]
-        return found.set_axis(names[x], axis=0).set_axis(names[y], axis=1)
+    def table_of(x: str, y: str) -> Any:
+        part = table.loc[[f"{x}|{layer}" for layer in names[x]], [f"{y}|{layer}" for layer in names[y]]]
+        return part.set_axis(names[x], axis=0).set_axis(names[y], axis=1)
 
-    return of
+    return table_of
 
 
 def public_layers(images: NDArray[np.float32]) -> Iterator[tuple[str, Arrays]]:
@@ -310,30 +310,30 @@ def similarity(runs: Path) -> None:
     rows = task.test[:ROWS]
     lines: list[list[str]] = [["budget", "x", "y", "seeds", *COLUMNS]]
 
-    def note(budget: str, x: str, y: str, seeds: str, table: Any) -> None:
+    def add_line(budget: str, x: str, y: str, seeds: str, table: Any) -> None:
         same = {layer: f"{table.loc[layer, layer]:.4f}" for layer in table.index if layer in table.columns}
         lines.append([budget, x, y, seeds, *(same.get(layer, "") for layer in COLUMNS)])
 
-    of = compared(public_layers(images_of(rows)))
-    for x, y in itertools.combinations([one.objective for one in MODELS], 2):
-        note("345,600 steps", x, y, "1234", of(x, y))
-    note("untrained", "initialisation", "initialisation", "0 and 1", of("untrained 0", "untrained 1"))
-    shown = {
-        "345,600 steps: β = 1, β = 4": of("VAE", "β-VAE"),
-        "345,600 steps: β-VAE, FactorVAE": of("β-VAE", "FactorVAE"),
-        "untrained: two initialisations": of("untrained 0", "untrained 1"),
+    table_of = cka_tables(public_layers(images_of(rows)))
+    for x, y in itertools.combinations([model.objective for model in MODELS], 2):
+        add_line("345,600 steps", x, y, "1234", table_of(x, y))
+    add_line("untrained", "initialisation", "initialisation", "0 and 1", table_of("untrained 0", "untrained 1"))
+    tables = {
+        "345,600 steps: β = 1, β = 4": table_of("VAE", "β-VAE"),
+        "345,600 steps: β-VAE, FactorVAE": table_of("β-VAE", "FactorVAE"),
+        "untrained: two initialisations": table_of("untrained 0", "untrained 1"),
     }
-    of = compared(desk_layers(runs, task.load().images(rows)))
+    table_of = cka_tables(desk_layers(runs, task.load().images(rows)))
     for (x, y), seed in itertools.product(itertools.combinations(DESK_RUNS, 2), DESK_SEEDS):
-        note("1,000 steps", x, y, str(seed), of(f"{x}; {seed}", f"{y}; {seed}"))
+        add_line("1,000 steps", x, y, str(seed), table_of(f"{x}; {seed}", f"{y}; {seed}"))
     for x in DESK_RUNS:
-        note("1,000 steps", x, x, "0 and 1", of(f"{x}; 0", f"{x}; 1"))
-    shown |= {
-        "1,000 steps: β = 1, β = 8": of("β-VAE, β = 1; 0", "β-VAE, β = 8; 0"),
-        "1,000 steps: β-VAE, FactorVAE": of("β-VAE, β = 8; 0", "FactorVAE; 0"),
-        "1,000 steps: β-VAE, two seeds": of("β-VAE, β = 8; 0", "β-VAE, β = 8; 1"),
+        add_line("1,000 steps", x, x, "0 and 1", table_of(f"{x}; 0", f"{x}; 1"))
+    tables |= {
+        "1,000 steps: β = 1, β = 8": table_of("β-VAE, β = 1; 0", "β-VAE, β = 8; 0"),
+        "1,000 steps: β-VAE, FactorVAE": table_of("β-VAE, β = 8; 0", "FactorVAE; 0"),
+        "1,000 steps: β-VAE, two seeds": table_of("β-VAE, β = 8; 0", "β-VAE, β = 8; 1"),
     }
-    heatmap.draw(shown, PICTURE)
+    heatmap.draw(tables, PICTURE)
     with written_atomically(SIMILARITY) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, lineterminator="\n").writerows(lines)
 
@@ -347,9 +347,9 @@ def write(into: Path) -> None:
         target.mkdir(parents=True, exist_ok=True)
         encoder = network(weights_of(model), "encoder")
         (target / "encoder.onnx").write_bytes(encoder)
-        codes = ran(encoder, images_of(task.indices))["codes"]
+        codes = run_graph(encoder, images_of(task.indices))["codes"]
         np.savez(target / "codes.npz", indices=task.indices, codes=codes)
-        settings = json.loads(place(model, "json").read_text("utf-8"))["settings"]
+        settings = json.loads(path_of(model, "json").read_text("utf-8"))["settings"]
         record = {
             "schema": 1,
             "method": model.method,

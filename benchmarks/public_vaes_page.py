@@ -60,17 +60,17 @@ def table_of_checks(record: Mapping[str, Any]) -> list[str]:
     ]
     lines.append(row("---", "---", "---:", "---:", "---:"))
     for model in MODELS:
-        one = record[model.method]
-        active = sum(value > 0.1 for value in one["kl"])
-        cells = (f"{sum(one['kl']):.1f}", str(active), f"{difference(one):.0e}")
+        scores = record[model.method]
+        active = sum(value > 0.1 for value in scores["kl"])
+        cells = (f"{sum(scores['kl']):.1f}", str(active), f"{difference(scores):.0e}")
         lines.append(row(model.objective, model.strength, *cells))
     return lines
 
 
 def desk_scores(method: str) -> tuple[str, int, dict[str, list[float]]]:
     """Return the strengths, the steps and the scores of a method's desk runs, with what their decoders explain."""
-    found = results_tree.read(results_tree.path(PUBLISHED, f"{DATASET}@v1", method))
-    runs = [run for run in found.runs if run.tier == "desk"]
+    result = results_tree.read(results_tree.path(PUBLISHED, f"{DATASET}@v1", method))
+    runs = [run for run in result.runs if run.tier == "desk"]
     settings = runs[0].hyperparameters
     strengths = ", ".join(f"{sign} = {settings[name]:g}" for name, sign in STRENGTHS.items() if name in settings)
     scores = {key: [run.scores[key] for run in runs] for key in ("mig", "dci.disentanglement")}
@@ -90,15 +90,15 @@ def over_seeds(values: Sequence[float]) -> str:
 def table_of_distances(record: Mapping[str, Any]) -> list[str]:
     """Write the public models' scores and those of the corresponding desk runs."""
     keys = {"MIG": "mig", "DCI D": "dci.disentanglement", "explained variance": "explained"}
-    titles = [f"{title}, {whose}" for title in keys for whose in ("public", "desk")]
+    titles = [f"{title}, {kind}" for title in keys for kind in ("public", "desk")]
     lines = [
         row("objective", "strength, public", "strength, desk", *titles),
         row(*["---"] * 3, *["---:"] * len(titles)),
     ]
     for model in MODELS:
-        one = record[model.method]
+        public = record[model.method]
         strengths, _, scores = desk_scores(model.desk) if model.desk else ("no counterpart", 0, {})
-        cells = [(f"{one[key]:.3f}", over_seeds(scores[key]) if scores else "") for key in keys.values()]
+        cells = [(f"{public[key]:.3f}", over_seeds(scores[key]) if scores else "") for key in keys.values()]
         lines.append(row(model.objective, model.strength, strengths, *itertools.chain(*cells)))
     return lines
 
@@ -108,18 +108,18 @@ def table_of_similarity() -> list[str]:
     with SIMILARITY.open(encoding="utf-8", newline="") as stream:
         lines = list(csv.DictReader(stream))
 
-    def chosen(budget: str, *, same: bool = False, of: set[str] | None = None) -> list[dict[str, str]]:
+    def chosen(budget: str, *, same: bool = False, pair: set[str] | None = None) -> list[dict[str, str]]:
         return [
             line
             for line in lines
-            if line["budget"] == budget and (line["x"] == line["y"]) == same and of in (None, {line["x"], line["y"]})
+            if line["budget"] == budget and (line["x"] == line["y"]) == same and pair in (None, {line["x"], line["y"]})
         ]
 
     groups = {
-        "345,600 steps: β = 1, β = 4": chosen("345,600 steps", of={"VAE", "β-VAE"}),
-        "345,600 steps: α = -5, α = 5": chosen("345,600 steps", of={"β-TCVAE, α = -5", "β-TCVAE, α = 5"}),
+        "345,600 steps: β = 1, β = 4": chosen("345,600 steps", pair={"VAE", "β-VAE"}),
+        "345,600 steps: α = -5, α = 5": chosen("345,600 steps", pair={"β-TCVAE, α = -5", "β-TCVAE, α = 5"}),
         "345,600 steps: all pairs": chosen("345,600 steps"),
-        "1,000 steps: β = 1, β = 8": chosen("1,000 steps", of={"β-VAE, β = 1", "β-VAE, β = 8"}),
+        "1,000 steps: β = 1, β = 8": chosen("1,000 steps", pair={"β-VAE, β = 1", "β-VAE, β = 8"}),
         "1,000 steps: all pairs, same seed": chosen("1,000 steps"),
         "1,000 steps: same objective, other seed": chosen("1,000 steps", same=True),
         "untrained, other initialisation": chosen("untrained", same=True),
@@ -128,9 +128,9 @@ def table_of_similarity() -> list[str]:
     for title, pairs in groups.items():
         cells = []
         for layers in PARTS.values():
-            of = [statistics.mean(float(pair[layer]) for layer in layers if pair[layer]) for pair in pairs]
-            spread = f" ({min(of):.2f} to {max(of):.2f})" if len(of) > 1 else ""
-            cells.append(f"{statistics.mean(of):.2f}{spread}")
+            averages = [statistics.mean(float(pair[layer]) for layer in layers if pair[layer]) for pair in pairs]
+            spread = f" ({min(averages):.2f} to {max(averages):.2f})" if len(averages) > 1 else ""
+            cells.append(f"{statistics.mean(averages):.2f}{spread}")
         table.append(row(title, str(len(pairs)), *cells))
     return table
 
@@ -139,26 +139,26 @@ def table_of_order(record: Mapping[str, Any]) -> list[str]:
     """Write how the models' rank correlations with the audit's predicted order range, by what is encoded of factors."""
     audit = giveaways.read(PUBLISHED)[DATASET]
     factors = sorted(audit.importance, key=lambda name: -audit.importance[name])
-    places = {name: place for place, group in enumerate(audit.order) for name in group}
-    expected = [-places[name] for name in factors]
+    positions = {name: position for position, group in enumerate(audit.order) for name in group}
+    expected = [-positions[name] for name in factors]
     sizes = {factor.name: factor.size for factor in protocol.task(DATASET).load().space.factors}
-    ranks: dict[str, list[float]] = {}
+    correlations: dict[str, list[float]] = {}
     for model in MODELS:
-        one = record[model.method]
+        scores = record[model.method]
         measures = {
-            "R² of boosted trees on all latents": [one["r_squared"][name] for name in factors],
+            "R² of boosted trees on all latents": [scores["r_squared"][name] for name in factors],
             "information of the best latent, as a share of the factor's entropy": [
-                one["information"][name] for name in factors
+                scores["information"][name] for name in factors
             ],
             "accuracy above chance": [
-                (one["accuracy"][name] - 1 / sizes[name]) / (1 - 1 / sizes[name]) for name in factors
+                (scores["accuracy"][name] - 1 / sizes[name]) / (1 - 1 / sizes[name]) for name in factors
             ],
         }
-        for title, of in measures.items():
-            ranks.setdefault(title, []).append(float(scipy.stats.spearmanr(expected, of).statistic))
+        for title, values in measures.items():
+            correlations.setdefault(title, []).append(float(scipy.stats.spearmanr(expected, values).statistic))
     lines = [row("measure", "ρ, lowest to highest model", "median"), row("---", "---:", "---:")]
-    for title, found in ranks.items():
-        lines.append(row(title, f"{min(found):.2f} to {max(found):.2f}", f"{statistics.median(found):.2f}"))
+    for title, rhos in correlations.items():
+        lines.append(row(title, f"{min(rhos):.2f} to {max(rhos):.2f}", f"{statistics.median(rhos):.2f}"))
     return lines
 
 

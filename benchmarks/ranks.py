@@ -23,17 +23,17 @@ def board(shape, methods, rng, *, seeds=5, unequal=False):
     return [(SHAPES[shape](rng, seeds) - CENTRES.get(shape, 0.0)) * spread for spread in spreads]
 
 
-def places(groups):
+def rank_groups(groups):
     """Rank groups on one task."""
     return list(rank_intervals.rank_intervals({str(m): [group] for m, group in enumerate(groups)}).values())
 
 
 def errors(shape, rng, draws, *, unequal):
     """Say of nine equal methods how often all are in one band, and how often all rank intervals are whole."""
-    found = [places(board(shape, 9, rng, unequal=unequal)) for _ in range(draws)]
-    one = np.mean([all(place.band == 1 for place in places) for places in found])
-    whole = np.mean([all((place.low, place.high) == (1, 9) for place in places) for places in found])
-    return one, whole
+    boards = [rank_groups(board(shape, 9, rng, unequal=unequal)) for _ in range(draws)]
+    one_band = np.mean([all(rank.band == 1 for rank in ranks) for ranks in boards])
+    whole = np.mean([all((rank.low, rank.high) == (1, 9) for rank in ranks) for ranks in boards])
+    return one_band, whole
 
 
 def power(methods, ahead, errors_apart, rng, draws):
@@ -44,8 +44,8 @@ def power(methods, ahead, errors_apart, rng, draws):
         shift = errors_apart * np.sqrt(2 / len(groups[0]))
         groups = [group + shift * (m < ahead) for m, group in enumerate(groups)]
         pairs.append(np.mean(all_pairs(groups)[:ahead, ahead:] <= intervals.ERROR))
-        found = places(groups)
-        bands += max(place.band for place in found[:ahead]) < min(place.band for place in found[ahead:])
+        ranks = rank_groups(groups)
+        bands += max(rank.band for rank in ranks[:ahead]) < min(rank.band for rank in ranks[ahead:])
     return np.mean(pairs), bands / draws
 
 
@@ -58,9 +58,9 @@ def main() -> None:
     print(f"Nine equal methods, 5 seeds: all in one band, all rank intervals whole (0.95 promised); {draws} boards")
     for shape in SHAPES:
         for unequal in (False, True):
-            one, whole = errors(shape, rng, draws, unequal=unequal)
+            one_band, whole = errors(shape, rng, draws, unequal=unequal)
             print(
-                f"  {shape:20s} {'spreads 0.1 to 10' if unequal else 'one spread':18s} {one:.3f} {whole:.3f}",
+                f"  {shape:20s} {'spreads 0.1 to 10' if unequal else 'one spread':18s} {one_band:.3f} {whole:.3f}",
                 flush=True,
             )
     print("Found, normal, 5 seeds: pairs told apart, and the band; by standard errors of the difference of two means")

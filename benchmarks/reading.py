@@ -35,7 +35,7 @@ Ways = Mapping[str, Callable[[int], Iterable[Any]]]
 """Name of a contender -> gives batches (or records, for those whose name ends in "one by one") of a pass."""
 
 
-def made(name: str, rows: int, stored: bool) -> Dataset:
+def first_rows(name: str, rows: int, stored: bool) -> Dataset:
     """Return the first rows of a dataset as one split, drawn or kept as pixels."""
     dataset = benchmark_data.load(name)
     labels = dataset.labels(range(rows))
@@ -43,14 +43,14 @@ def made(name: str, rows: int, stored: bool) -> Dataset:
     part = dataclasses.replace(dataset, name=f"first_{dataset.name}", config="", space=space, splits={})
     if not stored:
         return part
-    kept = Precomputed(
+    pixels = Precomputed(
         id=f"stored_{dataset.name}",
         version=dataset.version,
         image_shape=dataset.image_shape,
         base=part,
         change=lambda images, indices, labels: images,
     )
-    return dataclasses.replace(part, name=f"stored_{dataset.name}", source=kept)
+    return dataclasses.replace(part, name=f"stored_{dataset.name}", source=pixels)
 
 
 def numpy_ways(dataset: Dataset, folder: Path) -> Ways:
@@ -59,8 +59,8 @@ def numpy_ways(dataset: Dataset, folder: Path) -> Ways:
     def batches(turn: int) -> Iterable[Any]:
         order = reading.order(range(len(dataset)), seed=turn)
         return (
-            (dataset.images(order[at : at + BATCH]), dataset.labels(order[at : at + BATCH]))
-            for at in range(0, len(order), BATCH)
+            (dataset.images(order[start : start + BATCH]), dataset.labels(order[start : start + BATCH]))
+            for start in range(0, len(order), BATCH)
         )
 
     return {"numpy: images and labels": batches}
@@ -80,15 +80,15 @@ def tfds_ways(dataset: Dataset, folder: Path) -> Ways:
     builder_class = provider.builder_class(dataset)
     builder = builder_class(data_dir=folder / "tfds")
     builder.download_and_prepare()
-    other = builder_class(data_dir=folder / "tfrecord", file_format="tfrecord")
-    other.download_and_prepare()
+    tfrecord_builder = builder_class(data_dir=folder / "tfrecord", file_format="tfrecord")
+    tfrecord_builder.download_and_prepare()
     source = builder.as_data_source(split="train")
     direct = provider.as_dataset(dataset, batch_size=BATCH, shuffle_seed=0)
     return {
         "TFDS: tfds.load, array_record": lambda turn: builder.as_dataset(split="train", batch_size=BATCH),
-        "TFDS: tfds.load, tfrecord": lambda turn: other.as_dataset(split="train", batch_size=BATCH),
+        "TFDS: tfds.load, tfrecord": lambda turn: tfrecord_builder.as_dataset(split="train", batch_size=BATCH),
         "TFDS: tfds.data_source": lambda turn: (
-            source.__getitems__(range(at, min(at + BATCH, len(dataset)))) for at in range(0, len(dataset), BATCH)
+            source.__getitems__(range(i, min(i + BATCH, len(dataset)))) for i in range(0, len(dataset), BATCH)
         ),
         "TFDS: as_dataset, shuffled": lambda turn: direct,
         "TFDS: tfds.load, one by one": lambda turn: builder.as_dataset(split="train"),
@@ -126,13 +126,13 @@ def torch_ways(dataset: Dataset, folder: Path) -> Ways:
 
     torch.set_num_threads(1)
     data = provider.Images(dataset)
-    order = numpy_ways(dataset, folder)["numpy: images and labels"]
-    kept = provider.loader(data, BATCH, shuffle_seed=0, num_workers=2, persistent_workers=True)
+    numpy_batches = numpy_ways(dataset, folder)["numpy: images and labels"]
+    persistent = provider.loader(data, BATCH, shuffle_seed=0, num_workers=2, persistent_workers=True)
     return {
-        "numpy: images and labels, beside PyTorch": order,
+        "numpy: images and labels, beside PyTorch": numpy_batches,
         "PyTorch: loader": lambda turn: provider.loader(data, BATCH, shuffle_seed=turn),
         "PyTorch: plain DataLoader": lambda turn: DataLoader(data, BATCH, shuffle=True),
-        "PyTorch: loader, 2 workers": lambda turn: kept,
+        "PyTorch: loader, 2 workers": lambda turn: persistent,
     }
 
 
@@ -147,13 +147,13 @@ def serve(group: str, dataset: Dataset, folder: Path) -> None:
     for line in sys.stdin:
         turn, name = line.rstrip("\n").split("\t")
         before, wall = _processor(), time.perf_counter()
-        seen = 0
+        count = 0
         single = name.endswith("one by one")
         for batch in ways[name](int(turn)):
-            seen += 1 if single else len(_images(batch))
-            if single and seen == 2048:  # what takes long need not take long here
+            count += 1 if single else len(_images(batch))
+            if single and count == 2048:  # what takes long need not take long here
                 break
-        print(seen, time.perf_counter() - wall, _processor() - before, file=answers, flush=True)
+        print(count, time.perf_counter() - wall, _processor() - before, file=answers, flush=True)
 
 
 def _images(batch: Any) -> Any:
@@ -166,13 +166,13 @@ def _processor() -> float:
     """Return the processor seconds of this process and of its children, live ones too."""
     import psutil
 
-    taken = sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    seconds = sum(resource.getrusage(resource.RUSAGE_SELF)[:2]) + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
     for child in psutil.Process().children(recursive=True):
         try:
-            taken += sum(child.cpu_times()[:2])
+            seconds += sum(child.cpu_times()[:2])
         except psutil.NoSuchProcess:
             continue
-    return taken
+    return seconds
 
 
 def race(options: argparse.Namespace) -> None:
@@ -181,7 +181,7 @@ def race(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as folder:
         environment["OFFAXIS_CACHE"] = folder
         if options.stored:
-            made(options.dataset, options.rows, stored=True).prepare()
+            first_rows(options.dataset, options.rows, stored=True).prepare()
         contenders: dict[str, subprocess.Popen[str]] = {}
         running = []
         for group in GROUPS:
@@ -206,9 +206,9 @@ def race(options: argparse.Namespace) -> None:
                 assert process.stdin is not None
                 process.stdin.write(f"{max(turn, 0)}\t{name}\n")
                 process.stdin.flush()
-                seen, wall, processor = map(float, _answer(process).split())
+                images, wall, processor = map(float, _answer(process).split())
                 if turn >= 0:
-                    rates[name].append((seen / processor, seen / wall))
+                    rates[name].append((images / processor, images / wall))
         for process in running:
             assert process.stdin is not None
             process.stdin.close()
@@ -221,7 +221,7 @@ def race(options: argparse.Namespace) -> None:
     )
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for name, measured in rates.items():
-        slow = BESIDE.get(name, name)
+        slow = SLOW_WAYS.get(name, name)
         fast = "numpy: images and labels" + (", beside PyTorch" if name.startswith("PyTorch") else "")
         fast = fast if fast in rates else name
         cells = [
@@ -234,7 +234,7 @@ def race(options: argparse.Namespace) -> None:
         print(f"| {name} | {cells[0]:,.0f} | {cells[1]:.3f} | {cells[2]:.2f} | {cells[3]:,.0f} | {cells[4]:.2f} |")
 
 
-BESIDE = {
+SLOW_WAYS = {
     "TFDS: tfds.load, tfrecord": "TFDS: tfds.load, array_record",
     "TFDS: tfds.data_source": "TFDS: tfds.load, array_record",
     "TFDS: as_dataset, shuffled": "TFDS: tfds.load, array_record",
@@ -248,8 +248,8 @@ BESIDE = {
 """The slow way that a contender is compared with."""
 
 
-def _ratio(measured: list[tuple[float, float]], other: list[tuple[float, float]], which: int) -> float:
-    return statistics.median(a[which] / b[which] for a, b in zip(measured, other, strict=True))
+def _ratio(measured: list[tuple[float, float]], other: list[tuple[float, float]], column: int) -> float:
+    return statistics.median(a[column] / b[column] for a, b in zip(measured, other, strict=True))
 
 
 def _answer(process: subprocess.Popen[str]) -> str:
@@ -276,7 +276,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve(options.serve, made(options.dataset, options.rows, options.stored), options.folder)
+        serve(options.serve, first_rows(options.dataset, options.rows, options.stored), options.folder)
     else:
         race(options)
 

@@ -82,11 +82,11 @@ def serve(name: str, spacing: int) -> None:
         drawn: list[int] = np.random.default_rng(seed).integers(0, LENGTH, count).tolist()
         return drawn
 
-    seen = hashlib.sha256()
+    digest = hashlib.sha256()
     for batch in batches(rows(0, 4 * BATCH)):
         assert batch.shape == (BATCH, 64, 64, 3)
-        seen.update(np.ascontiguousarray(batch).tobytes())
-    print(seen.hexdigest(), flush=True)
+        digest.update(np.ascontiguousarray(batch).tobytes())
+    print(digest.hexdigest(), flush=True)
     for line in sys.stdin:
         drawn = rows(*map(int, line.split()))
         wall, processor = time.perf_counter(), time.process_time()

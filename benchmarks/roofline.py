@@ -37,13 +37,13 @@ def seconds(work: Callable[[], object], least: float) -> float:
     began = time.process_time()
     work()
     calls = max(1, math.ceil(least / 5 / max(time.process_time() - began, 1e-6)))
-    found = []
+    times = []
     for _ in range(5):
         began = time.process_time()
         for _ in range(calls):
             work()
-        found.append((time.process_time() - began) / calls)
-    return statistics.median(found)
+        times.append((time.process_time() - began) / calls)
+    return statistics.median(times)
 
 
 def limits(least: float) -> tuple[float, float]:
@@ -59,13 +59,13 @@ def limits(least: float) -> tuple[float, float]:
     return 2 * n**3 / seconds(lambda: product(a, b), least), 2 * 2**27 / seconds(lambda: copy(big), least)
 
 
-def operations(layer: Any, inside: tuple[int, ...], outside: tuple[int, ...]) -> int:
+def operations(layer: Any, shape_in: tuple[int, ...], shape_out: tuple[int, ...]) -> int:
     """Count the multiplications and additions of a layer's forward pass, from its shapes.
 
     Args:
         layer: a Keras layer.
-        inside: shape of its input, with the batch.
-        outside: shape of its output.
+        shape_in: shape of its input, with the batch.
+        shape_out: shape of its output.
 
     Returns:
         How many; 0 for a layer without products.
@@ -75,9 +75,9 @@ def operations(layer: Any, inside: tuple[int, ...], outside: tuple[int, ...]) ->
         return 0
     (kernel,) = kernels
     if len(kernel) == 2:
-        return 2 * inside[0] * math.prod(kernel)
-    transposed = math.prod(outside[1:3]) > math.prod(inside[1:3])
-    places = inside if transposed else outside
+        return 2 * shape_in[0] * math.prod(kernel)
+    transposed = math.prod(shape_out[1:3]) > math.prod(shape_in[1:3])
+    places = shape_in if transposed else shape_out
     return 2 * math.prod(places[:3]) * math.prod(kernel)
 
 
@@ -86,33 +86,33 @@ def layers(architecture: str, batch: int) -> list[tuple[str, Any, tuple[int, ...
     from baselines.nets import architectures
 
     networks = getattr(architectures, architecture)((64, 64, 3), 10, np.random.default_rng(0))
-    found = []
+    entries = []
     for network in networks:
         for layer in network.layers:
             if any(len(v.shape) > 1 for v in layer.trainable_variables):
-                found.append((layer.name, layer, (batch, *layer.input.shape[1:])))
-    return found
+                entries.append((layer.name, layer, (batch, *layer.input.shape[1:])))
+    return entries
 
 
-def measured(layer: Any, inside: tuple[int, ...], first: bool, least: float) -> tuple[float, float, tuple[int, ...]]:
+def measure(layer: Any, shape_in: tuple[int, ...], first: bool, least: float) -> tuple[float, float, tuple[int, ...]]:
     """Return the processor seconds of a layer's forward and backward pass, and the shape of its output."""
     from baselines.nets.backend import tensorflow
 
-    x = tensorflow.constant(np.random.default_rng(0).normal(size=inside).astype(np.float32))
+    x = tensorflow.constant(np.random.default_rng(0).normal(size=shape_in).astype(np.float32))
     weights = [v.value for v in layer.trainable_variables]
-    outside = tuple(layer(x).shape)
-    error = tensorflow.constant(np.random.default_rng(1).normal(size=outside).astype(np.float32))
+    shape_out = tuple(layer(x).shape)
+    error = tensorflow.constant(np.random.default_rng(1).normal(size=shape_out).astype(np.float32))
 
-    def both(given: Any) -> Any:
+    def both(array: Any) -> Any:
         with tensorflow.GradientTape(watch_accessed_variables=False) as tape:
-            tape.watch(weights if first else [given, *weights])
-            out = layer(given)
-        return out, tape.gradient(out, weights if first else [given, *weights], output_gradients=error)
+            tape.watch(weights if first else [array, *weights])
+            out = layer(array)
+        return out, tape.gradient(out, weights if first else [array, *weights], output_gradients=error)
 
     graphs = ((tensorflow.shape, tensorflow.constant(0.0)), (layer, x), (both, x))
-    compiled = ((tensorflow.function(graph, autograph=False).get_concrete_function(on), on) for graph, on in graphs)
-    call, there, all_ = (seconds(functools.partial(graph, on), least) for graph, on in compiled)
-    return there - call, all_ - there, outside
+    compiled = ((tensorflow.function(graph, autograph=False).get_concrete_function(arg), arg) for graph, arg in graphs)
+    empty, forward, total = (seconds(functools.partial(graph, arg), least) for graph, arg in compiled)
+    return forward - empty, total - forward, shape_out
 
 
 def main() -> None:
@@ -121,29 +121,29 @@ def main() -> None:
     parser.add_argument("--architecture", default="conv")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--least", type=float, default=0.5, help="processor seconds of each measurement")
-    given = parser.parse_args()
-    rate, bandwidth = limits(2 * given.least)
+    options = parser.parse_args()
+    rate, bandwidth = limits(2 * options.least)
     print(f"float32 products {rate / 1e9:.0f} GFLOP/s, copies {bandwidth / 1e9:.1f} GB/s, per processor second;")
-    print(f"{given.architecture}, batch {given.batch}, load {os.getloadavg()[0]:.1f}")
+    print(f"{options.architecture}, batch {options.batch}, load {os.getloadavg()[0]:.1f}")
     print(f"{'':22}{'MFLOP':>9}{'per byte':>8}{'ms':>9}{'GFLOP/s':>9}{'of rate':>9}{'of roof':>9}")
     total = np.zeros(3)
-    for place, (name, layer, inside) in enumerate(layers(given.architecture, given.batch)):
-        forward, backward, outside = measured(layer, inside, place == 0, given.least)
-        work = operations(layer, inside, outside)
-        sizes = [math.prod(inside), math.prod(outside), sum(math.prod(v.shape) for v in layer.trainable_variables)]
+    for index, (name, layer, shape_in) in enumerate(layers(options.architecture, options.batch)):
+        forward, backward, shape_out = measure(layer, shape_in, index == 0, options.least)
+        work = operations(layer, shape_in, shape_out)
+        sizes = [math.prod(shape_in), math.prod(shape_out), sum(math.prod(v.shape) for v in layer.trainable_variables)]
         moved = 4 * sum(sizes)
         passes = (
             ("forward", forward, work, moved),
-            ("backward", backward, work * (1 if place == 0 else 2), moved + 4 * sum(sizes[:: 2 if place else 3])),
+            ("backward", backward, work * (1 if index == 0 else 2), moved + 4 * sum(sizes[:: 2 if index else 3])),
         )
-        for what, took, done, byte in passes:
-            roof = max(done / rate, byte / bandwidth)
-            total += (max(took, 0.0), done / rate, roof)
-            print(f"{f'{name} {what}':22}{done / 1e6:9.1f}{done / byte:8.0f}", end="")
+        for direction, took, flop, byte in passes:
+            roof = max(flop / rate, byte / bandwidth)
+            total += (max(took, 0.0), flop / rate, roof)
+            print(f"{f'{name} {direction}':22}{flop / 1e6:9.1f}{flop / byte:8.0f}", end="")
             if took < SHORT:
                 print("  too short to tell", flush=True)
                 continue
-            print(f"{1e3 * took:9.2f}{done / took / 1e9:9.0f}{done / rate / took:9.0%}{roof / took:9.0%}", flush=True)
+            print(f"{1e3 * took:9.2f}{flop / took / 1e9:9.0f}{flop / rate / took:9.0%}{roof / took:9.0%}", flush=True)
     print(f"all layers: {1e3 * total[0]:.1f} ms, {total[1] / total[0]:.0%} of the rate, ", end="")
     print(f"{total[2] / total[0]:.0%} of the roof")
 

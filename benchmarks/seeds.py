@@ -59,15 +59,15 @@ def resamples(n, seed):
     return (uniform(seed, np.arange(2_000), n) * n).astype(np.int64)
 
 
-def covered(shape, n, rng, draws):
+def coverage(shape, n, rng, draws):
     """How often 95% intervals of a mean hold it: Student's, and the percentile bootstrap."""
-    true = 0.5 if shape == "two clumps" else float(np.exp(0.5)) if shape.startswith("skewed") else 0.0
+    true_mean = 0.5 if shape == "two clumps" else float(np.exp(0.5)) if shape.startswith("skewed") else 0.0
     hits = np.zeros(2)
     for i in range(draws):
         sample = SHAPES[shape](rng, n)
         means = sample[resamples(n, i % 50)].mean(axis=1)
         ends = [intervals.mean_interval(sample), np.quantile(means, [0.025, 0.975])]
-        hits += [end is not None and end[0] <= true <= end[1] for end in ends]
+        hits += [end is not None and end[0] <= true_mean <= end[1] for end in ends]
     return hits / draws
 
 
@@ -78,7 +78,7 @@ def rates(rule, shape, sizes, rng, draws, *, shift=0.0):
     return "  ".join(f"n={n} {share:.3f}" for n, share in shares.items())
 
 
-def family(shape, methods, n, rng, draws):
+def familywise_error(shape, methods, n, rng, draws):
     """How often Holm over all pairs of equal methods tells any two apart."""
     wrong = 0
     for _ in range(draws):
@@ -86,7 +86,7 @@ def family(shape, methods, n, rng, draws):
     return wrong / draws
 
 
-def page(shape, rows, methods, n, rng, draws, *, floor=None):
+def page_error(shape, rows, methods, n, rng, draws, *, floor=None):
     """How often a page of rows of methods, all without a difference, comes to any verdict."""
     wrong = 0
     for _ in range(draws):
@@ -102,31 +102,31 @@ def page(shape, rows, methods, n, rng, draws, *, floor=None):
 MEANS = {"normal": 0.0, "skewed (log-normal)": float(np.exp(0.5)), "heavy tails (t, 2)": 0.0, "two clumps": 0.5}
 
 
-def uneven(rule, shape, n, times, rng, draws):
+def uneven_error(rule, shape, n, times, rng, draws):
     """How often a rule tells two groups with one mean apart, one of which spreads so many times less."""
     draw, mean = SHAPES[shape], MEANS[shape]
     return sum(bool(rule(draw(rng, n) - mean, (draw(rng, n) - mean) / times)) for _ in range(draws)) / draws
 
 
-def together(methods, forms, rng, draws):
+def shared_seeds_error(methods, share, rng, draws):
     """How often two forms differ by nothing: methods of which two are alike (0.8), forms that share some of the spread.
 
     Args:
         methods: how many; all see the same seeds.
-        forms: the share of a score's variance that a seed has on both forms.
+        share: the share of a score's variance that a seed has on both forms.
         rng: a generator.
         draws: studies.
     """
 
-    def drawn():
+    def draw_scores():
         scores = rng.standard_normal((methods, 5))
         scores[1] = 0.8 * scores[0] + 0.6 * scores[1]
         return scores
 
     wrong = 0
     for _ in range(draws):
-        both = drawn()
-        first, second = (np.sqrt(forms) * both + np.sqrt(1 - forms) * drawn() for _ in range(2))
+        common = draw_scores()
+        first, second = (np.sqrt(share) * common + np.sqrt(1 - share) * draw_scores() for _ in range(2))
         wrong += verdicts.compare(list(first), list(second)).p <= intervals.ERROR
     return wrong / draws
 
@@ -139,25 +139,25 @@ def seeds_of_tasks(sizes, share, rng):
 
 def over_tasks(sizes, share, rng, draws):
     """How often equal methods differ over tasks that share some of a seed's spread, and how often intervals hold."""
-    wrong = held = 0
+    wrong = hits = 0
     for _ in range(draws):
-        one, other = (seeds_of_tasks(sizes, share, rng) for _ in range(2))
-        wrong += verdicts.welch(one, other).p <= intervals.ERROR
-        low, high = intervals.interval_over_tasks(one)
-        held += low <= 0 <= high
-    return wrong / draws, held / draws
+        first, second = (seeds_of_tasks(sizes, share, rng) for _ in range(2))
+        wrong += verdicts.welch(first, second).p <= intervals.ERROR
+        low, high = intervals.interval_over_tasks(first)
+        hits += low <= 0 <= high
+    return wrong / draws, hits / draws
 
 
-def gated(methods, n, rng, draws, *, floor):
+def gated_coverage(methods, n, rng, draws, *, floor):
     """How often the interval of a claim with a floor holds 0, where all methods are equal and some reach it."""
-    held = tested = 0
+    hits = tested = 0
     for _ in range(draws):
         groups = [[0.04 * rng.standard_normal(n) for _ in range(methods)] for _ in range(2)]
-        found = verdicts.compare(*groups, floors=[floor] * methods)
-        if found.reached:
+        comparison = verdicts.compare(*groups, floors=[floor] * methods)
+        if comparison.reached:
             tested += 1
-            held += found.low <= 0 <= found.high
-    return held / tested
+            hits += comparison.low <= 0 <= comparison.high
+    return hits / tested
 
 
 def main() -> None:
@@ -175,11 +175,11 @@ def main() -> None:
         print(f"  {name:14s} {shape:20s}", rates(rule, shape, sizes, rng, draws))
     print("Error of one group against its own mean (a constant), promised 0.05")
     for shape in SHAPES:
-        shares = {n: 1 - covered(shape, n, rng, draws)[0] for n in SEEDS}
+        shares = {n: 1 - coverage(shape, n, rng, draws)[0] for n in SEEDS}
         print(f"  Student's t    {shape:20s}", "  ".join(f"n={n} {share:.3f}" for n, share in shares.items()))
     print("How often a 95% interval of the mean holds it: Student's, percentile bootstrap")
     for shape in SHAPES:
-        shares = {n: covered(shape, n, rng, draws) for n in SEEDS}
+        shares = {n: coverage(shape, n, rng, draws) for n in SEEDS}
         print(f"  {shape:20s}", "  ".join(f"n={n} {a:.3f} {b:.3f}" for n, (a, b) in shares.items()))
     print("Power: how often a difference of so many standard deviations is found")
     for (name, rule), size in itertools.product({"permutation": exact, "Welch": welch}.items(), (1, 2, 3)):
@@ -187,12 +187,12 @@ def main() -> None:
     few = max(200, draws // 4)
     print(f"Family-wise error, promised 0.05; {few} draws")
     for shape in SHAPES:
-        shares = {methods: family(shape, methods, 5, rng, few) for methods in (4, 9)}
+        shares = {methods: familywise_error(shape, methods, 5, rng, few) for methods in (4, 9)}
         print(f"  all pairs, 5 seeds, {shape:20s}", "  ".join(f"{m} methods {s:.3f}" for m, s in shares.items()))
     few = max(100, draws // 16)
     for shape in SHAPES:
         floor = float(np.quantile(SHAPES[shape](np.random.default_rng(1), 10_000), 0.6))
-        shares = (page(shape, 12, 9, 5, rng, few), page(shape, 12, 9, 5, rng, few, floor=floor))
+        shares = (page_error(shape, 12, 9, 5, rng, few), page_error(shape, 12, 9, 5, rng, few, floor=floor))
         print(f"  12 rows of 9 methods, 5 seeds, {shape:20s} {shares[0]:.3f}, with a gate {shares[1]:.3f}; {few} draws")
     print("Power of a row among 12: 9 methods of 5 seeds, of which some differ by so many standard deviations")
     for moved, size in itertools.product((1, 3, 9), (1, 2)):
@@ -210,23 +210,23 @@ def main() -> None:
     rng = np.random.default_rng(0)
     print(f"Two-sided error where two of the methods are alike (0.8), promised 0.05; {draws} draws")
     for methods in (2, 4, 8):
-        shares = {forms: together(methods, forms, rng, draws) for forms in (0.0, 0.3)}
+        shares = {forms: shared_seeds_error(methods, forms, rng, draws) for forms in (0.0, 0.3)}
         print(
             f"  {methods} methods", "  ".join(f"forms share {forms:g}: {share:.3f}" for forms, share in shares.items())
         )
     print(f"Over tasks that share some of a seed's spread: error of two methods, intervals that hold; {draws} draws")
     designs = {"2 tasks": [5] * 2, "12 tasks": [5] * 12, "12 tasks, 8 with 10 seeds": [10] * 8 + [5] * 4}
     for (tasks, sizes), share in itertools.product(designs.items(), (0.0, 0.3, 0.8)):
-        found = over_tasks(sizes, share, rng, draws)
-        print(f"  {tasks}, {share:g} shared: {found[0]:.3f} {found[1]:.3f}")
+        results = over_tasks(sizes, share, rng, draws)
+        print(f"  {tasks}, {share:g} shared: {results[0]:.3f} {results[1]:.3f}")
     rng = np.random.default_rng(0)
     print(f"Two-sided error of equal means and other spreads, 5 seeds, promised 0.05; {draws} draws")
     for (name, rule), shape in itertools.product({"permutation": exact, "Welch": welch}.items(), SHAPES):
-        shares = {times: uneven(rule, shape, 5, times, rng, draws) for times in (1, 3, 10, 100)}
+        shares = {times: uneven_error(rule, shape, 5, times, rng, draws) for times in (1, 3, 10, 100)}
         print(f"  {name:14s} {shape:20s}", "  ".join(f"{t} times {share:.3f}" for t, share in shares.items()))
     print(f"How often the interval of a claim with a floor holds 0: 9 equal methods of 5 seeds; {draws} draws")
     for where, floor in (("at the mean", 0.0), ("half a standard deviation above", 0.02)):
-        print(f"  floor {where}: {gated(9, 5, rng, draws, floor=floor):.3f}")
+        print(f"  floor {where}: {gated_coverage(9, 5, rng, draws, floor=floor):.3f}")
 
 
 if __name__ == "__main__":

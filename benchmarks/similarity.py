@@ -50,11 +50,11 @@ def direct_cka(x: np.ndarray, y: np.ndarray, dtype: type = np.float64) -> float:
     """Compute one pair by itself, in the cheaper of the formula's two forms."""
     x, y = (z.astype(dtype) - z.mean(axis=0, dtype=np.float64).astype(dtype) for z in (x, y))
     if max(x.shape[1], y.shape[1]) < len(x):
-        inner, own = np.square(x.T @ y).sum(), [np.linalg.norm(z.T @ z) for z in (x, y)]
+        inner, norms = np.square(x.T @ y).sum(), [np.linalg.norm(z.T @ z) for z in (x, y)]
     else:
         k, el = x @ x.T, y @ y.T
-        inner, own = (k * el).sum(), [np.linalg.norm(k), np.linalg.norm(el)]
-    return float(inner / (own[0] * own[1]))
+        inner, norms = (k * el).sum(), [np.linalg.norm(k), np.linalg.norm(el)]
+    return float(inner / (norms[0] * norms[1]))
 
 
 def _jax_cka() -> Callable[..., Any]:
@@ -65,11 +65,11 @@ def _jax_cka() -> Callable[..., Any]:
         x, y = x - x.mean(axis=0), y - y.mean(axis=0)
         times = functools.partial(jnp.matmul, precision="highest")
         if max(x.shape[1], y.shape[1]) < len(x):
-            inner, own = jnp.square(times(x.T, y)).sum(), [jnp.linalg.norm(times(z.T, z)) for z in (x, y)]
+            inner, norms = jnp.square(times(x.T, y)).sum(), [jnp.linalg.norm(times(z.T, z)) for z in (x, y)]
         else:
             k, el = times(x, x.T), times(y, y.T)
-            inner, own = (k * el).sum(), [jnp.linalg.norm(k), jnp.linalg.norm(el)]
-        return inner / (own[0] * own[1])
+            inner, norms = (k * el).sum(), [jnp.linalg.norm(k), jnp.linalg.norm(el)]
+        return inner / (norms[0] * norms[1])
 
     return jax.jit(cka)
 
@@ -103,8 +103,8 @@ def main() -> None:
     samples = options.samples // options.shrink
     sizes = [max(1, size // options.shrink) for size in widths(options.channels)]
     x, y = (activations(sizes, samples, seed) for seed in (1, 2))
-    own = sum(a.nbytes for a in (*x.values(), *y.values())) / 2**30
-    out.print(f"{len(sizes)} x {len(sizes)} layers, {samples:,} samples, activations {own:.2f} GiB")
+    total = sum(a.nbytes for a in (*x.values(), *y.values())) / 2**30
+    out.print(f"{len(sizes)} x {len(sizes)} layers, {samples:,} samples, activations {total:.2f} GiB")
     compare = functools.partial(
         heatmap.compare_layers,
         x,
@@ -137,15 +137,15 @@ def main() -> None:
 
 def timed_pairs(sizes: list[int], *, every: bool, by_shape: bool) -> dict[tuple[int, int], float]:
     """Choose the pairs of layers that are timed, and say for how many pairs each stands."""
-    everything = [(i, j) for i in range(len(sizes)) for j in range(len(sizes))]
+    all_pairs = [(i, j) for i in range(len(sizes)) for j in range(len(sizes))]
     if every:
-        return dict.fromkeys(everything, 1)
+        return dict.fromkeys(all_pairs, 1)
     shapes: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     if not by_shape:  # half the sum over both layers, over all pairs, is the sum over layers times their number
         for i, size in enumerate(sizes):
             shapes.setdefault((size,), []).append((i, i))
         return {pairs[0]: len(pairs) * len(sizes) for pairs in shapes.values()}
-    for i, j in everything:
+    for i, j in all_pairs:
         shapes.setdefault(tuple(sorted((sizes[i], sizes[j]))), []).append((i, j))
     return {pairs[0]: len(pairs) for pairs in shapes.values()}
 

@@ -68,10 +68,10 @@ def fit(
     validation.within("learning_rate", learning_rate, above=0)
     if kind == "topk" and active > units:
         raise InvalidInput(f"active: expected at most {units}, the number of units, received {active}.")
-    seen = check_codes(features, "features").astype(np.float32)
-    mean = seen.mean(axis=0)
-    scale = np.sqrt(np.square(seen - mean).mean()) or 1.0
-    x, rng = (seen - mean) / scale, np.random.default_rng(validation.seed(seed))
+    array = check_codes(features, "features").astype(np.float32)
+    mean = array.mean(axis=0)
+    scale = np.sqrt(np.square(array - mean).mean()) or 1.0
+    x, rng = (array - mean) / scale, np.random.default_rng(validation.seed(seed))
     decoder = rng.standard_normal((units, x.shape[1]), np.float32)
     decoder /= np.linalg.norm(decoder, axis=1, keepdims=True)
     weights = [decoder.T.copy(), np.zeros(units, np.float32), decoder, np.zeros(x.shape[1], np.float32)]

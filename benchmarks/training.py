@@ -111,12 +111,12 @@ def traced() -> Callable[[int], None]:
     from baselines.engines import tensorflow_engine
     from baselines.nets.backend import tensorflow
 
-    def looked_up(self: Any, *batches: Any) -> dict[str, Any]:
+    def traced_step(self: Any, *batches: Any) -> dict[str, Any]:
         (batch,) = batches
         history: dict[str, Any] = self._trace({name: tensorflow.constant(array) for name, array in batch.items()})
         return history
 
-    tensorflow_engine.TensorFlowEngine.step = looked_up  # type: ignore[method-assign]
+    tensorflow_engine.TensorFlowEngine.step = traced_step  # type: ignore[method-assign]
     return offaxis()
 
 
@@ -130,7 +130,7 @@ def compiled() -> Callable[[int], None]:
         def __init__(self, model: Any) -> None:
             super().__init__(model)
             trace = self._trace
-            self._trace = lambda *given: torch.compile(trace(*given))
+            self._trace = lambda *arguments: torch.compile(trace(*arguments))
 
     engines.TorchEngine = Compiled  # type: ignore[misc]
     return offaxis()
@@ -327,18 +327,18 @@ def begin(name: str, options: argparse.Namespace, architecture: str, threads: in
 
 def ready(name: str, process: subprocess.Popen[str]) -> bool:
     """Wait until a contender has said that it is ready; False if it cannot run."""
-    said = process.stdout is not None and process.stdout.readline().strip() == "ready"
-    if not said:
+    is_ready = process.stdout is not None and process.stdout.readline().strip() == "ready"
+    if not is_ready:
         print(f"{name}: left out, it did not start", file=sys.stderr)
-    return said
+    return is_ready
 
 
 def measure(
     names: Sequence[str], options: argparse.Namespace, architecture: str, threads: int
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
     """Measure contenders in turn; give images per second and per processor second of each, round by round."""
-    begun = {name: begin(name, options, architecture, threads) for name in names}
-    running = {name: process for name, process in begun.items() if ready(name, process)}
+    started = {name: begin(name, options, architecture, threads) for name in names}
+    running = {name: process for name, process in started.items() if ready(name, process)}
     rates: dict[str, list[float]] = {name: [] for name in running}
     work: dict[str, list[float]] = {name: [] for name in running}
     for _ in range(options.rounds):

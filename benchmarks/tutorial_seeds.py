@@ -32,10 +32,10 @@ def layers_over_time(names: Mapping[str, Any]) -> Values:
     """Return similarities with the final state at each snapshot, and those of two strengths of beta."""
     from leaderboard.comparisons import cka
 
-    found = {(f"step {step}", layer): value for step, layer, value in names["table"].itertuples(index=False)}
+    ckas = {(f"step {step}", layer): value for step, layer, value in names["table"].itertuples(index=False)}
     strong = names["runs"][8].activations(names["images"])
-    found |= {("beta 1 and 8", layer): cka.compare(values, strong[layer]) for layer, values in names["last"].items()}
-    return found
+    ckas |= {("beta 1 and 8", layer): cka.compare(values, strong[layer]) for layer, values in names["last"].items()}
+    return ckas
 
 
 def information(names: Mapping[str, Any]) -> Values:
@@ -43,33 +43,33 @@ def information(names: Mapping[str, Any]) -> Values:
     from leaderboard.metrics import mig
 
     table = names["information"]
-    found = {(form, variable): table.loc[variable, form] for form in table.columns for variable in table.index}
+    scores = {(form, variable): table.loc[variable, form] for form in table.columns for variable in table.index}
     for form, run in names["runs"].items():
         codes = run.encode(names["datasets"][form].images(names["rows"])).mean
-        found["mig", form] = mig.score(codes, names["plain"].labels(names["rows"]))["mig"]
-    return found
+        scores["mig", form] = mig.score(codes, names["plain"].labels(names["rows"]))["mig"]
+    return scores
 
 
-def transferred(names: Mapping[str, Any]) -> Values:
+def transfer(names: Mapping[str, Any]) -> Values:
     """Return accuracies averaged over labels, and similarities of two models on images of the target."""
     from leaderboard import protocol
     from leaderboard.analyses import transfer_accuracy
     from leaderboard.comparisons import cka
 
     averages = transfer_accuracy.averages(names["table"])
-    found: Values = {
+    accuracies: Values = {
         ("accuracy", source if classifier == "gbt" else classifier): test
         for source, classifier, test in averages[["source", "classifier", "test"]].itertuples(index=False)
     }
     images = names["target"].images(protocol.task("dsprites").test[:500])
     source, target = (names["runs"][name].activations(images) for name in ("solids", "dsprites"))
-    return found | {("similarity", layer): cka.compare(values, target[layer]) for layer, values in source.items()}
+    return accuracies | {("similarity", layer): cka.compare(values, target[layer]) for layer, values in source.items()}
 
 
 MEASURED: dict[str, tuple[int, Callable[[Mapping[str, Any]], Values]]] = {
     "which_layers_learn_first": (2, layers_over_time),
     "where_does_a_perturbation_hide": (4, information),
-    "will_my_encoder_transfer": (2, transferred),
+    "will_my_encoder_transfer": (2, transfer),
 }
 """Tutorial -> the number of its Python blocks that are run, and what is read from the names that they leave."""
 
@@ -106,13 +106,13 @@ def main() -> None:
             if any((row["tutorial"], row["seed"]) == (tutorial, str(seed)) for row in record()):
                 continue
             cpu, new = time.process_time(), not RECORD.exists()
-            found = run(tutorial, seed)
+            values = run(tutorial, seed)
             cost = f"{time.process_time() - cpu:.0f}"
             with RECORD.open("a", encoding="utf-8", newline="") as stream:
                 writer = csv.writer(stream, lineterminator="\n")
                 if new:
                     writer.writerow(FIELDS)
-                writer.writerows([tutorial, seed, *key, f"{value:.4f}", cost] for key, value in found.items())
+                writer.writerows([tutorial, seed, *key, f"{value:.4f}", cost] for key, value in values.items())
             print(tutorial, seed, f"{cost} s of a core")
 
 

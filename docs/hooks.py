@@ -26,7 +26,7 @@ MOVED = {
 }
 """Page of the repository -> where it is on the site."""
 
-MADE = {
+MAKERS = {
     "datasets/*": dataset_pages.pages,
     "metrics/*": metric_pages.pages,
     "objectives/*": objective_pages.pages,
@@ -39,47 +39,47 @@ LINK = re.compile(r"(\]\(|\b(?:href|src)=\")([^)\s\"#]+)")
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the pages that are made into the navigation."""
-    _made.clear()
-    config.nav = _filled(config.nav)
+    _pages_by_entry.clear()
+    config.nav = _fill_nav(config.nav)
     if (DOCS / "board" / "index.html").is_file():
         config.nav.append({"Board": "board/index.html"})
     return config
 
 
-_made: dict[str, dict[str, str | bytes]] = {}
+_pages_by_entry: dict[str, dict[str, str | bytes]] = {}
 
 
 def _pages(entry: str) -> dict[str, str | bytes]:
     """Make the pages of an entry once in a build."""
-    if entry not in _made:
-        _made[entry] = MADE[entry]()
-    return _made[entry]
+    if entry not in _pages_by_entry:
+        _pages_by_entry[entry] = MAKERS[entry]()
+    return _pages_by_entry[entry]
 
 
-def _filled(nav: Any) -> Any:
+def _fill_nav(nav: Any) -> Any:
     if isinstance(nav, list):
-        return [_filled(entry) for entry in nav]
+        return [_fill_nav(entry) for entry in nav]
     if isinstance(nav, dict):
-        return {title: _filled(entry) for title, entry in nav.items()}
+        return {title: _fill_nav(entry) for title, entry in nav.items()}
     if nav == "api/*":
         return api.nav(_pages(nav))
-    return [page for page in _pages(nav) if page.endswith(".md")] if nav in MADE else nav
+    return [page for page in _pages(nav) if page.endswith(".md")] if nav in MAKERS else nav
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add pages that are made, notebooks, and what pages of ``docs`` link to outside of it."""
     for source, target in MOVED.items():
         files.append(_file(config, target, (ROOT / source).read_text("utf-8")))
-    for made in (*map(_pages, MADE), latents.pages()):
-        for target, content in made.items():
+    for pages in (*map(_pages, MAKERS), latents.pages()):
+        for target, content in pages.items():
             files.append(_file(config, target, content))
     for page in sorted((DOCS / "tutorials").glob("*.md")):
         files.append(_file(config, f"tutorials/{page.stem}.ipynb", notebooks.text(page)))
-    known = {file.src_uri for file in files}
-    for outside in sorted(set(_outside())):
-        target = _copied(outside)
-        if target not in known:
-            files.append(_file(config, target, (ROOT / outside).read_bytes()))
+    addresses = {file.src_uri for file in files}
+    for path in sorted(set(_linked_files())):
+        target = _copy_target(path)
+        if target not in addresses:
+            files.append(_file(config, target, (ROOT / path).read_bytes()))
     return files
 
 
@@ -87,18 +87,18 @@ def _file(config: MkDocsConfig, target: str, content: str | bytes) -> File:
     return File.generated(config, target, content=content)
 
 
-def _copied(path: str) -> str:
+def _copy_target(path: str) -> str:
     """Return where a file of the repository is copied to; MkDocs leaves out names that begin with a dot."""
     return f"files/{path.removeprefix('.')}"
 
 
-def _outside() -> Iterator[str]:
+def _linked_files() -> Iterator[str]:
     """Yield the files of the repository outside of ``docs`` that pages link to."""
     for page in [*(ROOT / name for name in MOVED), *DOCS.glob("*.md"), *DOCS.glob("tutorials/*.md")]:
         for _, target in LINK.findall(page.read_text("utf-8")):
-            found = _in_repository(page, target)
-            if found and not found.startswith("docs/") and found not in MOVED and (ROOT / found).is_file():
-                yield found
+            path = _in_repository(page, target)
+            if path and not path.startswith("docs/") and path not in MOVED and (ROOT / path).is_file():
+                yield path
 
 
 def _in_repository(page: Path, target: str) -> str:
@@ -110,26 +110,26 @@ def _in_repository(page: Path, target: str) -> str:
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Make links to files of the repository lead to their places on the site; fill in what is drawn from results."""
-    here = page.file.src_uri
-    source = next((ROOT / name for name, target in MOVED.items() if target == here), DOCS / here)
-    if here in {target for entry in MADE for target in _pages(entry)}:
+    address = page.file.src_uri
+    source = next((ROOT / name for name, target in MOVED.items() if target == address), DOCS / address)
+    if address in {target for entry in MAKERS for target in _pages(entry)}:
         return markdown
 
-    def moved(link: re.Match[str]) -> str:
-        found = _in_repository(source, link[2])
-        if not found or not (ROOT / found).exists():
+    def relink(link: re.Match[str]) -> str:
+        path = _in_repository(source, link[2])
+        if not path or not (ROOT / path).exists():
             return link[0]
-        if found in MOVED:
-            target = MOVED[found]
-        elif found.startswith("docs/"):
-            target = found.removeprefix("docs/")
+        if path in MOVED:
+            target = MOVED[path]
+        elif path.startswith("docs/"):
+            target = path.removeprefix("docs/")
         else:
-            target = _copied(found)
-        return link[1] + posixpath.relpath(target, posixpath.dirname(here) or ".")
+            target = _copy_target(path)
+        return link[1] + posixpath.relpath(target, posixpath.dirname(address) or ".")
 
-    markdown = LINK.sub(moved, markdown)
-    if here.startswith("tutorials/"):
-        markdown = notebooks.with_link(markdown, Path(here).stem)
+    markdown = LINK.sub(relink, markdown)
+    if address.startswith("tutorials/"):
+        markdown = notebooks.with_link(markdown, Path(address).stem)
     return latents.filled(markdown)
 
 

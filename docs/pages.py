@@ -54,7 +54,7 @@ PAIRS = {name for name, datasets in DATASETS.items() if isinstance(datasets[0].s
 
 def archives(datasets: Iterable[Dataset]) -> Iterable[Archive]:
     """Return the archives that datasets are made from, each once."""
-    return {id(kept): kept for one in datasets for kept in stores(one) if isinstance(kept, Archive)}.values()
+    return {id(store): store for data in datasets for store in stores(data) if isinstance(store, Archive)}.values()
 
 
 def row(*cells: str) -> str:
@@ -69,16 +69,16 @@ def table_of_datasets() -> list[str]:
         base, _, form = name.rpartition("_")
         if form in CONTROLS and f"{base}_perturbed" in DATASETS:
             continue
-        controls = [f"`{base}_{each}`" for each in CONTROLS] if form == "perturbed" else []
-        unpatterned = " (others: `eps05` … `eps20`)" if controls else ""
-        configs = [f"`{one.config}`" for one in datasets if one.config and len(datasets) > 1]
+        controls = [f"`{base}_{control}`" for control in CONTROLS] if form == "perturbed" else []
+        note = " (others: `eps05` … `eps20`)" if controls else ""
+        configs = [f"`{dataset.config}`" for dataset in datasets if dataset.config and len(datasets) > 1]
         lines.append(
             row(
                 ", ".join([f"`{name}`", *controls]),
-                ", ".join(configs) if len(configs) < MANY else f"{configs[0]} … {configs[-1]}{unpatterned}",
-                " or ".join(dict.fromkeys(f"{len(one):,}" for one in datasets if len(one))),
-                " or ".join(dict.fromkeys("x".join(map(str, one.image_shape)) for one in datasets)),
-                " or ".join(dict.fromkeys(str(len(one.space.factors)) for one in datasets)),
+                ", ".join(configs) if len(configs) < MANY else f"{configs[0]} … {configs[-1]}{note}",
+                " or ".join(dict.fromkeys(f"{len(dataset):,}" for dataset in datasets if len(dataset))),
+                " or ".join(dict.fromkeys("x".join(map(str, dataset.image_shape)) for dataset in datasets)),
+                " or ".join(dict.fromkeys(str(len(dataset.space.factors)) for dataset in datasets)),
                 "files" if archives(datasets) else "rendered",
                 ("those of both" if name in PAIRS else datasets[0].license)
                 + ("" if datasets[0].redistributable else "; not to be published"),
@@ -91,34 +91,34 @@ def table_of_files() -> list[str]:
     """Write a row for each dataset that is downloaded: how many files, from where, and how they are recognised."""
     lines = [row("dataset", "files", "hosts", "recognised by"), row(*["---"] * 4)]
     for name in sorted(set(DATASETS) - PAIRS):
-        kept = [one for one in archives(DATASETS[name]) if one.id.partition("/")[0] == name]
-        found = list(dict.fromkeys(file for one in kept for of in one.distributions for file in of.files))
-        if found:
-            hosts = dict.fromkeys(urllib.parse.urlsplit(url).netloc for file in found for url in file.urls)
-            known = dict.fromkeys("SHA-256" if file.sha256 else "MD5" if file.md5 else "contents" for file in found)
-            lines.append(row(f"`{name}`", str(len(found)), ", ".join(hosts), " or ".join(known)))
+        own = [archive for archive in archives(DATASETS[name]) if archive.id.partition("/")[0] == name]
+        files = list(dict.fromkeys(file for archive in own for part in archive.distributions for file in part.files))
+        if files:
+            hosts = dict.fromkeys(urllib.parse.urlsplit(url).netloc for file in files for url in file.urls)
+            checks = dict.fromkeys("SHA-256" if file.sha256 else "MD5" if file.md5 else "contents" for file in files)
+            lines.append(row(f"`{name}`", str(len(files)), ", ".join(hosts), " or ".join(checks)))
     return lines
 
 
 def table_of_metrics() -> list[str]:
     """Write a row for each metric, and for UDR, which compares runs without labels."""
     lines = [row("metric", "question", "range, ideal", "random codes", "source"), row(*["---"] * 5)]
-    known = [(f"`{name}`", properties.find(name)) for name in discovery.names("leaderboard.metrics")]
-    known.append(("`udr` (`leaderboard.comparisons`)", properties.find("udr", "leaderboard.comparisons")))
-    for name, says in known:
-        ideal = says.ideal if isinstance(says.ideal, str) else f"{says.ideal:g}"
-        lines.append(row(name, says.asks, f"{says.interval}, {ideal}", says.chance, says.source))
+    metrics = [(f"`{name}`", properties.find(name)) for name in discovery.names("leaderboard.metrics")]
+    metrics.append(("`udr` (`leaderboard.comparisons`)", properties.find("udr", "leaderboard.comparisons")))
+    for name, metric in metrics:
+        ideal = metric.ideal if isinstance(metric.ideal, str) else f"{metric.ideal:g}"
+        lines.append(row(name, metric.asks, f"{metric.interval}, {ideal}", metric.chance, metric.source))
     return lines
 
 
-def table_over_seeds(tutorial: str, columns: Mapping[str, str], of: Sequence[str], what: str) -> list[str]:
+def table_over_seeds(tutorial: str, columns: Mapping[str, str], row_names: Sequence[str], title: str) -> list[str]:
     """Write how far the quantities of a tutorial range over seeds, as benchmarks/tutorial_seeds.py has measured them.
 
     Args:
         tutorial: the page's name.
         columns: quantity -> the title of its column.
-        of: what the quantities are of, in the order of the rows.
-        what: the title of the first column.
+        row_names: what the quantities are of, in the order of the rows.
+        title: the title of the first column.
 
     Returns:
         A table, or a sentence where fewer than five seeds were measured.
@@ -131,10 +131,10 @@ def table_over_seeds(tutorial: str, columns: Mapping[str, str], of: Sequence[str
     values: dict[tuple[str, str], list[float]] = {}
     for line in rows:
         values.setdefault((line["quantity"], line["of"]), []).append(float(line["value"]))
-    lines = [row(what, *columns.values()), row(*["---"] * (1 + len(columns)))]
-    for name in of:
-        found = (values[quantity, name] for quantity in columns)
-        lines.append(row(f"`{name}`", *(span(min(each), max(each)) for each in found)))
+    lines = [row(title, *columns.values()), row(*["---"] * (1 + len(columns)))]
+    for name in row_names:
+        groups = (values[quantity, name] for quantity in columns)
+        lines.append(row(f"`{name}`", *(span(min(group), max(group)) for group in groups)))
     return [*lines, "", f"Lowest to highest of {len(seeds)} seeds ([record](../../benchmarks/tutorial_seeds.csv))."]
 
 
@@ -192,21 +192,21 @@ def text_on_longer_training() -> list[str]:
 
     def cells(column: str, form: str, lines: Sequence[Mapping[str, str]]) -> Iterator[str]:
         for spacing in spacings:
-            found = values(column, spacing, lines)
-            yield demo.between(found, form) if found else "–"
+            scores = values(column, spacing, lines)
+            yield demo.between(scores, form) if scores else "–"
 
     models = {"Ada-GVAE": "ada_gvae", "β-VAE": "beta_vae"}
-    of = {title: [line for line in pilot if line["objective"] == name] for title, name in models.items()}
-    ends = {title: [values("mig", spacing, lines) for spacing in "18"] for title, lines in of.items()}
-    (seeds,) = {len(end) for both in ends.values() for end in both}
+    by_title = {title: [line for line in pilot if line["objective"] == name] for title, name in models.items()}
+    ends = {title: [values("mig", spacing, lines) for spacing in "18"] for title, lines in by_title.items()}
+    (seeds,) = {len(migs) for pair in ends.values() for migs in pair}
     (p,) = {verdicts.compare([near], [far]).p for near, far in ends.values()}
-    between = {title: {len(values("mig", s, lines)) for s in spacings[1:-1]} for title, lines in of.items()}
-    if between["Ada-GVAE"] != {seeds} or len(between["β-VAE"]) != 1:
+    n_middle = {title: {len(values("mig", s, lines)) for s in spacings[1:-1]} for title, lines in by_title.items()}
+    if n_middle["Ada-GVAE"] != {seeds} or len(n_middle["β-VAE"]) != 1:
         raise ValueError(
             "the sentence names as many seeds of Ada-GVAE at each spacing, and of β-VAE one number between"
         )
-    lost = [f"{sum(line in collapsed for line in lines)} {title}s" for title, lines in of.items()]
-    rest = [line for line in pilot if line not in collapsed]
+    counts = [f"{sum(line in collapsed for line in lines)} {title}s" for title, lines in by_title.items()]
+    uncollapsed = [line for line in pilot if line not in collapsed]
     highest = max(float(line["mig"]) for line in longer)
     return [
         "**Are these models undertrained?** With Michlo et al.'s loss, nearly their network, 5% of their images "
@@ -214,11 +214,11 @@ def text_on_longer_training() -> list[str]:
         "",
         row("spacing", *spacings),
         row(*["---"] * (1 + len(spacings))),
-        *(row(f"MIG of {title}", *cells("mig", ".3f", lines)) for title, lines in of.items()),
-        row("pixel variance explained (uncollapsed)", *cells("explained", ".0%", rest)),
+        *(row(f"MIG of {title}", *cells("mig", ".3f", lines)) for title, lines in by_title.items()),
+        row("pixel variance explained (uncollapsed)", *cells("explained", ".0%", uncollapsed)),
         "",
-        f"{seeds} seeds ({max(between['β-VAE'])} of β-VAE at 2 and 4); 1 and 8 differ (p = {p:.3f}); collapsed at 8: "
-        f"{', '.join(lost)}; strengths chosen by one β-VAE's MIG. After {int(longer[0]['steps']):,} steps β-TCVAE, "
+        f"{seeds} seeds ({max(n_middle['β-VAE'])} of β-VAE at 2 and 4); 1 and 8 differ (p = {p:.3f}); collapsed at 8: "
+        f"{', '.join(counts)}; strengths chosen by one β-VAE's MIG. After {int(longer[0]['steps']):,} steps β-TCVAE, "
         f"DIP-VAE-I and Ada-GVAE reach at most {highest:.3f} at 8 (one seed, [record](benchmarks/longer.csv)).",
     ]
 
@@ -226,7 +226,7 @@ def text_on_longer_training() -> list[str]:
 def printed_by_the_demo() -> list[str]:
     """Write what the tutorial's last step prints of the demo's models: the ranges of the record."""
     ranges = (demo_range(demo.SETTINGS["objective"], dataset) for dataset in demo.DATASETS)
-    return ["```", *(f"{name}: MIG {found}" for name, found in zip(("near", "far"), ranges, strict=True)), "```"]
+    return ["```", *(f"{name}: MIG {migs}" for name, migs in zip(("near", "far"), ranges, strict=True)), "```"]
 
 
 @functools.cache
@@ -238,17 +238,17 @@ def desk_boards() -> tuple[ranking.Table, ...]:
 def ranked_tables() -> list[str]:
     """Write the desk's tables of the main tasks, the mean MIG of pretrained networks there, and of other tasks."""
     main = [board for board in desk_boards() if board.dataset in MAIN]
-    others = [board for board in desk_boards() if board.dataset not in {one.dataset for one in main} | SHOWN_ELSEWHERE]
-    short = (formats.markdown(without_pretrained(board, columns=2)) for board in main)
+    others = [board for board in desk_boards() if board.dataset not in {b.dataset for b in main} | SHOWN_ELSEWHERE]
+    main_tables = (formats.markdown(without_pretrained(board, columns=2)) for board in main)
     titles = {row.result.method: row.result.title for board in (*main, *others) for row in board.rows}
-    known = {board.dataset: {row.result.method: row for row in board.rows} for board in others}
-    there = {name for rows in known.values() for name, each in rows.items() if each.category != "pretrained"}
-    methods = [name for name in titles if name in there - TRIVIAL]
+    by_dataset = {board.dataset: {row.result.method: row for row in board.rows} for board in others}
+    eligible = {name for rows in by_dataset.values() for name, entry in rows.items() if entry.category != "pretrained"}
+    methods = [name for name in titles if name in eligible - TRIVIAL]
     lines = [row("mean MIG", *(titles[name] for name in methods)), row("---", *["---:"] * len(methods))]
-    for dataset, rows in known.items():
+    for dataset, rows in by_dataset.items():
         means = (f"{rows[name].cells['mig'].mean:.2f}" if name in rows else "–" for name in methods)
         lines.append(row(f"`{dataset}`", *means))
-    tables = "\n".join(short).rstrip().split("\n")
+    tables = "\n".join(main_tables).rstrip().split("\n")
     title = f"## {ranking.CATEGORIES['pretrained']}, tier desk"
     return [
         *(formats.NOTE, "", *tables, "", title, "", *pretrained(main)),
@@ -264,11 +264,11 @@ def without_pretrained(board: ranking.Table, columns: int) -> ranking.Table:
 
 def pretrained(boards: Sequence[ranking.Table]) -> list[str]:
     """Write the mean MIG of pretrained networks, by task."""
-    found = [{one.result.title: one.cells["mig"].mean for one in board.groups["pretrained"]} for board in boards]
+    by_board = [{row.result.title: row.cells["mig"].mean for row in board.groups["pretrained"]} for board in boards]
     lines = [row("mean MIG", *(f"`{board.dataset}`" for board in boards)), row("---", *["---:"] * len(boards))]
-    titles = sorted({title for means in found for title in means})
+    titles = sorted({title for means in by_board for title in means})
     return lines + [
-        row(title, *(f"{means[title]:.3f}" if title in means else "–" for means in found)) for title in titles
+        row(title, *(f"{means[title]:.3f}" if title in means else "–" for means in by_board)) for title in titles
     ]
 
 
@@ -286,30 +286,30 @@ def table_of_means(columns: Mapping[str, str], *, explained: str = "") -> list[s
     for line in record_of("explained.csv"):
         if line["dataset"] == explained:
             shares.setdefault(line["objective"], []).append(float(line["explained"]))
-    found = {board.dataset: {row.result.method: row for row in board.rows} for board in desk_boards()}
-    first, *_, last = (found.get(name, {}) for name in columns)
+    boards = {board.dataset: {row.result.method: row for row in board.rows} for board in desk_boards()}
+    first, *_, last = (boards.get(name, {}) for name in columns)
     hidden = TRIVIAL | set(beyond_pixels_conv.VIEWS)  # those are in pixel_loss.md
-    shown = {name for name in first.keys() & last.keys() - hidden if first[name].category != "pretrained"}
-    rows = {name: [found[name][method] for method in shown if method in found.get(name, {})] for name in columns}
-    usual = {name: statistics.mode(row.seeds for row in of if row.seeds > 1) for name, of in rows.items()}
-    titles = [f"{title}, n={usual[name]}" for name, title in columns.items()]
+    methods = {name for name in first.keys() & last.keys() - hidden if first[name].category != "pretrained"}
+    rows = {name: [boards[name][method] for method in methods if method in boards.get(name, {})] for name in columns}
+    seeds = {name: statistics.mode(row.seeds for row in entries if row.seeds > 1) for name, entries in rows.items()}
+    titles = [f"{title}, n={seeds[name]}" for name, title in columns.items()]
     titles += ["explained variance, spacing 8"] if explained else []
     lines = [row("mean MIG", *titles), row("---", *["---:"] * len(titles))]
-    for method in sorted(shown, key=lambda name: -first[name].cells["mig"].mean):
-        cells = [cell_of(found.get(name, {}).get(method), usual[name]) for name in columns]
+    for method in sorted(methods, key=lambda name: -first[name].cells["mig"].mean):
+        cells = [cell_of(boards.get(name, {}).get(method), seeds[name]) for name in columns]
         if explained:
             cells.append(span(min(shares[method]), max(shares[method]), "z.0%") if method in shares else "–")
         lines.append(row(first[method].result.title, *cells))
     return lines
 
 
-def cell_of(one: ranking.Row | None, usual: int) -> str:
+def cell_of(entry: ranking.Row | None, usual_seeds: int) -> str:
     """Write the MIG of a row of the board: mean, interval and, unless it is the usual one, the number of seeds."""
-    if one is None:
+    if entry is None:
         return "–"
-    found = one.cells["mig"]
-    interval = f" ({found.low:.2f}–{found.high:.2f})" if found.low is not None else ""
-    return f"{found.mean:.2f}{interval}" + ("" if one.seeds in (1, usual) else f", n={one.seeds}")
+    mig = entry.cells["mig"]
+    interval = f" ({mig.low:.2f}–{mig.high:.2f})" if mig.low is not None else ""
+    return f"{mig.mean:.2f}{interval}" + ("" if entry.seeds in (1, usual_seeds) else f", n={entry.seeds}")
 
 
 @functools.cache
@@ -325,21 +325,21 @@ def table_of_tests(paper: str, rows: Sequence[str]) -> list[str]:
         paper: its number on arXiv.
         rows: such as ``"fig3"`` or, of another paper, ``"2304.10767/fig3"``; of one that is controlled the paper's own.
     """
-    held = computed_entries()
-    kept = pages.significant_claims(held.values())
+    entries = computed_entries()
+    significant = pages.significant_claims(entries.values())
     lines = [row("test", "effect (95% CI)", "p", "verdict"), row("---", "---:", "---:", "---")]
     for name in rows:
         id_ = name if "/" in name else f"{paper}/{name}"
-        (one,) = (each for each in held[id_]["judged"] if not each["control"])
-        mean, low, high = (f"{each:+,.0f}" if abs(each) > MANY_DIGITS else f"{each:+.2g}" for each in one["effect"])
-        measure = one["measure"].replace(" from the bound", "†")
-        seeds = held[id_]["budget"]["seeds"]
+        (test,) = (test for test in entries[id_]["judged"] if not test["control"])
+        mean, low, high = (f"{x:+,.0f}" if abs(x) > MANY_DIGITS else f"{x:+.2g}" for x in test["effect"])
+        measure = test["measure"].replace(" from the bound", "†")
+        seeds = entries[id_]["budget"]["seeds"]
         lines.append(
             row(
                 f"`{name}`" + f", n = {seeds}" * (seeds != LEAST_SEEDS),
                 f"{mean} {measure} ({low} to {high})",
-                records.p_value(one["p"]).removeprefix("p ").removeprefix("= "),
-                f"**{one['verdict']}**" if (id_, one["claim"]) in kept else one["verdict"],
+                records.p_value(test["p"]).removeprefix("p ").removeprefix("= "),
+                f"**{test['verdict']}**" if (id_, test["claim"]) in significant else test["verdict"],
             )
         )
     return lines
@@ -348,19 +348,19 @@ def table_of_tests(paper: str, rows: Sequence[str]) -> list[str]:
 def table_of_precision() -> list[str]:
     """Compare models that were trained in bfloat16 with the board's, of the same seeds in float32."""
     (half,) = results_tree.read_all(PRECISION)
-    (full,) = (of for of in results_tree.read_all(RESULTS) if (of.dataset, of.method) == (half.dataset, half.method))
-    found = {
+    (full,) = (r for r in results_tree.read_all(RESULTS) if (r.dataset, r.method) == (half.dataset, half.method))
+    scores = {
         title: {
-            precision: {run.seed: run.scores[key] for run in of.runs if key in run.scores}
-            for precision, of in (("bfloat16", half), ("float32", full))
+            precision: {run.seed: run.scores[key] for run in result.runs if key in run.scores}
+            for precision, result in (("bfloat16", half), ("float32", full))
         }
         for key, title in PRECISION_SCORES.items()
     }
     head = ("mean over seeds", "seeds", "bfloat16", "float32", "difference (95%)", "p")
     lines = [row(*head), row("---", *["---:"] * 5)]
-    for title, of in found.items():
-        seeds = sorted(of["bfloat16"].keys() & of["float32"].keys())
-        pair = [[of[precision][seed] for seed in seeds] for precision in ("bfloat16", "float32")]
+    for title, by_precision in scores.items():
+        seeds = sorted(by_precision["bfloat16"].keys() & by_precision["float32"].keys())
+        pair = [[by_precision[precision][seed] for seed in seeds] for precision in ("bfloat16", "float32")]
         compared = verdicts.compare([pair[0]], [pair[1]], paired=True)
         means = (f"{statistics.mean(values):.3f}" for values in pair)
         interval = f"{compared.difference:+.3f} ({compared.low:+.3f} to {compared.high:+.3f})"
@@ -372,11 +372,11 @@ def table_of_backends() -> list[str]:
     """Write images per second of the backends, plain PyTorch and disent: medians over the rounds of one run."""
     rates: dict[tuple[str, str], dict[str, list[float]]] = {}
     for line in record_of("training.csv"):
-        of = rates.setdefault((line["layers"], line["threads"]), {})
-        of.setdefault(line["contender"], []).append(float(line["images_per_second"]))
+        by_name = rates.setdefault((line["layers"], line["threads"]), {})
+        by_name.setdefault(line["contender"], []).append(float(line["images_per_second"]))
     lines = [row("layers", "threads", *BACKENDS.values()), row("---", *["---:"] * (1 + len(BACKENDS)))]
-    for (layers, threads), of in rates.items():
-        cells = (rate_and_ratio(of[name], of["pytorch"]) if name in of else "–" for name in BACKENDS)
+    for (layers, threads), by_name in rates.items():
+        cells = (rate_and_ratio(by_name[name], by_name["pytorch"]) if name in by_name else "–" for name in BACKENDS)
         lines.append(row(f"`{layers}`", threads, *cells))
     return lines
 
@@ -415,23 +415,23 @@ def pixel_loss_record(architecture: str = "fc") -> dict[tuple[str, str, str], li
     Args:
         architecture: of runs on XYSquares; other datasets have one only.
     """
-    found: dict[tuple[str, str, str], list[float]] = {}
+    scores: dict[tuple[str, str, str], list[float]] = {}
     for line in record_of("pixel_loss.csv"):
         if line["task"].startswith("xysquares/") and line["architecture"] not in (architecture, ""):
             continue
         for score in ("mig", "r_squared"):
-            found.setdefault((line["task"], line["method"], score), []).append(float(line[score]))
-    return found
+            scores.setdefault((line["task"], line["method"], score), []).append(float(line[score]))
+    return scores
 
 
 def table_of_pixel_loss(tasks: Mapping[str, str], architecture: str = "fc") -> list[str]:
     """Write the range over seeds of both scores of each method on some tasks: task -> what it is called."""
-    found = pixel_loss_record(architecture)
+    scores = pixel_loss_record(architecture)
     lines = [row("", *(f"{score}, {title}" for score in ("MIG", "R²") for title in tasks.values()))]
     lines.append(row("---", *["---:"] * (2 * len(tasks))))
     for method, title in PIXEL_LOSS_METHODS.items():
-        groups = [found.get((task, method, score), []) for score in ("mig", "r_squared") for task in tasks]
-        cells = [span(min(of), max(of)) if len(of) >= LEAST_SEEDS else "–" for of in groups]
+        groups = [scores.get((task, method, score), []) for score in ("mig", "r_squared") for task in tasks]
+        cells = [span(min(group), max(group)) if len(group) >= LEAST_SEEDS else "–" for group in groups]
         if set(cells) != {"–"}:
             lines.append(row(title, *cells))
     return lines
@@ -468,68 +468,68 @@ DSPRITES_FORMS = {
 
 def table_of_pixel_loss_claims() -> list[str]:
     """Judge the claims of `baselines.sweeps.beyond_pixels`: a fall from spacing 1 to 8."""
-    found, (far, near) = pixel_loss_record(), beyond_pixels.TASKS[:2]
+    scores, (far, near) = pixel_loss_record(), beyond_pixels.TASKS[:2]
     claims = [("infonce_pairs", "mig"), *((method, "r_squared") for method in beyond_pixels.OBJECTIVES)]
     compared = {
         f"{'MIG' if score == 'mig' else 'R²'} of {PIXEL_LOSS_METHODS[method]}": verdicts.compare(
-            [found[near, method, score]],
-            [found[far, method, score]],
-            floors=[statistics.mean(found[near, "random_encoder", score]) + beyond_pixels.GATE],
+            [scores[near, method, score]],
+            [scores[far, method, score]],
+            floors=[statistics.mean(scores[near, "random_encoder", score]) + beyond_pixels.GATE],
         )
         for method, score in claims
     }
-    return _answers(compared, "lower at spacing 8 than at 1?", "decrease (95%)", "no, higher")
+    return _claim_rows(compared, "lower at spacing 8 than at 1?", "decrease (95%)", "no, higher")
 
 
 def table_of_convolutions() -> list[str]:
     """Judge the claims of `baselines.sweeps.beyond_pixels_conv`: views above two controls at spacing 8."""
-    found, task = pixel_loss_record("conv_small"), beyond_pixels_conv.TASK
+    scores, task = pixel_loss_record("conv_small"), beyond_pixels_conv.TASK
     compared = {
         f"{PIXEL_LOSS_METHODS[method]} vs {PIXEL_LOSS_METHODS[other]}": verdicts.compare(
-            [found[task, method, "r_squared"]], [found[task, other, "r_squared"]]
+            [scores[task, method, "r_squared"]], [scores[task, other, "r_squared"]]
         )
         for other in ("random_encoder", "beta_tc_vae")
         for method in beyond_pixels_conv.VIEWS
     }
-    return _answers(compared, "Is the first R² higher?", "difference (95%)", "no, lower")
+    return _claim_rows(compared, "Is the first R² higher?", "difference (95%)", "no, lower")
 
 
 def table_of_contrast() -> list[str]:
     """Judge what InfoNCE on pairs loses by reduced contrast, and by a pattern on top of it."""
-    found, (original, matched, _, perturbed) = pixel_loss_record(), DSPRITES_FORMS
+    scores, (original, matched, _, perturbed) = pixel_loss_record(), DSPRITES_FORMS
     compared = {
         f"{title}: {DSPRITES_FORMS[after]} vs {DSPRITES_FORMS[before]}": verdicts.compare(
-            [found[before, "infonce_pairs", score]], [found[after, "infonce_pairs", score]]
+            [scores[before, "infonce_pairs", score]], [scores[after, "infonce_pairs", score]]
         )
         for score, title in (("mig", "MIG"), ("r_squared", "R²"))
         for before, after in ((original, matched), (matched, perturbed))
     }
-    return _answers(compared, "InfoNCE on pairs: is the first lower?", "decrease (95%)", "no, higher")
+    return _claim_rows(compared, "InfoNCE on pairs: is the first lower?", "decrease (95%)", "no, higher")
 
 
-def _answers(compared: Mapping[str, verdicts.Comparison], question: str, difference: str, opposed: str) -> list[str]:
+def _claim_rows(compared: Mapping[str, verdicts.Comparison], question: str, difference: str, opposed: str) -> list[str]:
     """Write what became of claims that are corrected together: what is compared -> the comparison."""
     lines = [row(question, difference, "p after Holm", "answer"), row("---", "---:", "---:", "---")]
-    for (name, one), (answer, p) in zip(compared.items(), verdicts.judge(list(compared.values())), strict=True):
+    for (name, effect), (answer, p) in zip(compared.items(), verdicts.judge(list(compared.values())), strict=True):
         answer = {"supported": "yes", "opposed": opposed}.get(answer, answer)
-        measured = f"{one.difference:.3f} ({one.low:.3f} to {one.high:.3f})"
+        measured = f"{effect.difference:.3f} ({effect.low:.3f} to {effect.high:.3f})"
         lines.append(row(name, measured, "–" if p is None else f"{p:.2g}", answer))
     return lines
 
 
 def table_of_frozen_encoders() -> list[str]:
     """Write linear R² of a pretrained encoder and of the same with random weights, and the highest MIG of both."""
-    found: dict[tuple[str, str, str], list[float]] = {}
+    scores: dict[tuple[str, str, str], list[float]] = {}
     highest: dict[str, float] = {}
     for line in record_of("frozen_encoders.csv"):
-        task, of = line["task"], line["encoder"]
-        found.setdefault((task, of, line["codes"]), []).append(float(line["r_squared"]))
+        task, name = line["task"], line["encoder"]
+        scores.setdefault((task, name, line["codes"]), []).append(float(line["r_squared"]))
         highest[task] = max(highest.get(task, 0.0), float(line["mig"]))
-    encoders = sorted({of for _, of, _ in found})
+    encoders = sorted({name for _, name, _ in scores})
     codes = {"raw": "raw (1,280)", "pca": "PCA (5 or 6)", "l1": "L1 (64)", "topk": "TopK (64)"}
     lines = [row("task", *codes.values(), "highest MIG"), row("---", *["---:"] * (1 + len(codes)))]
     for task, mig in highest.items():
-        cells = (" / ".join(f"{statistics.mean(found[task, of, kind]):.2f}" for of in encoders) for kind in codes)
+        cells = (" / ".join(f"{statistics.mean(scores[task, name, kind]):.2f}" for name in encoders) for kind in codes)
         lines.append(row(f"`{task}`", *cells, f"{mig:.2f}"))
     return lines
 
@@ -546,26 +546,26 @@ def table_of_shared_seeds() -> list[str]:
             rows[dataset, result.method] = (values - values.mean()) / values.std()
     lines = [row("MIG, seeds 0 to 4", *KINDS), row("---", *["---:"] * len(KINDS))]
     for family, title in FAMILIES.items():
-        here = {key: values for key, values in rows.items() if desk.family(key[0]) == family}
+        in_family = {key: values for key, values in rows.items() if desk.family(key[0]) == family}
         cells = []
-        for belong in KINDS.values():
-            pairs = [(a, b) for a, b in itertools.combinations(sorted(here), 2) if belong(a, b)]
-            seen = np.mean([here[a] @ here[b] for a, b in pairs]) / len(SHARED)
-            cells.append(f"{seen:.2f} ({len(pairs)} pairs)")
+        for matches in KINDS.values():
+            pairs = [(a, b) for a, b in itertools.combinations(sorted(in_family), 2) if matches(a, b)]
+            correlation = np.mean([in_family[a] @ in_family[b] for a, b in pairs]) / len(SHARED)
+            cells.append(f"{correlation:.2f} ({len(pairs)} pairs)")
         lines.append(row(title, *cells))
     return lines
 
 
 def table_of_giveaways() -> list[str]:
     """Write how far giveaway and MIG go together over the datasets of the tier desk, method by method."""
-    found = hardness.hardness(desk_boards(), giveaways.read(RESULTS))
+    analysis = hardness.hardness(desk_boards(), giveaways.read(RESULTS))
     lines = [row("method", "datasets", "correlation (95%)", "over those that most share"), row("---", *["---:"] * 3)]
-    for one in found.predictions if found else ():
-        if one.correlation and one.datasets >= LEAST_DATASETS:
-            shared = one.on_shared if one.on_shared != one.correlation else None
-            both = (one.correlation, shared)
-            cells = (f"{each.value:.2f} ({span(each.low, each.high)})" if each else "" for each in both)
-            lines.append(row(one.title, str(one.datasets), *cells))
+    for prediction in analysis.predictions if analysis else ():
+        if prediction.correlation and prediction.datasets >= LEAST_DATASETS:
+            shared = prediction.on_shared if prediction.on_shared != prediction.correlation else None
+            pair = (prediction.correlation, shared)
+            cells = (f"{corr.value:.2f} ({span(corr.low, corr.high)})" if corr else "" for corr in pair)
+            lines.append(row(prediction.title, str(prediction.datasets), *cells))
     return lines
 
 
@@ -684,8 +684,8 @@ PAGES = {
     "tutorials/see_a_vae_fail.md": {"demo": printed_by_the_demo},
     **{
         f"tutorials/{tutorial}.md": {
-            part: functools.partial(table_over_seeds, tutorial, columns, of, what)
-            for part, (columns, of, what) in parts.items()
+            part: functools.partial(table_over_seeds, tutorial, columns, row_names, title)
+            for part, (columns, row_names, title) in parts.items()
         }
         for tutorial, parts in TABLES_OVER_SEEDS.items()
     },
@@ -693,7 +693,7 @@ PAGES = {
 """Page -> the parts that are made, by name."""
 
 
-def made(page: str) -> str:
+def page_text(page: str) -> str:
     """Return the text of a page as it should be.
 
     Args:
@@ -715,7 +715,7 @@ def made(page: str) -> str:
 
 if __name__ == "__main__":
     for page in PAGES:
-        text = made(page)
+        text = page_text(page)
         if text != (DOCS / page).read_text("utf-8"):
             (DOCS / page).write_text(text, "utf-8")
             print(f"docs/{page}: written")

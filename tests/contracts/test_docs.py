@@ -89,7 +89,7 @@ SCRIPT = pages()
 @pytest.mark.parametrize("page", SCRIPT.PAGES)
 def test_what_a_page_lists_is_what_there_is(page):
     script = SCRIPT
-    differ = set(script.made(page).splitlines()) ^ set((ROOT / "docs" / page).read_text("utf-8").splitlines())
+    differ = set(script.page_text(page).splitlines()) ^ set((ROOT / "docs" / page).read_text("utf-8").splitlines())
     assert not differ, f"docs/{page} is not what the files say. Run: {script.COMMAND}\n" + "\n".join(sorted(differ))
     assert f"\n{script.COMMAND.removeprefix('make ')}: setup\n" in (ROOT / "Makefile").read_text("utf-8")
 

@@ -75,7 +75,7 @@ def test_the_graphs_compute_what_the_layers_define(vaes, weights):
         hidden = np.maximum(hidden @ of[f"encoder.{layer}.weight"].T + of[f"encoder.{layer}.bias"], 0)
     both = hidden @ of["encoder.mu_logvar_gen.weight"].T + of["encoder.mu_logvar_gen.bias"]
     mean, log_variance = both[:, 0::2], both[:, 1::2]
-    found = vaes.ran(vaes.network(weights, "encoder", layers=True), images)
+    found = vaes.run_graph(vaes.network(weights, "encoder", layers=True), images)
     np.testing.assert_allclose(found["codes"], mean, atol=1e-5)
     np.testing.assert_allclose(found["log_variance"], log_variance, atol=1e-5)
     hidden = mean
@@ -85,7 +85,7 @@ def test_the_graphs_compute_what_the_layers_define(vaes, weights):
     for layer in ("convT_64", "convT1", "convT2", "convT3"):
         hidden = deconvolved(hidden, of[f"decoder.{layer}.weight"], of[f"decoder.{layer}.bias"])
         hidden = hidden if layer == "convT3" else np.maximum(hidden, 0)
-    found = vaes.ran(vaes.network(weights, "decoder"), mean)
+    found = vaes.run_graph(vaes.network(weights, "decoder"), mean)
     np.testing.assert_allclose(found["output"], hidden, atol=1e-5)
 
 
@@ -116,6 +116,6 @@ def test_the_page_holds_the_records_numbers(page):
 @pytest.mark.parametrize("place", [0, 3], ids=["VAE", "FactorVAE"])
 def test_kl_divergences_are_those_that_were_logged(vaes, place):
     model = vaes.MODELS[place]
-    logged = json.loads(vaes.place(model, "json").read_text("utf-8"))["logged_test_losses"]
+    logged = json.loads(vaes.path_of(model, "json").read_text("utf-8"))["logged_test_losses"]
     found = vaes.kl(vaes.weights_of(model), vaes.images_of(range(model.first)))
     np.testing.assert_allclose(found, [vaes.BATCHES * logged[f"kl_loss_{i}"] for i in range(10)], atol=1e-4)
