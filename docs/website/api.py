@@ -35,21 +35,21 @@ def pages() -> dict[str, str | bytes]:
     Returns:
         Address on the site -> Markdown.
     """
-    made: dict[str, str | bytes] = {}
+    texts: dict[str, str | bytes] = {}
     for package in PACKAGES:
-        made[f"api/{package}.md"] = face(package)
+        texts[f"api/{package}.md"] = package_page(package)
         for path in sorted((ROOT / package).iterdir()):
             name = f"{package}.{path.stem}"
             if path.name.startswith(("_", ".")) or path.stem in NO_LIBRARY:
                 continue
             if path.suffix == ".py" and is_public(path):
-                made[f"api/{name}.md"] = f"# `{name}`\n\n{shown(name)}\n"
+                texts[f"api/{name}.md"] = f"# `{name}`\n\n{module_directive(name)}\n"
             elif (path / "__init__.py").exists() and (any(modules(path, name)) or not is_internal(path)):
-                made[f"api/{name}.md"] = room(name)
-    return made
+                texts[f"api/{name}.md"] = folder_page(name)
+    return texts
 
 
-def nav(made: dict[str, Any]) -> list[dict[str, list[str | dict[str, str]]]]:
+def nav(texts: dict[str, Any]) -> list[dict[str, list[str | dict[str, str]]]]:
     """Return the navigation: a section for each package, its own page first."""
     return [
         {
@@ -57,7 +57,7 @@ def nav(made: dict[str, Any]) -> list[dict[str, list[str | dict[str, str]]]]:
                 f"api/{package}.md",
                 *(
                     {page.removeprefix("api/")[:-3]: page}
-                    for page in made
+                    for page in texts
                     if page.startswith(f"api/{package}.") and page != f"api/{package}.md"
                 ),
             ]
@@ -66,30 +66,30 @@ def nav(made: dict[str, Any]) -> list[dict[str, list[str | dict[str, str]]]]:
     ]
 
 
-def face(package: str) -> str:
+def package_page(package: str) -> str:
     """Write what a package's own ``__all__`` names, each with what it is and a link to its description."""
     module = importlib.import_module(package)
     parts = [f"# `{package}`", str(module.__doc__).strip().partition("\n\n")[0]]
-    here, elsewhere, rows = [], [], []
+    own_names, elsewhere, rows = [], [], []
     for name in getattr(module, "__all__", ()):
         path = ROOT / package / name
         if path.with_suffix(".py").exists() or path.is_dir():
             file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
             rows.append((f"[`{name}`]({package}.{name}.md)", docstring(file).partition("\n")[0]))
             continue
-        found = getattr(module, name)
-        at = getattr(found, "__module__", package)
-        target = f"{at}.{getattr(found, '__qualname__', name)}"
-        if at != package and not is_shown(at, name):
+        value = getattr(module, name)
+        origin = getattr(value, "__module__", package)
+        target = f"{origin}.{getattr(value, '__qualname__', name)}"
+        if origin != package and not is_shown(origin, name):
             target = f"{package}.{name}"
             elsewhere.append(f"::: {target}")
-        here += [name] if at == package else []
-        says = found.__doc__ if callable(found) else ""  # of a value it is its type's
-        rows.append((f"[`{name}`][{target}]", str(says or "").strip().partition("\n")[0]))
+        own_names += [name] if origin == package else []
+        doc = value.__doc__ if callable(value) else ""  # of a value it is its type's
+        rows.append((f"[`{name}`][{target}]", str(doc or "").strip().partition("\n")[0]))
     if rows:
         parts.append(markup.table(["name", "what it is"], rows))
-    if here:
-        parts.append(directive(package, here))
+    if own_names:
+        parts.append(directive(package, own_names))
     return "\n\n".join(parts + elsewhere) + "\n"
 
 
@@ -99,32 +99,32 @@ def is_shown(module: str, name: str) -> bool:
     return path.exists() and is_public(path) and name in public(path)
 
 
-def room(name: str) -> str:
+def folder_page(name: str) -> str:
     """Write the page of a folder: what it is, and what each of its files offers."""
     folder = ROOT / name.replace(".", "/")
     parts = [f"# `{name}`", docstring(folder / "__init__.py")]
     if name in ELSEWHERE:
         parts.append(f"Each file has [a page of its own](../{ELSEWHERE[name]}).")
     else:
-        parts += [shown(each) for each in modules(folder, name)]
+        parts += [module_directive(module) for module in modules(folder, name)]
     names = public(folder / "__init__.py")
     if names:
         parts.append(directive(name, names))
-    parts += [f"::: {name}.{each}" for each in passed_on(folder / "__init__.py", name)]
+    parts += [f"::: {name}.{member}" for member in reexported(folder / "__init__.py", name)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def passed_on(path: Path, name: str) -> list[str]:
+def reexported(path: Path, name: str) -> list[str]:
     """Return the names that a folder takes from its private files and lists in ``__all__``."""
     tree = ast.parse(path.read_text("utf-8"))
-    taken = [
-        each.name
+    imported = [
+        alias.name
         for node in tree.body
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith(f"{name}._")
-        for each in node.names
+        for alias in node.names
     ]
-    listed = set(getattr(importlib.import_module(name), "__all__", ())) if taken else set()
-    return [each for each in taken if each in listed]
+    listed = set(getattr(importlib.import_module(name), "__all__", ())) if imported else set()
+    return [member for member in imported if member in listed]
 
 
 def modules(folder: Path, name: str) -> Iterator[str]:
@@ -134,7 +134,7 @@ def modules(folder: Path, name: str) -> Iterator[str]:
             yield f"{name}.{path.stem}"
 
 
-def shown(name: str) -> str:
+def module_directive(name: str) -> str:
     """Write the directive that shows a file's public names."""
     return directive(name, public(ROOT / f"{name.replace('.', '/')}.py"))
 
@@ -172,7 +172,7 @@ def is_public(file: Path) -> bool:
     if file.name.startswith("_"):
         return False
     tree = ast.parse(file.read_text("utf-8"))
-    listed = any(isinstance(each, ast.Name) and each.id == "__all__" for each in ast.walk(tree))
+    listed = any(isinstance(node, ast.Name) and node.id == "__all__" for node in ast.walk(tree))
     return listed or not (is_internal(file.parent) or "internal" in docstring(file).lower())
 
 

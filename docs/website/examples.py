@@ -22,7 +22,7 @@ class Docstrings(griffe.Extension):
 
     def on_class_members(self, *, cls: griffe.Class, **kwargs: Any) -> None:
         """Change the docstring of a class whose constructor is made by its base."""
-        by_hand = "__init__" in cls.members or any("dataclass" in str(each.value) for each in cls.decorators)
+        by_hand = "__init__" in cls.members or any("dataclass" in str(decorator.value) for decorator in cls.decorators)
         if cls.docstring and not by_hand:
             cls.docstring.value = _renamed("Args", "Attributes", cls.docstring.value)
 

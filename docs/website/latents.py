@@ -51,11 +51,11 @@ def trees() -> list[Path]:
     return [ROOT / "leaderboard" / "published", *sorted((ROOT / "leaderboard" / "published" / "latents").glob("*/"))]
 
 
-def curves(found: Iterable[results.Result]) -> list[Curve]:
+def curves(records: Iterable[results.Result]) -> list[Curve]:
     """Gather the runs that differ in seed and number of latents alone.
 
     Args:
-        found: results of any tasks and methods.
+        records: results of any tasks and methods.
 
     Returns:
         A curve for each task, tier, method and setting with two numbers of latents or more, of five seeds each.
@@ -63,7 +63,7 @@ def curves(found: Iterable[results.Result]) -> list[Curve]:
     gathered: dict[tuple[str, str, str, str, str], dict[int, dict[int, float]]] = collections.defaultdict(
         lambda: collections.defaultdict(dict)
     )
-    for result in found:
+    for result in records:
         for run in result.runs:
             if "mig" not in run.scores or run.supervision == "reference":
                 continue
@@ -71,15 +71,15 @@ def curves(found: Iterable[results.Result]) -> list[Curve]:
             setting = json.dumps([rest, run.budget.steps], sort_keys=True)
             key = (result.task, run.tier, result.method, result.about.title or result.method, setting)
             gathered[key][run.latents][run.seed] = run.scores["mig"]
-    made = []
+    selected = []
     for (task, tier, _, title, _), of_numbers in sorted(gathered.items()):
         enough = {n: list(seeds.values()) for n, seeds in sorted(of_numbers.items()) if len(seeds) >= SEEDS}
         if len(enough) > 1:
-            made.append(Curve(task, tier, title, enough))
-    return made
+            selected.append(Curve(task, tier, title, enough))
+    return selected
 
 
-def measured() -> list[Curve]:
+def measured_curves() -> list[Curve]:
     """Return the curves of all committed results."""
     return curves(result for tree in trees() for result in results_tree.read_all(tree))
 
@@ -90,15 +90,15 @@ def pages() -> dict[str, str | bytes]:
     Returns:
         Address on the site -> SVG; nothing where there are no such results yet.
     """
-    return {curve.file(number): figure(curve) for number, curve in enumerate(measured())}
+    return {curve.file(number): figure(curve) for number, curve in enumerate(measured_curves())}
 
 
 def filled(markdown: str) -> str:
     """Put the figures, or a sentence that there are none yet, in the place that is left for them."""
     if MARK not in markdown:
         return markdown
-    found = [shown(curve, number) for number, curve in enumerate(measured())]
-    return markdown.replace(MARK, "\n\n".join(found) or NOTHING)
+    texts = [curve_text(curve, number) for number, curve in enumerate(measured_curves())]
+    return markdown.replace(MARK, "\n\n".join(texts) or NOTHING)
 
 
 NOTHING = (
@@ -108,7 +108,7 @@ NOTHING = (
 )
 
 
-def shown(curve: Curve, number: int) -> str:
+def curve_text(curve: Curve, number: int) -> str:
     """Write a curve: the figure, and the numbers below it."""
     rows = [
         (latents, len(scores), f"{min(scores):.3f} to {max(scores):.3f}", f"{statistics.median(scores):.3f}")

@@ -38,32 +38,32 @@ def page(name: str) -> str:
     Returns:
         Markdown.
     """
-    says = properties.find(name)
+    metric = properties.find(name)
     module = discovery.find("leaderboard.metrics", name, kind="metric")
     title, _, rest = (module.__doc__ or "").strip().partition("\n\n")
     facts = [
-        ("question", says.asks),
-        ("ideal", says.ideal if isinstance(says.ideal, str) else f"{says.ideal:g}"),
-        ("range", says.interval),
-        ("random codes", says.chance),
-        ("reference", says.source),
+        ("question", metric.asks),
+        ("ideal", metric.ideal if isinstance(metric.ideal, str) else f"{metric.ideal:g}"),
+        ("range", metric.interval),
+        ("random codes", metric.chance),
+        ("reference", metric.source),
         ("needs held-out rows", "yes" if takes_held_out(module.score) else "no"),
     ]
-    known = scores_of_known_codes(name)
+    by_codes = scores_of_known_codes(name)
     parts = [
         f"# {name}",
         title,
         markup.table(["", ""], facts),
         *([prose(rest)] if rest else []),
         "## What moves the score, and what does not",
-        "\n".join(f"- {line}" for line in movements(says, next(iter(next(iter(known.values())))))),
+        "\n".join(f"- {line}" for line in movements(metric, next(iter(next(iter(by_codes.values())))))),
         "## Scores of codes that are known",
         "Codes of 600 samples of three factors with 3, 4 and 5 values, and 300 more held out where the metric learns "
         "something. *Rotated*: the first two columns are turned by 45°. These numbers are computed while this page is "
         "made.",
         markup.table(
-            ["codes", *next(iter(known.values()))],
-            ((codes, *(f"{value:.3f}" for value in scores.values())) for codes, scores in known.items()),
+            ["codes", *next(iter(by_codes.values()))],
+            ((codes, *(f"{value:.3f}" for value in scores.values())) for codes, scores in by_codes.items()),
         ),
     ]
     rows = settings(name)
@@ -93,7 +93,7 @@ def takes_held_out(score: Any) -> bool:
     return "codes_test" in inspect.signature(score).parameters
 
 
-def movements(says: properties.Properties, main: str) -> list[str]:
+def movements(metric: properties.Properties, main: str) -> list[str]:
     """Say in words what the properties of a metric with this main score state. Tests hold the metric to each."""
     copied = {
         "same": "leave the score as it is",
@@ -102,26 +102,26 @@ def movements(says: properties.Properties, main: str) -> list[str]:
         "infinite": "make the score infinite",
     }
     lines = ["The order and the sign of latents do not matter."]
-    if says.scale_dependent or says.scale_matters:
-        changed = listed(says.scale_dependent) if says.scale_dependent else says.scale_matters
+    if metric.scale_dependent or metric.scale_matters:
+        changed = listed(metric.scale_dependent) if metric.scale_dependent else metric.scale_matters
         lines.append(f"Multiplying all codes by a number changes {changed}.")
     else:
         lines.append("Multiplying all codes by a number does not matter.")
-    if isinstance(says.copied_latent, str):
-        lines.append(f"Copies of every latent {copied[says.copied_latent]}.")
+    if isinstance(metric.copied_latent, str):
+        lines.append(f"Copies of every latent {copied[metric.copied_latent]}.")
     else:
-        lines += [f"For `{key}`, copies of every latent {copied[what]}." for key, what in says.copied_latent.items()]
-    if says.beside_idle_latents != 1.0 and not isinstance(says.ideal, str):
-        lines.append(f"`{main}` of perfect codes beside as many constant latents is {says.beside_idle_latents:g}.")
-    if says.rotation_lowers:
+        lines += [f"For `{key}`, copies of every latent {copied[what]}." for key, what in metric.copied_latent.items()]
+    if metric.beside_idle_latents != 1.0 and not isinstance(metric.ideal, str):
+        lines.append(f"`{main}` of perfect codes beside as many constant latents is {metric.beside_idle_latents:g}.")
+    if metric.rotation_lowers:
         lines.append(f"A rotation of two latents that are the factors lowers `{main}`.")
-    if says.numbering_matters:
-        lines.append(f"Other numbers for the same classes change the score: {says.numbering_matters}")
-    if says.factor_order_matters:
-        lines.append(f"The order of the factors' columns changes the score: {says.factor_order_matters}")
-    if says.noise_scores:
-        lines.append(f"Noise may score as high as knowledge on few samples: {says.noise_scores}")
-    if not says.uses_factors:
+    if metric.numbering_matters:
+        lines.append(f"Other numbers for the same classes change the score: {metric.numbering_matters}")
+    if metric.factor_order_matters:
+        lines.append(f"The order of the factors' columns changes the score: {metric.factor_order_matters}")
+    if metric.noise_scores:
+        lines.append(f"Noise may score as high as knowledge on few samples: {metric.noise_scores}")
+    if not metric.uses_factors:
         lines.append("The factors are not looked at.")
     return [line if line.endswith((".", "!", "?")) else f"{line}." for line in lines]
 
@@ -150,15 +150,15 @@ def scores_of_known_codes(name: str) -> dict[str, dict[str, float]]:
     """Compute a metric on codes that are known: what they are -> score -> value."""
     module = discovery.find("leaderboard.metrics", name, kind="metric")
     factors, codes = known_codes()
-    found = {}
+    scores = {}
     for title, values in codes.items():
         arguments: dict[str, Any] = dict(properties.find(name).quick)
         if takes_held_out(module.score):
             arguments |= {"codes_test": values[600:], "factors_test": factors[600:]}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of few samples: the page says how many
-            found[title] = module.score(values[:600], factors[:600], **arguments)
-    return found
+            scores[title] = module.score(values[:600], factors[:600], **arguments)
+    return scores
 
 
 def settings(name: str) -> list[list[str]]:
@@ -175,15 +175,15 @@ def meant(knob: str) -> set[str]:
         >>> sorted(meant("MCC, R²: factors"))
         ['mcc', 'r_squared']
     """
-    found = set()
-    known = discovery.names("leaderboard.metrics")
+    metrics = set()
+    names = discovery.names("leaderboard.metrics")
     for word in re.split(r", | and ", knob.partition(":")[0].removesuffix(" scores").removesuffix(" score")):
         named = NAMED.get(word.lower(), word)
         plain = re.sub(r"\W", "", named.lower().removesuffix(" score"))
-        found |= {each for each in known if not named or each == named or plain == each.replace("_", "")}
+        metrics |= {name for name in names if not named or name == named or plain == name.replace("_", "")}
         if plain == "infomec":
-            found.add("infomec_tripod")
-    return found
+            metrics.add("infomec_tripod")
+    return metrics
 
 
 def example(name: str, score: Any) -> str:

@@ -69,8 +69,8 @@ def _words(markdown: str) -> Iterator[tuple[str, str]]:
         if pictures:
             if words:
                 yield "markdown", "\n\n".join(words)
-            shown = ", ".join(f"Image({name!r})" for name in pictures)
-            yield "code", f"from IPython.display import Image, display\n\ndisplay({shown})"
+            images = ", ".join(f"Image({name!r})" for name in pictures)
+            yield "code", f"from IPython.display import Image, display\n\ndisplay({images})"
             words = []
         elif paragraph:
             words.append(re.sub(r"\[([^\]]+)\]\((?!\w+://)[^)]+\)", r"\1", paragraph))

@@ -32,7 +32,7 @@ def page(name: str) -> str:
     module = discovery.find("baselines.objectives", name, kind="objective")
     title, _, rest = (module.__doc__ or "").strip().partition("\n\n")
     method, _, paper = title.partition(":")
-    says, _, attributes = inspect.cleandoc(module.OBJECTIVE.__doc__ or "").partition("\n\nAttributes:\n")
+    summary, _, attributes = inspect.cleandoc(module.OBJECTIVE.__doc__ or "").partition("\n\nAttributes:\n")
     meanings = dict(re.findall(r"^    (\w+): ((?:.|\n     )+)", attributes, re.MULTILINE))
     fields = [field for field in dataclasses.fields(module.OBJECTIVE) if field.init]
     links = [
@@ -41,7 +41,7 @@ def page(name: str) -> str:
         if getattr(module, constant, "")
     ]
     parts = [f"# {method.strip().rstrip('.')}", *([paper.strip()] if paper.strip() else [])]
-    parts += [" · ".join([f"`{name}`", *links]), "## What it minimises", quoted(says)]
+    parts += [" · ".join([f"`{name}`", *links]), "## What it minimises", quoted(summary)]
     if rest:
         parts.append(quoted(rest))
     parts.append("## Hyperparameters")

@@ -98,7 +98,7 @@ def test_help_texts_use_the_fields_words_and_all_pages_are_short():
     assert not [line for name in program.PARTS for of in helps(name, program.load(name)) for line in private(*of)]
 
 
-@pytest.mark.parametrize("package", ["baselines", "benchmark_data", "leaderboard"])
+@pytest.mark.parametrize("package", ["baselines", "benchmark_data", "leaderboard", "benchmarks", "docs"])
 def test_names_say_what_they_hold(package):
     places = []
     for file in sorted((ROOT / package).rglob("*.py")):

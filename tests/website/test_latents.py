@@ -37,7 +37,7 @@ def test_runs_that_differ_in_the_number_of_latents_alone_make_a_curve(latents):
     (curve,) = latents.curves([with_latents(5, 5), with_latents(10, 6)])
     assert (curve.task, curve.title) == ("dsprites@v1", "β-VAE")
     assert {number: len(scores) for number, scores in curve.scores.items()} == {5: 5, 10: 6}
-    text = latents.shown(curve, 0)
+    text = latents.curve_text(curve, 0)
     assert "| 5 | 5 | 0.050 to 0.054 | 0.052 |" in text
     assert "| 10 | 6 | 0.100 to 0.105 |" in text
     assert curve.file(0) in text
