@@ -44,7 +44,7 @@ def main() -> int:
     parser.add_argument("--to", type=Path, help="a folder for the environment; a temporary one if not given")
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
-        folder = options.into or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = options.to or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         venv.create(folder, with_pip=True, clear=True)
         python = folder / "bin" / "python"
         print("lowest versions:", *lowest(), flush=True)

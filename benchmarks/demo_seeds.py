@@ -92,7 +92,7 @@ def main() -> None:
     parser.add_argument("--to", type=Path, help="keep the runs here, where the demo would; else in no place")
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
-        into = options.into or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        into = options.to or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         for seed in options.seeds:
             for dataset in options.datasets:
                 for name in options.methods:

@@ -114,7 +114,7 @@ def main() -> None:
     lines = list(csv.reader(RECORD.open(encoding="utf-8", newline="")))[1:] if RECORD.exists() else []
     about = {key: getattr(options, key) for key in fields}
     for task in options.tasks:
-        for line in score_encoder(options.encoder, options.name, about, task, options.into):
+        for line in score_encoder(options.encoder, options.name, about, task, options.to):
             print(*line, flush=True)
             lines = [other for other in lines if other[:3] != line[:3] or other[4] != str(line[4])]
             lines.append(list(map(str, line)))

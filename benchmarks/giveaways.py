@@ -40,4 +40,4 @@ if __name__ == "__main__":
         if dataset is None or not dataset.prepared or isinstance(dataset.source, Divided):
             continue
         if name not in published or published[name].version != dataset.version:
-            print(giveaways.write(sys.argv[1], [giveaways.audited(dataset)]), name)
+            print(giveaways.write(sys.argv[1], [audited(dataset)]), name)
