@@ -25,6 +25,7 @@ __all__ = [
     "check_factors",
     "check_rows",
     "check_train_test",
+    "in_use",
     "standardise",
     "varying",
     "warn_if_continuous",
@@ -49,7 +50,7 @@ _LEAST_SPREAD = 1e-6
 
 
 class LostSpread(OffaxisWarning):
-    """Latents that vary, and that a classifier sees as constant or nearly so."""
+    """Latents that vary, and that a classifier or a score sees as constant or nearly so."""
 
 
 class ContinuousFactors(OffaxisWarning):
@@ -362,6 +363,32 @@ def warn_if_lost(codes: Codes) -> None:
             LostSpread,
             stacklevel=3,
         )
+
+
+def in_use(codes: Float64[NDArray[np.float64], "n L"], least_deviation: float) -> Bool[NDArray[np.bool_], " L"]:
+    """Return which latents vary enough to count, for scores that leave out the unused latents of a VAE.
+
+    Args:
+        codes: float64, shape (n, L).
+        least_deviation: the standard deviation below which a latent counts as unused, in units of the codes.
+
+    Returns:
+        bool, shape (L,).
+
+    Warns:
+        LostSpread: latents vary, but none so much, as codes of length 1 with many latents do.
+
+    Example:
+        >>> in_use(np.array([[0.0, 1.0, 0.00], [1.0, 1.0, 0.01]]), 0.05)
+        array([ True, False, False])
+    """
+    result = (codes.std(axis=0, ddof=1) >= least_deviation) & varying(codes)
+    if varying(codes).any() and not result.any():
+        message = (
+            f"codes: every standard deviation is below {least_deviation:g}, which counts as unused; scale them up."
+        )
+        warnings.warn(message, LostSpread, stacklevel=3)
+    return result
 
 
 def warn_if_same(codes: Codes, what: str = "codes") -> None:

@@ -59,8 +59,8 @@ class FactorAudit:
             traversal, averaged over traversals, in [-1, 1]. It is 0 for a traversal whose images are equally far apart.
             NaN for a factor without an order (categorical, binary) and for one with too few values to have one.
         overlap: how much nearer neighbouring values are than others: 1 - (mean distance of neighbours) / (mean distance
-            of other pairs), at most 1. 0 where neighbours are as far apart as any, 1 where they look the same; NaN as
-            for the correlation.
+            of other pairs), at most 1. 0 where neighbours are as far apart as any, 1 where they alone look the same;
+            NaN where the correlation is, or where all images are equal.
         equal: the share of pairs of a traversal whose images are equal, in [0, 1].
         matrix: float64, mean perceived distance between values, at most `MAX_VALUES` rows; NaN where no pair was seen.
         width: the number of class ids that a row of the matrix stands for.

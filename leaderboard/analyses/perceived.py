@@ -8,9 +8,10 @@ follow the factor, so do those at every other level.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -75,14 +76,14 @@ def measure(
     if "variance" in arrays and "mean" not in arrays:
         raise InvalidInput("mean: expected posterior means next to the variances, received none.")
     values = shapes.pop()[1]
-    steps = np.arange(values)[:, None]
+    steps = np.arange(values, dtype=np.float64)[None, :, None]
     levels: dict[str, tuple[Callable[[Matrix], Matrix], Matrix]] = {
-        "ground truth": (_manhattan, steps[None].astype(float))
+        "ground truth": (functools.partial(_distances, metric="cityblock"), steps)
     }
     if "inputs" in arrays:
         levels["input"] = (_squared_error, arrays["inputs"])
     if "mean" in arrays:
-        levels["mean"] = (_euclidean, arrays["mean"])
+        levels["mean"] = (_distances, arrays["mean"])
     if "variance" in arrays:
         check_posterior(*(arrays[name].reshape(-1, arrays[name].shape[-1]) for name in ("mean", "variance")))
         levels["KL"] = (_divergence, np.stack([arrays["mean"], arrays["variance"]], axis=2))
@@ -133,7 +134,7 @@ def agreement(table: pd.DataFrame, *, against: str = "ground truth") -> pd.DataF
         matrices = {str(level): _distance_matrix(part) for level, part in levels.groupby("level", sort=False)}
         if "ground truth" not in matrices:
             values = len(next(iter(matrices.values())))
-            matrices["ground truth"] = _manhattan(np.arange(values, dtype=np.float64)[:, None])
+            matrices["ground truth"] = _distances(np.arange(values, dtype=np.float64)[:, None], "cityblock")
         if against not in matrices:
             raise UnknownName("level", against, matrices)
         matrices = {level: (matrix + matrix.T) / 2 for level, matrix in matrices.items()}
@@ -186,16 +187,12 @@ def _check_traversals(array: ArrayLike, name: str) -> NDArray[np.float64]:
     return unit(array, name).reshape(*array.shape[:2], -1)
 
 
-def _manhattan(points: Matrix) -> Matrix:
-    return np.asarray(distance.squareform(distance.pdist(points, "cityblock")))
-
-
-def _euclidean(points: Matrix) -> Matrix:
-    return np.asarray(distance.squareform(distance.pdist(points)))
+def _distances(points: Matrix, metric: Any = "euclidean") -> Matrix:
+    return np.asarray(distance.squareform(distance.pdist(points, metric)))
 
 
 def _squared_error(images: Matrix) -> Matrix:
-    return np.asarray(distance.squareform(distance.pdist(images, "sqeuclidean") / images.shape[1]))
+    return _distances(images, "sqeuclidean") / images.shape[1]
 
 
 def _divergence(posteriors: Matrix) -> Matrix:

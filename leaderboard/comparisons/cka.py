@@ -33,7 +33,8 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, debiased: b
             samples, and can be slightly negative. It needs at least four samples.
 
     Returns:
-        The similarity, in [0, 1]; 0 if ``x`` or ``y`` is constant. Debiased: at most 1.
+        The similarity, in [0, 1]; 0 if ``x`` or ``y`` is constant. Debiased: at most 1, and 0 also if all samples are
+        equally far apart.
 
     Raises:
         InvalidInput: not 2-d, not finite, different rows, or too few samples.
@@ -91,11 +92,11 @@ def compare_batches(batches: Iterable[tuple[ArrayLike, ArrayLike]]) -> float:
 
 def _unbiased(gram: NDArray[np.float64]) -> NDArray[np.float64]:
     """Centre a Gram matrix so that inner products of such matrices are n (n - 3) times the unbiased criterion."""
-    n = len(gram)
+    n, rounding = len(gram), len(gram) * np.finfo(np.float64).eps * np.abs(gram).max()
     gram = gram.copy()
     np.fill_diagonal(gram, 0.0)
     means = gram.sum(axis=0) / (n - 2)
     means -= means.sum() / (2 * (n - 1))
     gram -= means[:, None] + means[None, :]
     np.fill_diagonal(gram, 0.0)
-    return gram
+    return gram if np.abs(gram).max() > rounding else np.zeros_like(gram)

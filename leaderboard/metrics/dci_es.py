@@ -19,14 +19,13 @@ numbers that are at least 1e-7 apart.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, check_count, needs
+from benchmark_data.errors import InvalidInput, check_count, is_whole, needs
 from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, warn_if_lost
 from leaderboard.properties import Properties
 
@@ -93,8 +92,8 @@ def score(
     )
     warn_if_lost(codes)
     depths = list(depths)
-    if len(depths) < 2 or depths[0] < 1 or any(b <= a for a, b in itertools.pairwise(depths)):
-        raise InvalidInput(f"depths: expected at least two that ascend from 1 or more, received {depths}.")
+    if len(depths) < 2 or not all(map(is_whole, depths)) or depths[0] < 1 or depths != sorted(set(depths)):
+        raise InvalidInput(f"depths: expected at least two integers that ascend from 1 or more, received {depths}.")
     check_count("trees", trees, 1)
     losses = np.stack(
         [

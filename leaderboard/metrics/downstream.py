@@ -111,7 +111,7 @@ def score(
     for size in counts:
         check_count("sizes", size, 2)
     if not counts or max(counts) > len(codes):
-        raise InvalidInput(f"sizes: expected numbers from 2 to {len(codes)}, the training samples, received {counts}.")
+        raise InvalidInput(f"sizes: expected training samples from 2 to {len(codes)}, received {counts or SIZES}.")
     scores = {}
     for classifier in classifiers:
         for size in counts:

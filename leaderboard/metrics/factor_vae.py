@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, varying
+from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, in_use
 from leaderboard.metrics import _batches
 from leaderboard.properties import Properties
 
@@ -73,6 +73,9 @@ def score(
         InvalidInput: see ``leaderboard.arrays.check_train_test``; or one factor only, a factor that is
             constant in the held-out part alone, or no votes.
 
+    Warns:
+        LostSpread: see ``leaderboard.arrays.in_use``.
+
     Example:
         >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
         >>> score(factors, factors, codes_test=factors, factors_test=factors, votes=100, votes_test=50)
@@ -86,11 +89,10 @@ def score(
     )
     _batches.check(factors, factors_test, batch, votes=votes, votes_test=votes_test)
     z, z_test = codes.astype(np.float64), codes_test.astype(np.float64)
-    variances = z.var(axis=0, ddof=1)
-    active = (np.sqrt(variances) >= least_deviation) & varying(z)
+    active = in_use(z, least_deviation)
     if not active.any():
         return {"factor_vae": 0.0, "train_accuracy": 0.0, "active_latents": 0.0}
-    scale = np.sqrt(variances[active])
+    scale = z[:, active].std(axis=0, ddof=1)
     table = _tally(z[:, active] / scale, factors, votes, batch, seed)
     table_test = _tally(z_test[:, active] / scale, factors_test, votes_test, batch, seed + 1)
     voted_factors = table.argmax(axis=1)

@@ -177,7 +177,7 @@ def _concentration(rows: NDArray[np.float64]) -> float:
     total, count = rows.sum(axis=1), max(2, rows.shape[1])
     is_informed = total > ROUNDING
     share = np.where(is_informed, rows.max(axis=1) / np.where(is_informed, total, 1.0), 1 / count)
-    return float((share.mean() - 1 / count) / (1 - 1 / count))
+    return max(0.0, float((share.mean() - 1 / count) / (1 - 1 / count)))
 
 
 def _explicitness(z: NDArray[np.float64], ids: NDArray[np.int64], discrete: bool) -> float:

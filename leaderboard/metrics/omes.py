@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import Codes, ConstantFactors, check_codes_factors, varying
+from leaderboard.arrays import Codes, ConstantFactors, check_codes_factors, in_use
 from leaderboard.information import number_classes
 from leaderboard.properties import Properties
 
@@ -70,6 +70,9 @@ def score(
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or ``alpha`` outside [0, 1], or a
             factor in which alone no two rows differ.
 
+    Warns:
+        LostSpread: see ``leaderboard.arrays.in_use``.
+
     Example:
         >>> factors = np.stack(np.meshgrid(range(21), range(21), indexing="ij"), -1).reshape(-1, 2)
         >>> scores = score(factors, factors)
@@ -96,7 +99,7 @@ def score(
 def _encoding_matrix(codes: Codes, factors: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return how much each active latent encodes each factor: float64 (active latents, F), in [0, 1]."""
     z = codes.astype(np.float64)
-    z = z[:, (z.std(axis=0, ddof=1) >= _LEAST_DEVIATION) & varying(z)]
+    z = z[:, in_use(z, _LEAST_DEVIATION)]
     z = z - z.mean(axis=0)
     ids = number_classes(factors)
     return np.stack([_factor_encoding(z, ids, f) for f in range(ids.shape[1])], axis=1)

@@ -188,14 +188,6 @@ def _training_command(result: Result, tier: str) -> str:
         for name, value in run.hyperparameters.items()
         if isinstance(value, bool | int | float | str)
     ]
-    words = [
-        f"offaxis train run --dataset {result.dataset} --objective {result.method}",
-        f"--steps {run.budget.steps} --seed {run.seed}",
-        *settings,
-    ]
-    return " ".join(words) if _is_shell_safe(words) else ""
-
-
-def _is_shell_safe(words: Sequence[str]) -> bool:
-    """Return whether a command holds nothing but names, numbers and signs that no shell reads."""
-    return re.fullmatch(r"[\w .,=/+-]*", " ".join(words), re.ASCII) is not None
+    words = ["offaxis train run --dataset", result.dataset, "--objective", result.method]
+    command = " ".join([*words, f"--steps {run.budget.steps} --seed {run.seed}", *settings])
+    return command if re.fullmatch(r"[\w .,=/+-]*", command, re.ASCII) else ""  # nothing that a shell would read

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import benchmark_data
 from benchmark_data import InvalidInput
 from leaderboard.comparisons import cka
 
@@ -49,6 +50,17 @@ def test_cka_is_invariant_to_rotation_scale_and_shift(debiased):
     assert cka.compare(x, 1e20 * x @ rotation, debiased=debiased) == pytest.approx(1.0)
     y = rng.normal(size=(40, 3))
     assert cka.compare(x, y, debiased=debiased) == pytest.approx(cka.compare(y, x, debiased=debiased))
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_debiased_cka_of_samples_that_are_equally_far_apart_is_zero(copies):
+    """The unbiased criterion of such a layer is 0, in exact fractions; what floats leave of it is rounding."""
+    x = benchmark_data.load("xysquares/spacing_8")
+    square = x.images(x.space.traverse(0, "x_R")).reshape(8, -1) / 255
+    for layer in (square, np.eye(8), 0.7 * np.eye(8) + 0.1, np.eye(8) * [1, 0, 0, 0, 0, 0, 0, 0]):
+        for other in (np.arange(8.0)[:, None] ** copies, np.eye(8)[::-1]):
+            assert cka.compare(layer, other, debiased=True) == 0.0
+            assert cka.compare_batches([(layer, other)] * copies) == 0.0
 
 
 def test_debiased_cka_of_unrelated_layers_is_near_zero_where_cka_is_not():

@@ -54,8 +54,9 @@ def test_codes_that_know_nothing_have_nothing_to_gain_from_capacity():
 def test_bad_input():
     x, v = np.eye(4), np.eye(4)[:, :1]
     for options, message in (
-        ({"depths": [3]}, r"depths: expected at least two that ascend from 1 or more, received \[3\]"),
-        ({"depths": [3, 2]}, "depths: expected at least two that ascend"),
+        ({"depths": [3]}, r"depths: expected at least two integers that ascend from 1 or more, received \[3\]"),
+        ({"depths": [3, 2]}, "depths: expected at least two integers that ascend"),
+        ({"depths": [1, 2.5]}, "depths: expected at least two integers that ascend"),
         ({"trees": 0}, "trees: expected at least 1, received 0"),
     ):
         with pytest.raises(InvalidInput, match=message):

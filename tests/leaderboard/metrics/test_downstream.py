@@ -76,9 +76,11 @@ def test_codes_far_from_zero_are_warned_of():
 def test_what_cannot_be_asked():
     codes, factors = sample(0)
     arrays = {"codes_test": codes, "factors_test": factors}
-    with pytest.raises(InvalidInput, match=r"sizes: expected numbers from 2 to 400.*received \[401\]"):
+    with pytest.raises(InvalidInput, match=r"sizes: expected training samples from 2 to 400, received \[401\]"):
         downstream.score(codes, factors, sizes=[401], **arrays)
     with pytest.raises(InvalidInput, match=r"sizes: expected an integer, at least 2, received 2\.5"):
         downstream.score(codes, factors, sizes=[2.5], **arrays)
+    with pytest.raises(InvalidInput, match=r"from 2 to 6, received \(10, 100, 1000, 10000\)"):
+        downstream.score(codes[:6], factors[:6], **arrays)
     with pytest.raises(InvalidInput, match="classifier: expected 'gbt' or 'logistic', received 'svm'"):
         downstream.score(codes, factors, classifiers=["svm"], **arrays)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from benchmark_data import InvalidInput
+from leaderboard.arrays import LostSpread
 from leaderboard.metrics import _batches, factor_vae
 
 
@@ -38,7 +39,9 @@ def test_copies_of_latents_change_nothing():
 def test_latents_that_hardly_vary_have_no_vote():
     factors = grid()
     flat = np.random.default_rng(0).normal(size=(len(factors), 2)) * 0.049
-    assert run(flat, factors) == {"factor_vae": 0.0, "train_accuracy": 0.0, "active_latents": 0.0}
+    with pytest.warns(LostSpread, match=r"codes: every standard deviation is below 0\.05, which counts as unused"):
+        assert run(flat, factors) == {"factor_vae": 0.0, "train_accuracy": 0.0, "active_latents": 0.0}
+    assert run(np.zeros_like(flat), factors)["active_latents"] == 0.0, "constant: nothing that could be scaled up"
     found = run(np.hstack([factors.astype(float), flat]), factors)
     assert found == {"factor_vae": 1.0, "train_accuracy": 1.0, "active_latents": 3.0}
     assert run(flat, factors, least_deviation=0.0)["active_latents"] == 2.0

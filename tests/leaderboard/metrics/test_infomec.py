@@ -50,6 +50,13 @@ def test_a_single_latent_a_single_factor_and_none():
     assert set(infomec.score(0 * GRID, GRID).values()) == {0.0}
 
 
+@pytest.mark.parametrize("copies", [7, 13, 23])
+def test_copies_of_one_latent_are_no_less_than_even(copies):
+    factor = np.tile(np.arange(3), 40)[:, None]
+    found = infomec.score(np.repeat(factor, copies, 1) * 1.0, np.repeat(factor, copies, 1), discrete=True)
+    assert found["infom"] == found["infoc"] == 0.0
+
+
 def test_values_that_hardly_repeat_are_not_discrete():
     codes = np.stack([GRID[:, 0], np.arange(40) * 0.1], axis=1)
     with pytest.raises(
