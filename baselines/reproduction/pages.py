@@ -54,8 +54,8 @@ def report(folder: Path) -> str:
     decided = significant_claims(available.values())
     rows = [
         *("# Reproduction", ""),
-        "The figures and tables of four papers, and questions that we added, with a verdict on each claim. The eight",
-        "main claims are in [README](../README.md#which-claims-of-the-papers-replicate), their discussion is in",
+        "The figures and tables of four papers, and questions that we added, with a verdict on each claim. Eight",
+        "are in [README](../README.md#which-claims-of-the-papers-replicate), their discussion is in",
         "[findings](findings.md).",
         "The page is made from the records in `docs/reproduction`; `offaxis study run ID` makes a record again.",
         *("", *count_verdicts(folder), ""),
@@ -148,8 +148,8 @@ def main_results(folder: Path) -> list[str]:
         *lines,
         "",
         f"Verdicts use single claims' p-values. After Holm's correction over {n_claims} claims in "
-        f"[reproduction](docs/reproduction.md), untestable ones included, {sum(tests) or 'none'} of the {len(tests)} "
-        f"p-values above (verdict in bold) and {len(decided) - sum(tests)} others stay significant.",
+        f"[reproduction](docs/reproduction.md), {sum(tests) or 'none'} of these {len(tests)} (in bold) and "
+        f"{len(decided) - sum(tests)} others stay significant; permutation tests of five seeds cannot.",
     ]
 
 

@@ -415,9 +415,8 @@ def test_the_page_is_made_of_the_folders(tmp_path):
     *_, shown, _, corrected = pages.main_results(tmp_path)
     assert shown.endswith("| **replicated** |")
     assert corrected.endswith(
-        "over 2 claims in [reproduction](docs/reproduction.md), untestable ones included, 1 of the 1 p-values above "
-        "(verdict in bold) and 1 others stay "
-        "significant."
+        "over 2 claims in [reproduction](docs/reproduction.md), 1 of these 1 (in bold) and 1 others stay significant; "
+        "permutation tests of five seeds cannot."
     )
 
 
