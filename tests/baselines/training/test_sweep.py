@@ -115,9 +115,9 @@ def test_reduced_runs_of_michlo_2023_are_published_ones_but_for_budget_strength_
 
 def test_the_pilot_of_michlo_2023_has_seeds_of_its_own():
     pilot, reduced = sweep.find("michlo2023_pilot"), sweep.find("michlo2023_reduced")
-    assert (len(pilot), len(reduced)) == (88, 100)
+    assert (len(pilot), len(reduced)) == (112, 100)
     assert {run.seed for run in pilot}.isdisjoint(run.seed for run in reduced)
-    assert [len({run.seed for run in pilot[:part]}) for part in (22, 44, 66, 88)] == [1, 2, 3, 4]
+    assert [len({run.seed for run in pilot[:part]}) for part in (28, 56, 84, 112)] == [1, 2, 3, 4]
 
 
 def test_choosing_runs():
