@@ -43,7 +43,7 @@ def encode(
     if (step, images) != (None, None) and not layers:
         raise InvalidInput("--step and --images take --layers: the codes to be scored are those of the last snapshot.")
     if layers:
-        _write_activations(runs, dataset, images or 1000, step, to)
+        _write_activations(runs, dataset, images, step, to)
         return
     import benchmark_data
     from baselines.outputs import encode as encode_module
@@ -62,11 +62,10 @@ def encode(
         console.say(path)
 
 
-def _write_activations(runs: list[Path], dataset: str, images: int, step: int | None, to: Path | None) -> None:
+def _write_activations(runs: list[Path], dataset: str, images: int | None, step: int | None, to: Path | None) -> None:
     """Write the activations of every layer of runs, of test rows of the task or of the user's images."""
     import benchmark_data
-    from baselines.run import Run
-    from baselines.run import own_rows as rows_of
+    from baselines.run import Run, own_rows
     from leaderboard import protocol
 
     files.check_ending("--to", to, ".npz")
@@ -75,8 +74,10 @@ def _write_activations(runs: list[Path], dataset: str, images: int, step: int | 
     named_dataset = benchmark_data.named_or_folder(dataset) if dataset else None
     for opened in [Run.open(run, step=step) for run in runs]:
         target = named_dataset or opened.dataset
-        rows = protocol.task(target.id).test if target.name in benchmark_data.names() else rows_of(target)
-        console.say(opened.write_activations(rows[:images], to, target))
+        rows = protocol.task(target.id).test if target.name in benchmark_data.names() else own_rows(target)
+        if images is not None and images > len(rows):
+            raise InvalidInput(f"--images: expected at most {len(rows):,} of {target.id}, received {images:,}.")
+        console.say(opened.write_activations(rows[: images or 1000], to, target))
 
 
 def export(

@@ -171,7 +171,7 @@ def _begin_submission(folder: Path, method: str, tasks: Sequence[str], tier: str
     from leaderboard.scoring import submission, verification
 
     if not method or not tasks:
-        raise InvalidInput(f"{folder} holds no submission. Begin one with --method NAME --task TASK.")
+        raise InvalidInput(f"{folder} has no submission.json. Name another folder, or begin with --method and --task.")
     file = submission.init(folder, method, tasks, tier=tier, seeds=seeds)
     task_list = [protocol.task(name) for name in tasks]
     for name, task in zip(tasks, task_list, strict=True):

@@ -30,6 +30,8 @@ def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), 
     sentences = []
     for (task, method), group in sorted(groups.items()):
         earlier = on_board.get((task, method))
+        if earlier and earlier.title != group[0].about.title:
+            sentences.append(f"{task}: {method} is {earlier.title!r} on the board. Another method needs another name.")
         seeds = {member.record.seed for member in group} | {
             run.seed for run in (earlier.runs_in(tier) if earlier else ())
         }

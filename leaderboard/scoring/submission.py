@@ -219,7 +219,6 @@ def check(
         and not any(f"about.{field}:" in str(problem) for problem in problems)
     ]
     problems += [*_find_collisions(submission.method, published)] or _find_same_titles(file, submission, published)
-    problems += _find_strays(folder, submission.tasks, entries)
     runs: list[Candidate] = []
     if not any(path.is_symlink() for path in entries):
         tasks, task_problems = _check_tasks(file, submission)
@@ -239,6 +238,7 @@ def check(
             runs.append(candidate)
         for task in tasks:
             problems += candidates.repeated_codes([run for run in runs if run.record.dataset == task])
+    problems += _find_strays(folder, submission.tasks, entries)
     return Checked(problems, runs, None if isinstance(parsed, list) else submission)
 
 
@@ -441,8 +441,7 @@ def _find_strays(folder: Path, tasks: dict[str, Entry], entries: Sequence[Path])
 def _find_collisions(name: str, published: Sequence[Result]) -> Iterator[OffaxisError]:
     """Find a published method that a reader would take for one of this name, or a reference that bears it."""
     bare_name = name.replace("_", "")
-    references = {result.method for result in published if result.runs[0].supervision == "reference"}
-    references |= set(record.REFERENCES)
+    references = {*record.REFERENCES, *(r.method for r in published if r.runs[0].supervision == "reference")}
     for other in sorted(references | {result.method for result in published}):
         if other.replace("_", "") == bare_name and (other != name or other in record.REFERENCES):
             expected = f"a name that differs from {other!r} by more than underscores"

@@ -394,7 +394,7 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     monkeypatch.setattr(arguments, "PUBLISHED", tmp_path / "none")
     folder = tmp_path / "s"
     code, _, err = board("submit", folder)
-    assert (code, "Begin one with --method NAME --task TASK." in err) == (2, True)
+    assert (code, "Name another folder, or begin with --method and --task." in err) == (2, True)
     begun = ("--method", "my_vae", "--task", "toy/small", "--tier", "smoke", "--seeds", "1")
     code, out, err = board("submit", folder, *begun)
     assert code == 0, err

@@ -359,7 +359,12 @@ def test_what_will_not_be_ranked_and_why_is_said_beforehand(good, run_folder, ma
         for task in TASKS
     ]
     monkeypatch.setattr(verification, "may_be_verified", lambda task: True)
-    published = [made_result(TASKS[0], "my_vae", 0.1, 0.2, 0.3, 0.4, 0.5, status="recomputed")]
+    migs = (0.1, 0.2, 0.3, 0.4, 0.5)
+    other = [made_result(TASKS[0], "my_vae", *migs, status="recomputed", about={"title": "Their VAE"})]
+    named = f"{TASKS[0]}@v1: my_vae is 'Their VAE' on the board. Another method needs another name."
+    assert remarks.unranked(runs, other, tier="smoke")[0] == named
+    about = {"title": runs[0].about.title}
+    published = [made_result(TASKS[0], "my_vae", *migs, status="recomputed", about=about)]
     assert remarks.unranked(runs, published, tier="smoke") == [
         f"{TASKS[0]}@v1: my_vae will not be ranked: no encoder in ONNX to verify seeds 0, 1 by.",
         f"{TASKS[1]}@v1: my_vae will not be ranked: it has 2 of 5 seeds; no encoder in ONNX to verify seeds 0, 1 by.",
