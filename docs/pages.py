@@ -220,8 +220,8 @@ def text_on_longer_training() -> list[str]:
         *(row(f"MIG of {title}", *cells("mig", ".3f", lines)) for title, lines in by_title.items()),
         row("pixel variance explained (uncollapsed)", *cells("explained", ".0%", uncollapsed)),
         "",
-        f"{seeds} seeds; 1 and 8 differ (p = {p:.3f}); collapsed at 8: {', '.join(counts)}; strengths chosen by one "
-        f"seed's MIG. After {int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and Ada-GVAE reach at "
+        f"{seeds} seeds; 1 and 8 differ (p = {p:.3f}); collapsed at 8: {', '.join(counts)}; strengths chosen at 1 "
+        f"and 8 by one seed's MIG. After {int(longer[0]['steps']):,} steps β-TCVAE, DIP-VAE-I and Ada-GVAE reach at "
         f"most {highest:.3f} at 8 ([one seed](benchmarks/longer.csv)).",
     ]
 
