@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from baselines.reproduction import catalogue, records, runner
+from baselines.reproduction import pages, records, runner
 from baselines.reproduction.papers import _accuracy, _changed, _heatmaps, _layers, _perceived, bonheme2023
 from leaderboard.store import verdicts
 
@@ -44,10 +44,10 @@ BOUNDS = (
 def judge_all() -> dict[str, str]:
     """Judge every committed table: entry and number of the sentence -> verdict."""
     answers: dict[str, str] = {}
-    for entry in (entry for paper in catalogue.papers() for entry in catalogue.of_paper(paper) if not entry.same_as):
-        record = records.read_record(TABLES / entry.id) or {}
-        judged = runner.judge(entry, record["tier"], records.read_table(TABLES / entry.id))["judged"]
-        answers |= {f"{entry.id}.{number}": sentence["verdict"] for number, sentence in enumerate(judged)}
+    for id_, entry in pages.entries_with_row().items():
+        record = records.read_record(TABLES / id_) or {}
+        judged = runner.judge(entry, record["tier"], records.read_table(TABLES / id_))["judged"]
+        answers |= {f"{id_}.{number}": sentence["verdict"] for number, sentence in enumerate(judged)}
     return answers
 
 

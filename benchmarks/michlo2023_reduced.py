@@ -12,15 +12,14 @@ figure's runs are all there, its record in docs/reproduction is written from the
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from baselines.reproduction import entries, records, runner
 from baselines.reproduction.papers.michlo2023 import ENTRIES
 from baselines.training import sweep
-from benchmark_data import files
 
 HERE = Path(__file__).parent
 TIER = "reduced"
@@ -42,27 +41,6 @@ def add_finished(figure: str, root: Path) -> pd.DataFrame:
     return rows
 
 
-def write_record(figure: str, rows: pd.DataFrame, into: Path) -> dict[str, Any]:
-    """Write a figure's record as `baselines.reproduction.runner.run` does."""
-    entry = FIGURES[figure]
-    folder, table = into / entry.id, rows.drop(columns=["run", "seconds"])
-    files.remove_file(folder / records.RECORD)
-    records.write_table(table, folder)
-    entry.draw(entries.Outcome(table), folder / records.PICTURE)
-    records.reduce_colours(folder / records.PICTURE)
-    record = {
-        "schema": records.SCHEMA,
-        **runner.judge(entry, TIER, table),
-        "command": f"offaxis study run {entry.id} --tier {TIER}",
-        "budget": runner.budget(entry, TIER) | {"compute_seconds": 0.0},
-        "trained": dict(zip(rows["run"], rows["seconds"], strict=True)),
-        "inputs": runner.digest_of_inputs(entry, TIER),
-        "files": {name: files.hash_of(folder / name) for name in (records.TABLE, records.PICTURE)},
-    }
-    files.write_json(folder / records.RECORD, record)
-    return record
-
-
 def main() -> None:
     """Add what is finished, and say of each figure how many runs it has, or its verdict."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -70,11 +48,15 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=HERE.parent / "docs" / "reproduction")
     arguments = parser.parse_args()
     for figure, entry in FIGURES.items():
+        start = time.perf_counter()
         rows, wanted = add_finished(figure, arguments.runs), len(entry.plan(TIER).runs)
-        if rows["run"].nunique() == wanted:
-            print(records.format_record(write_record(figure, rows, arguments.to)))
-        else:
-            print(f"{figure}: {rows['run'].nunique()} of {wanted} runs")
+        trained = dict(zip(rows["run"], rows.pop("seconds"), strict=True))
+        if len(trained) < wanted:
+            print(f"{figure}: {len(trained)} of {wanted} runs")
+            continue
+        result = entries.Outcome(rows.drop(columns="run"))
+        record = runner.write_record(entry, TIER, arguments.to / entry.id, result, trained, start)
+        print(records.format_record(record))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 import benchmark_data
 from baselines import demo
 from baselines.reproduction import pages, records
-from baselines.sweeps import _michlo2023, beyond_pixels, beyond_pixels_conv, desk, michlo2023_pilot, michlo2023_reduced
+from baselines.sweeps import beyond_pixels, beyond_pixels_conv, desk, michlo2023_pilot, michlo2023_reduced
 from benchmark_data import discovery
 from benchmark_data.archives.archive import Archive
 from benchmark_data.commands.descriptions import stores
@@ -177,17 +177,13 @@ def table_of_the_demo() -> list[str]:
     ]
 
 
-def chosen_strength(line: Mapping[str, str]) -> str:
-    """Return the strength that the reduced sweep has for the task and objective of a line of its pilot."""
-    end = 8 if line["dataset"].endswith("8") else 1
-    published = michlo2023_reduced.CHOSEN[line["objective"]][end]
-    return f"beta={_michlo2023.beta(line['dataset'], published):g}"
-
-
 def text_on_longer_training() -> list[str]:
     """Write what the paper's own convolution comes to by spacing, and more steps at spacing 8."""
     record = record_of("michlo2023_pilot.csv")
-    pilot = [line for line in record if line["strengths"] == chosen_strength(line)]
+    chosen = {
+        (run.dataset, run.objective, f"beta={run.hyperparameters['beta']:g}") for run in michlo2023_reduced.SPACED
+    }
+    pilot = [line for line in record if (line["dataset"], line["objective"], line["strengths"]) in chosen]
     weaker = [line for line in record if line["dataset"].endswith("8") and line not in pilot]
     if any(float(line["explained"]) < michlo2023_pilot.COLLAPSED or line["seed"] != "100" for line in weaker):
         raise ValueError("the sentence says that weaker models at spacing 8, of one seed, have not collapsed")

@@ -25,7 +25,6 @@ __all__ = [
     "check_factors",
     "check_rows",
     "check_train_test",
-    "in_use",
     "standardise",
     "varying",
     "warn_if_continuous",
@@ -384,10 +383,8 @@ def in_use(codes: Float64[NDArray[np.float64], "n L"], least_deviation: float) -
     """
     result = (codes.std(axis=0, ddof=1) >= least_deviation) & varying(codes)
     if varying(codes).any() and not result.any():
-        message = (
-            f"codes: every standard deviation is below {least_deviation:g}, which counts as unused; scale them up."
-        )
-        warnings.warn(message, LostSpread, stacklevel=3)
+        text = f"codes: every standard deviation is below {least_deviation:g}, which counts as unused; scale them up."
+        warnings.warn(text, LostSpread, stacklevel=3)
     return result
 
 

@@ -22,7 +22,7 @@ import rich.progress
 
 from baselines.config import RunConfig
 from baselines.reproduction import records
-from baselines.reproduction.entries import TIERS, Entry, Plan, Runs, digest
+from baselines.reproduction.entries import TIERS, Entry, Outcome, Plan, Runs, digest
 from baselines.training import sweep
 from baselines.training.loop import train
 from benchmark_data import files
@@ -132,7 +132,7 @@ def run(
         DamagedFile: a file in the folder is not what the record says.
         UnknownName: there is no such tier.
     """
-    folder, plan, inputs_digest = Path(into) / entry.id, entry.plan(tier), digest_of_inputs(entry, tier)
+    folder, plan = Path(into) / entry.id, entry.plan(tier)
     existing = records.read_record(folder)
     if existing is not None and TIERS.index(existing["tier"]) > TIERS.index(tier):
         raise InvalidInput(
@@ -148,21 +148,39 @@ def run(
         _train_runs(plan, Path(runs), jobs=jobs, ray=ray, progress=progress)
     start = time.perf_counter()
     result = entry.compute(plan.settings, Runs(Path(runs)), tier)
+    trained = {status.run: round(status.seconds, 1) for status in _run_statuses(plan, Path(runs))}
+    return write_record(entry, tier, folder, result, trained, start)
+
+
+def write_record(entry: Entry, tier: str, path: Path, result: Outcome, trained: dict[str, float], start: float) -> Any:
+    """Judge and draw what an entry computed, and write its folder, the record last.
+
+    Args:
+        entry: the entry.
+        tier: the tier.
+        path: the entry's own folder.
+        result: what it computed.
+        trained: folder of a run -> seconds of training.
+        start: when the computation began, by `time.perf_counter`.
+
+    Returns:
+        The content of ``verdict.json``.
+    """
     judgement = judge(entry, tier, result.table)
-    files.remove_file(folder / records.RECORD)
-    records.write_table(result.table, folder)
-    entry.draw(result, folder / records.PICTURE)
-    records.reduce_colours(folder / records.PICTURE)
+    files.remove_file(path / records.RECORD)
+    records.write_table(result.table, path)
+    entry.draw(result, path / records.PICTURE)
+    records.reduce_colours(path / records.PICTURE)
     record = {
         "schema": records.SCHEMA,
         **judgement,
         "command": f"offaxis study run {entry.id} --tier {tier}",
         "budget": budget(entry, tier) | {"compute_seconds": round(time.perf_counter() - start, 1)},
-        "trained": {status.run: round(status.seconds, 1) for status in _run_statuses(plan, Path(runs))},
-        "inputs": inputs_digest,
-        "files": {name: files.hash_of(folder / name) for name in (records.TABLE, records.PICTURE)},
+        "trained": trained,
+        "inputs": digest_of_inputs(entry, tier),
+        "files": {name: files.hash_of(path / name) for name in (records.TABLE, records.PICTURE)},
     }
-    files.write_json(folder / records.RECORD, record)
+    files.write_json(path / records.RECORD, record)
     return record
 
 
