@@ -220,10 +220,10 @@ def text_on_longer_training() -> list[str]:
         *(row(f"MIG of {title}", *cells("mig", ".3f", lines)) for title, lines in by_title.items()),
         row("pixel variance explained (uncollapsed)", *cells("explained", ".0%", uncollapsed)),
         "",
-        f"{seeds} seeds; 1 and 8 differ (p = {p:.3f}); collapsed at 8: {', '.join(counts)} (weaker strengths: none, "
-        f"MIG ≤ {max(float(line['mig']) for line in weaker):.3f}, one seed); strengths chosen at 1 and 8 by one "
-        f"seed's MIG. {int(longer[0]['steps']):,} steps of [three small models](benchmarks/longer.csv) reach at most "
-        f"{highest:.3f} at 8.",
+        f"{seeds} seeds (–: not run); 1 and 8 differ (p = {p:.3f}); collapsed at 8: {', '.join(counts)} "
+        f"(weaker strengths: none, MIG ≤ {max(float(line['mig']) for line in weaker):.3f}, one seed); strengths chosen "
+        f"at 1 and 8 by one seed's MIG. {int(longer[0]['steps']):,} steps of "
+        f"[three small models](benchmarks/longer.csv) reach at most {highest:.3f} at 8.",
     ]
 
 
