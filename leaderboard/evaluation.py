@@ -255,8 +255,8 @@ class Evaluation:
 
         Raises:
             UnknownName: nothing is published of the method.
-            InvalidInput: the encoder has the method's name, or that of a column of the table; or the other was
-                evaluated in another tier, or on another dataset of the same name.
+            InvalidInput: the two have one name, or one has that of a column of the table; or the other was evaluated
+                in another tier, or on another dataset of the same name.
         """
         import pandas as pd
 
@@ -271,6 +271,12 @@ class Evaluation:
             if method not in titles:
                 raise UnknownName("method with published results", method, files_by_method)
             method = titles[method]
+        names = {"ours": self.name, "theirs": method if isinstance(method, str) else method.name}
+        for name in names.values():
+            if names["ours"] == names["theirs"] or name in COMPARISON.keys() - names.keys():
+                raise InvalidInput(
+                    f"compare: {name!r} would name two columns. Call evaluate with another name, such as my_{name}."
+                )
         table = pd.DataFrame([row for task in self._tasks for row in self._comparison_rows(task, method, tree)])
         for _, group in table[table["p"].notna() | (table["verdict"] == verdicts.NEITHER)].groupby("score"):
             adjusted = verdicts.holm(group["p"].fillna(1.0).to_numpy())
@@ -279,7 +285,7 @@ class Evaluation:
             direction = "higher" if row["difference"] > 0 else "lower"
             significant = row["p"] <= intervals.ERROR
             table.loc[index, "verdict"] = f"significantly {direction}" if significant else "no significant difference"
-        return table
+        return table.rename(columns=names)
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
         """Write the scores into a results tree, which ``offaxis board`` commands read together with the published rows.
@@ -408,15 +414,7 @@ class Evaluation:
         """Yield a line for each score that both have, or one that says why there is none."""
         rows = self._rows_of_task(task)
         method = other if isinstance(other, str) else other.name
-        no_comparison = dict.fromkeys(("difference", "low", "high", "p"), math.nan)
-        key_columns, steps = {"task": task, "score": ""}, max(row.budget.steps for row in rows)
-        counts = {"n": len(rows), "n_other": 0, "steps": steps, "steps_other": None}
-        other_columns = no_comparison | counts | {"verdict": "", "note": ""}
-        if self.name in (method, *key_columns, *other_columns):
-            raise InvalidInput(
-                f"compare: {self.name!r} would name two columns. Call evaluate with another name, such as my_{method}."
-            )
-        table_row = {**key_columns, self.name: math.nan, method: math.nan, **other_columns}
+        table_row = COMPARISON | {"task": task, "n": len(rows), "steps": max(row.budget.steps for row in rows)}
         other_runs = self._read_runs(task, other, tree) if isinstance(other, str) else other._rows_of_task(task)
         untrained = self._read_runs(task, "random_encoder", tree) or self._read_runs(task, "random_encoder", PUBLISHED)
         if not other_runs:
@@ -433,7 +431,7 @@ class Evaluation:
             ours, theirs = ([run.scores[score] for run in runs if score in run.scores] for runs in (rows, other_runs))
             if not theirs:
                 note = f"{method} has no such score on this task"
-                yield table_row | {"score": score, self.name: float(np.mean(ours)), "note": note}
+                yield table_row | {"score": score, "ours": float(np.mean(ours)), "note": note}
                 continue
             comparison, note = _compare_scores(ours, theirs, method if len(ours) == 1 else self.name)
             verdict = ""
@@ -443,8 +441,8 @@ class Evaluation:
                 note = f"no test: neither is {verdicts.CHANCE:g} above an untrained encoder ({np.mean(baseline):.3f})"
             yield table_row | {
                 "score": score,
-                self.name: float(np.mean(ours)),
-                method: float(np.mean(theirs)),
+                "ours": float(np.mean(ours)),
+                "theirs": float(np.mean(theirs)),
                 "difference": comparison.difference,
                 "low": comparison.low,
                 "high": comparison.high,
@@ -452,6 +450,14 @@ class Evaluation:
                 "verdict": verdict,
                 "note": "; ".join(dict.fromkeys([*notes, *([note] if note else [])])),
             }
+
+
+COMPARISON: dict[str, Any] = (
+    dict.fromkeys(("task", "score"), "")
+    | dict.fromkeys(("ours", "theirs", "difference", "low", "high", "p"), math.nan)
+    | {"n": 0, "n_other": 0, "steps": 0, "steps_other": None, "verdict": "", "note": ""}
+)
+"""A row of `Evaluation.compare` before anything is known; the names of the two take the place of ours and theirs."""
 
 
 def _compare_scores(ours: list[float], theirs: list[float], seeded_method: str) -> tuple[verdicts.Comparison, str]:

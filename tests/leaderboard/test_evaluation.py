@@ -138,6 +138,9 @@ def test_methods_at_chance_are_not_told_apart(random, tree, tmp_path, monkeypatc
 def test_two_columns_of_one_name_are_refused(random, tree, name):
     with pytest.raises(InvalidInput, match=f"compare: '{name}' would name two columns"):
         dataclasses.replace(random, name=name).compare("sums", published=tree)
+    if name != "sums":
+        with pytest.raises(InvalidInput, match=f"compare: '{name}' would name two columns"):
+            random.compare(dataclasses.replace(random, name=name))
 
 
 def test_a_task_that_is_not_tested_counts_for_holm(random, monkeypatch):
