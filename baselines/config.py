@@ -53,10 +53,9 @@ class RunConfig:
         reconstruction: a reconstruction loss's name.
         reduction: ``"sum"`` over pixels and latents, or ``"mean"``, which divides the reconstruction by the number of
             pixels and the KL divergence by that of latents, and no other term. It suits objectives whose terms are β KL
-            alone (``beta_vae``, ``ada_gvae``, ``ada_ml_vae``), for which it is another β
-            (`baselines.nets.reconstruction.beta_from_mean`), and those without a KL divergence, such as ``qlae``, which
-            is made for it. For the others it changes the meaning of hyperparameters, as the objective's
-            ``mean_changes`` states; a run warns.
+            alone (``beta_vae``, ``ada_gvae``, ``ada_ml_vae``), for which it is another β (times H W C / latents for
+            sums), and those without a KL divergence, such as ``qlae``, which is made for it. For the others it changes
+            the meaning of hyperparameters, as the objective's ``mean_changes`` states; a run warns.
         reconstruction_weight: the weight of the reconstruction in the loss, positive. With ``mse`` and sums it is
             1 / (2 σ²) for Gaussian pixels of variance σ², so that the other terms keep the strengths that they have
             relative to a likelihood.

@@ -136,7 +136,7 @@ def is_free(folder: Path) -> bool:
     """Return whether a folder is absent or empty, but for a lock and files whose writer was killed."""
     if not folder.is_dir():
         return not folder.exists()
-    return all(path.name == LOCK or files.is_unfinished(path) for path in folder.iterdir())
+    return all(path.name == LOCK or files.is_left_behind(path) for path in folder.iterdir())
 
 
 def clear_leftovers(folder: Path) -> None:

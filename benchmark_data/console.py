@@ -9,6 +9,7 @@ Internal.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 import threading
@@ -131,6 +132,9 @@ def run(app: typer.Typer, name: str | None = None) -> None:
         warn(message) if issubclass(category, OffaxisWarning) else original(message, category, *location, **options)
 
     warnings.showwarning = show_warning
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal or pipe may lack some letters
     try:
         app(prog_name=name)
     except OffaxisError as error:

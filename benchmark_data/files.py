@@ -145,14 +145,14 @@ def _is_abandoned(path: Path) -> bool:
     return False
 
 
-def is_unfinished(path: Path) -> bool:
-    """Return whether a name is a temporary one of `written_atomically`, as a killed process leaves it behind.
+def is_left_behind(path: Path) -> bool:
+    """Return whether a name is a temporary one of `written_atomically`, which a killed process leaves, or Finder's.
 
     Example:
-        >>> is_unfinished(Path("runs/.run.json.4711-0a1b2c3d4e5f.part")), is_unfinished(Path("runs/.film.part"))
+        >>> is_left_behind(Path("runs/.run.json.4711-0a1b2c3d4e5f.part")), is_left_behind(Path("runs/.film.part"))
         (True, False)
     """
-    return re.fullmatch(r"\..+\.\d+-[0-9a-f]{8}[0-9a-z_]{4}\.part", path.name) is not None
+    return re.fullmatch(r"\.DS_Store|\..+\.\d+-[0-9a-f]{8}[0-9a-z_]{4}\.part", path.name) is not None
 
 
 def user_path(path: str | os.PathLike[str]) -> Path:
@@ -235,7 +235,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         InvalidInput: the file cannot be written.
     """
     with written_atomically(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:

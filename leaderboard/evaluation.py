@@ -185,9 +185,9 @@ def _score(
     tier_measurements = {measurement.metric: measurement for measurement in protocol.tier(tier).measurements}
     measurements = []
     for name, metric in measure.metrics_by_name(list(tier_measurements) if metrics is None else metrics).items():
-        extra_arguments = {"constant_factors": "drop"} if measure.has_argument(metric, "constant_factors") else {}
         test_rows = protocol.TEST if measure.has_argument(metric, measure.TEST_NAMES[0]) else 0
         measurement = tier_measurements.get(name, protocol.Measurement(name, test=test_rows))
+        extra_arguments = {"constant_factors": "drop"} if measure.has_argument(metric, "constant_factors") else {}
         measurements.append(dataclasses.replace(measurement, arguments={**measurement.arguments, **extra_arguments}))
     scores: dict[str, float] = {}
     for measurement in measurements:

@@ -103,7 +103,6 @@ def list_() -> None:
     needs("this command", "train", "keras")
     from baselines import objectives, sweeps, untrained
     from baselines.nets import architectures, reconstruction
-    from baselines.training import sweep
 
     items = [
         *(("objective", name, dataclasses.asdict(objectives.find(name)())) for name in objectives.names()),
@@ -112,7 +111,7 @@ def list_() -> None:
         *(("untrained", name, dataclasses.asdict(untrained.find(name))) for name in untrained.names()),
     ]
     rows = [(kind, name, ", ".join(f"{key}={value}" for key, value in values.items())) for kind, name, values in items]
-    for name in sweep.names():
+    for name in discovery.names(sweeps.__name__):
         module = discovery.find(sweeps.__name__, name, kind="sweep")
         rows.append(("sweep", name, str(module.__doc__).partition("\n")[0]))
     console.table(rows, "kind", "name", "parameters and defaults, or what a sweep is for")

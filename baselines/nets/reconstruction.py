@@ -2,12 +2,12 @@
 
 Each takes images in [0, 1] and the decoder's output, both (n, H, W, C), and gives one value per image, summed over
 pixels and channels. A run whose reduction is ``"mean"`` divides it by H W C and takes the mean KL over the latents
-instead of the sum; this is how Michlo et al. (IJCAI 2023) state their β, and `beta_from_mean` converts it.
+instead of the sum; this is how Michlo et al. (IJCAI 2023) state their β. With L latents, β H W C / L weighs sums alike:
+the two losses differ by the factor H W C alone, which Adam does not see.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -97,24 +97,6 @@ def box_blur(images: Tensor, output: Tensor) -> Tensor:
         Shape (n,).
     """
     return mse(images, output) + ALPHA * _sum_pixels(ops.square(blur(images - output)))
-
-
-def beta_from_mean(beta: float, image_shape: tuple[int, int, int], latents: int) -> float:
-    """Convert a β for means (over pixels, over latents) into the β for sums that weighs the two terms alike.
-
-    Args:
-        beta: β of a run whose reduction is ``"mean"``.
-        image_shape: (H, W, C).
-        latents: latent dimensions.
-
-    Returns:
-        β H W C / latents. The two losses then differ by the factor H W C alone, which Adam does not see.
-
-    Example:
-        >>> round(beta_from_mean(0.001, (64, 64, 3), 9), 3)
-        1.365
-    """
-    return beta * math.prod(image_shape) / latents
 
 
 RECONSTRUCTIONS = {

@@ -48,16 +48,6 @@ INDEX_SECONDS = 15.0
 """Seconds between two writes of the index."""
 
 
-def names() -> tuple[str, ...]:
-    """List the sweeps, one for each file in ``baselines/sweeps``.
-
-    Example:
-        >>> "smoke" in names()
-        True
-    """
-    return discovery.names("baselines.sweeps")
-
-
 def find(name: str) -> tuple[RunConfig, ...]:
     """Return a sweep's runs by name.
 

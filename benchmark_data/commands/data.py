@@ -259,12 +259,12 @@ def publish(
         raise InvalidInput(f"{to}: expected configs of one dataset, received {', '.join(dataset_names)}.")
     for dataset in datasets:
         hf.check_publishable(dataset, to)
-    for dataset in datasets:
-        total = sum(len(rows) for rows in dataset.splits.values()) + len(dataset)
-        with parallel.on_ray(ray), console.progress() as bars:
+    with parallel.on_ray(ray), console.progress() as bars:
+        for dataset in datasets:
+            total = sum(len(rows) for rows in dataset.splits.values()) + len(dataset)
             bar = bars.add_task(f"{dataset.id}: rows written and hashed", total=total)
             hf.publish(dataset, to, progress=lambda n: bars.advance(bar, n))  # noqa: B023
-        say(f"{dataset.id}: {to / card.config_name(dataset)}")
+            say(f"{dataset.id}: {to / card.config_name(dataset)}")
     say(f"Upload it with: hf upload --repo-type dataset YOU/{datasets[0].name} {shlex.quote(str(to))}")
 
 
@@ -286,14 +286,15 @@ def verify(
     for kind, _ in copies:
         check_readable(kind)
     rows, problems = [], []
-    for dataset in list(map(benchmark_data.named_or_folder, names)):
-        with parallel.on_ray(ray), console.progress() as bars:
+    datasets = list(map(benchmark_data.named_or_folder, names))
+    with parallel.on_ray(ray), console.progress() as bars:
+        for dataset in datasets:
             bar = bars.add_task(f"{dataset.id}: rows hashed", total=count_rows(dataset, copies, full=full))
             findings = verify_copies(dataset, copies, full=full, progress=lambda n: bars.advance(bar, n))  # noqa: B023
-        for finding in findings:
-            hashes = [h[:16] for h in finding.digest] if finding.digest else ["", ""]
-            rows.append((dataset.id, finding.copy, *hashes, "wrong" if finding.problem else "ok"))
-            problems += [f"{dataset.id}, {finding.copy}: {finding.problem}"] * bool(finding.problem)
+            for finding in findings:
+                hashes = [h[:16] for h in finding.digest] if finding.digest else ["", ""]
+                rows.append((dataset.id, finding.copy, *hashes, "wrong" if finding.problem else "ok"))
+                problems += [f"{dataset.id}, {finding.copy}: {finding.problem}"] * bool(finding.problem)
     console.table(rows, "dataset", "copy", "pixels", "factors", "result")
     for line in problems:
         say(line)

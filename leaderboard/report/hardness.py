@@ -159,9 +159,9 @@ def _giveaway_estimate(giveaway: Giveaway | None) -> Estimate | None:
 
 def _sort_key(line: DatasetLine) -> tuple[float, float, tuple[tuple[int, int | str], ...]]:
     """Return the key that sorts datasets: easiest first, the unknown last."""
-    mean = -1.0 if line.mean is None else line.mean
-    giveaway = line.giveaway.value if line.giveaway else -1.0
-    return -round(mean, ranking.DIGITS), -giveaway, protocol.natural_key(line.dataset)
+    mean = float("-inf") if line.mean is None else round(line.mean, ranking.DIGITS)
+    giveaway = line.giveaway.value if line.giveaway else float("-inf")
+    return -mean, -giveaway, protocol.natural_key(line.dataset)
 
 
 def _prediction(

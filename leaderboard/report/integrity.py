@@ -11,7 +11,7 @@ from typing import Any
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
-from benchmark_data.files import is_unfinished
+from benchmark_data.files import is_left_behind
 from benchmark_data.sources import OfBase, Rendered, chain
 from leaderboard import protocol
 from leaderboard.report import families
@@ -204,7 +204,7 @@ def _find_strays(root: Path) -> Iterator[OffaxisError]:
     result_files = set(results_tree.files(root))
     for folder in sorted(root.glob("v*")):
         for path in sorted(folder.rglob("*")):
-            belongs = path in result_files or path.name in BESIDE or is_unfinished(path)
+            belongs = path in result_files or path.name in BESIDE or is_left_behind(path)
             if path.is_symlink() or (path.is_file() and not belongs):
                 received = "a link" if path.is_symlink() else "another file"
                 expected = "<method>.json or a picture of the dataset"

@@ -333,7 +333,7 @@ def table(task: str, tier: str, results: Iterable[Result]) -> Table:
     Within a category, ranked rows come first, then the others; both by the mean of the first column, highest first, and
     by name where that is equal to ``DIGITS`` decimals. Such rows share a rank, and the next rank counts them: 1, 2, 2,
     4. A row is ranked when it is no reference, has the first score and the protocol's number of seeds, no mark, is not
-    in quarantine, and is `trusted`.
+    in quarantine, and was trained here (``reproduced``) or verified on fresh rows.
 
     Args:
         task: the task's name.
@@ -379,28 +379,13 @@ def _make_row(result: Result, tier: str) -> Row:
         note = f"marked: {', '.join(marks)}"
     elif runs[0].supervision == "reference":
         note = "a reference"
-    elif not trusted(result, tier):
+    elif not (result.trained_here(tier) or result.trust(tier) == "verified"):  # listed, but without a rank
         note = "recomputed from codes, not verified"
     elif len(runs) < protocol.SEEDS:
         note = f"{len(runs)} of {protocol.SEEDS} seeds"
     else:
         note = ""
     return Row(result, runs, None, note, _with_intervals(result.summary[tier], runs))
-
-
-def trusted(result: Result, tier: str) -> bool:
-    """Return whether a result is trusted enough for a rank: verified on fresh rows, or trained here (``reproduced``).
-
-    Results of submitted codes are listed with the ranked rows, but without a rank.
-
-    Args:
-        result: a method on a task.
-        tier: the tier of its runs.
-
-    Returns:
-        Whether the origin of its scores allows a rank.
-    """
-    return result.trained_here(tier) or result.trust(tier) == "verified"
 
 
 def _with_intervals(summaries: Mapping[str, Summary], runs: Sequence[Scored]) -> dict[str, Summary]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import re
 import subprocess
 import sys
@@ -247,6 +248,17 @@ def test_as_a_real_process():
     assert done.stdout == ""
     assert "Did you mean 'dsprites'?" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_letters_that_a_stream_lacks_are_written_by_number():
+    done = subprocess.run(
+        [sys.executable, "-m", "baselines.program", "train", "list"],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "cp1252"},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb"Grze\u015b" in done.stdout
 
 
 def test_without_a_terminal_a_line_says_now_and_then_where_things_stand(capsys, monkeypatch):

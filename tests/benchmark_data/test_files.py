@@ -15,7 +15,7 @@ from benchmark_data import DamagedFile, InvalidInput, files
 from benchmark_data.files import (
     exclusive,
     hash_of,
-    is_unfinished,
+    is_left_behind,
     read_json,
     unwritable,
     write_json,
@@ -150,7 +150,8 @@ def test_a_killed_process_leaves_nothing_under_the_final_name(tmp_path):
     assert done.returncode == -9
     (left,) = tmp_path.iterdir()
     assert left.name.startswith(".file.")
-    assert is_unfinished(left)
+    assert is_left_behind(left)
+    assert is_left_behind(tmp_path / ".DS_Store"), "Finder's"
     # The next one that writes the same removes it; what a living process writes, or one elsewhere, stays.
     living = left.with_name(re.sub(r"\.\d+-", f".{os.getppid()}-", left.name))
     elsewhere = left.with_name(re.sub(r"-.{8}", "-00000000", left.name))
@@ -300,7 +301,7 @@ def test_a_name_may_be_as_long_as_file_systems_allow(tmp_path):
         write_text(path.with_name(path.name + "x"), "too long")
     with written_atomically(path) as temporary:
         temporary.write_text("x")
-        assert is_unfinished(temporary)
+        assert is_left_behind(temporary)
         assert len(temporary.name.encode()) <= 255
 
 

@@ -276,6 +276,12 @@ def test_bounds_in_rows_lie_within_the_split(tiny_family):
             reading.rows_of(dataset, split)
 
 
+def test_a_name_with_a_point_is_read(tiny_family):
+    dataset = tiny_family.configs["plus_1"]
+    dataset = dataclasses.replace(dataset, splits={"train.small": range(3), "rest": range(3, 8)})
+    assert reading.rows_of(dataset, "train.small[1:]+rest[:1]").tolist() == [1, 2, 3]
+
+
 def test_a_split_is_a_text(tiny_grid):
     with pytest.raises(InvalidInput, match=r"split of tiny_grid: expected a text, such as 'train', .* \['train'\]"):
         reading.Images(tiny_grid, split=["train"])

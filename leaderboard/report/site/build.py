@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmark_data.errors import DamagedFile, InvalidInput
-from benchmark_data.files import written_atomically
+from benchmark_data.files import is_left_behind, written_atomically
 from leaderboard import protocol
 from leaderboard.report import formats, ranking
 from leaderboard.report.site import pages
@@ -80,7 +80,7 @@ def build(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> Path:
 
 def _check_replaceable(site: Path) -> None:
     """Refuse a folder that holds anything but a board."""
-    present = {file.relative_to(site).as_posix() for file in site.rglob("*") if not file.is_dir()}
+    present = {p.relative_to(site).as_posix() for p in site.rglob("*") if not (p.is_dir() or is_left_behind(p))}
     manifest = set((site / MANIFEST).read_text("utf-8").splitlines()) if (site / MANIFEST).is_file() else set()
     if site.is_file() or not present <= manifest:
         received = "a file" if site.is_file() else f"a folder with {min(present - manifest)}"

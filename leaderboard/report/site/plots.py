@@ -125,8 +125,8 @@ def _plot_against_number(name: str, parameter: str, tier: str, steps: Sequence[t
     trained = [m for m in plottable if m not in references]
     if len(trained) > DRAWN:
         key = first_board.columns[0].key
-        means = {m: np.mean([row.cells[key].mean for row in rows[m].values() if key in row.cells]) for m in trained}
-        trained = sorted(sorted(trained, key=lambda m: -means[m])[:DRAWN])
+        values = {m: [row.cells[key].mean for row in rows[m].values() if key in row.cells] for m in trained}
+        trained = sorted(sorted(trained, key=lambda m: -np.mean(values[m] or [-math.inf]))[:DRAWN])
         caption += f" The {DRAWN} methods with the highest means."
     panels: list[Panel] = []
     legend: dict[str, Series] = {}

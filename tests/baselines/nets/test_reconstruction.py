@@ -60,12 +60,6 @@ def test_box_blur_adds_the_blurred_error_3969_times(pair):
     np.testing.assert_allclose(np.asarray(reconstruction.box_blur(*pair)), expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize(("beta", "latents", "expected"), [(0.001, 9, 1.365), (0.00316, 9, 4.314), (0.0316, 25, 15.53)])
-def test_the_papers_betas_as_sums(beta, latents, expected):
-    # facts computed from Michlo et al. 2023, for 64 x 64 x 3 images
-    assert reconstruction.beta_from_mean(beta, (64, 64, 3), latents) == pytest.approx(expected, rel=1e-3)
-
-
 def test_what_the_output_stands_for():
     output = np.array([-1.0, 0.0, 2.0], np.float32)
     assert np.asarray(reconstruction.find("bernoulli").image(output)) == pytest.approx([0.2689, 0.5, 0.8808], abs=1e-4)

@@ -125,11 +125,10 @@ def test_a_setting_that_is_refused_leaves_the_folder_free(tiny, tmp_path, wrong,
 
 def test_mean_reduction_is_the_sum_scaled(tiny):
     from baselines.model import Model
-    from baselines.nets.reconstruction import beta_from_mean
 
     data = benchmark_data.load("xysquares/spacing_1")
     mean = tiny(reduction="mean", hyperparameters={"beta": 0.01})
-    summed = tiny(hyperparameters={"beta": beta_from_mean(0.01, data.image_shape, 3)})
+    summed = tiny(hyperparameters={"beta": 0.01 * 64 * 64 * 3 / 3})
     batch = draw_batch(mean, mean.build_objective(), data, np.arange(100), 1)
     losses = []
     for config in (mean, summed):

@@ -27,7 +27,8 @@ from baselines.training import batches, processes, recorder, sweep, worker
 from benchmark_data import InvalidInput, Unavailable, UnknownName, console, discovery, files
 from benchmark_data.datasets import smallnorb
 
-every = pytest.mark.parametrize("name", sweep.names())
+NAMES = discovery.names("baselines.sweeps")
+every = pytest.mark.parametrize("name", NAMES)
 
 
 @pytest.fixture
@@ -480,7 +481,7 @@ def test_every_run_of_every_sweep_can_draw_a_batch(monkeypatch):
     table = np.concatenate([np.stack(grid, axis=-1).reshape(-1, len(views)) for grid in grids])
     monkeypatch.setitem(vars(left), "_table", table)
     monkeypatch.setattr(batches, "training_rows", lambda data, _, split: part_of(data, split)[:1000])  # no shuffling
-    configs = {(run.dataset, run.split, run.objective): run for name in sweep.names() for run in sweep.find(name)}
+    configs = {(run.dataset, run.split, run.objective): run for name in NAMES for run in sweep.find(name)}
     assert ("smallnorb/left_64_bilinear", "train", "ada_gvae") in configs
     for config in configs.values():
         dataset = benchmark_data.load(config.dataset)

@@ -356,6 +356,8 @@ def test_what_is_gone_from_the_results_goes_from_the_site(tmp_path):
     results_tree.path(root, "xysquares/spacing_8@v1", "n").unlink()
     build.build(root, site)
     assert not (site / "methods" / "n.html").exists()
+    (site / "methods" / ".DS_Store").write_text("Finder's")
+    build.build(root, site)
     (site / "CNAME").write_text("one's own")
     with pytest.raises(InvalidInput, match="received a folder with CNAME"):
         build.build(root, site)

@@ -478,6 +478,20 @@ def test_a_line_joins_neighbouring_numbers_alone(made_result):
     assert plot.caption.endswith("Above the scale and not drawn: pca (MIG).")
 
 
+def test_of_many_methods_those_without_the_first_score_are_left_out_first(made_result):
+    found = [
+        made_result(f"xysquares/spacing_{spacing}", f"m{index}", index / 20)
+        for index in range(1, plots.DRAWN + 2)
+        for spacing in (1, 8)
+    ]
+    for place, made in enumerate(found):
+        if made.method == "m9":
+            other = {"scores": {"dci.disentanglement": 0.1}, "samples": {"dci": made.runs[0].samples["mig"]}}
+            found[place] = results.result(made.task, "m9", [run.model_copy(update=other) for run in made.runs])
+    [plot] = plots.scores_vs_parameter(ranking.tables(found))
+    assert {one.title for one in plot.legend} == {f"m{index}" for index in range(1, plots.DRAWN + 2)} - {"m9"}
+
+
 def overview(tmp_path):
     return dict(build.files(tmp_path / "results"))["index.html"].decode()
 
