@@ -282,37 +282,43 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
     merged = {(run.tier, run.seed): run for run in old.runs}
     for run in new.runs:
         stored = merged.get((run.tier, run.seed))
-        if stored is None:
-            merged[run.tier, run.seed] = run
-        elif replace:
-            takes_over = stored.codes_digest == run.codes_digest and not run.verification
-            earlier = None if DISAGREES in run.marks or any(score_drifts(stored, run)) else stored.verification
-            updates: dict[str, Any] = {"verification": earlier, "marks": tuple(dict.fromkeys(stored.marks + run.marks))}
-            merged[run.tier, run.seed] = run.model_copy(update=updates if takes_over else {})
-        elif stored.codes_digest != run.codes_digest:
-            raise InvalidInput(
-                f"{what}: seed {run.seed}: expected the codes that are on the board for it, received other codes. Give "
-                "it another seed or method name, or replace the old run (--replace)."
-            )
-        else:
-            if drift := next(score_drifts(stored, run), None):
-                key, before, after = drift
-                raise InvalidInput(
-                    f"{what}: {key} of seed {run.seed}: expected {before:.4f} within {DRIFT:g}, as published for the "
-                    f"same codes, received {after:.4f}. The evaluation has changed. That takes a new protocol version, "
-                    "or --replace for a mistake."
-                )
-            if stored.budget != run.budget or (run.status == "reproduced" and stored.status != "reproduced"):
-                raise InvalidInput(
-                    f"{what}: seed {run.seed}: expected the budget and status that the board has for the same codes, "
-                    "received others. Replace the old run: --replace."
-                )
-            if not stored.verification and (run.verification or run.marks != stored.marks):
-                marks = () if run.verification else tuple(dict.fromkeys((*stored.marks, *run.marks)))
-                updates = {"verification": run.verification, "marks": marks}
-                merged[run.tier, run.seed] = stored.model_copy(update=updates)
+        if stored:
+            run = _put_in_place(stored, run) if replace else _keep(stored, run, f"{what}: seed {run.seed}")
+        merged[run.tier, run.seed] = run
     about = old.about.model_copy(update={k: v for k, v in new.about.model_dump().items() if v})
     return result(old.task, old.method, merged.values(), about=about, quarantine=old.quarantine)
+
+
+def _put_in_place(stored: Scored, run: Scored) -> Scored:
+    """Return a run that replaces a stored one, with what was found of the same codes unless it brings that itself."""
+    if stored.codes_digest != run.codes_digest or run.verification:
+        return run
+    earlier = None if DISAGREES in run.marks or any(score_drifts(stored, run)) else stored.verification
+    updates = {"verification": earlier, "marks": tuple(dict.fromkeys(stored.marks + run.marks))}
+    return run.model_copy(update=updates)
+
+
+def _keep(stored: Scored, run: Scored, what: str) -> Scored:
+    """Return a stored run, with what was found of its encoder since; refuse another run in its place."""
+    if stored.codes_digest != run.codes_digest:
+        raise InvalidInput(
+            f"{what}: expected the codes that are on the board for it, received other codes. Give it another seed or "
+            "method name, or replace the old run (--replace)."
+        )
+    for key, before, after in score_drifts(stored, run):
+        raise InvalidInput(
+            f"{what}: expected {key} within {DRIFT:g} of {before:.4f}, as published for the same codes, received "
+            f"{after:.4f}. The evaluation has changed. That takes a new protocol version, or --replace for a mistake."
+        )
+    if stored.budget != run.budget or (run.status == "reproduced" and stored.status != "reproduced"):
+        raise InvalidInput(
+            f"{what}: expected the budget and status that the board has for the same codes, received others. Replace "
+            "the old run: --replace."
+        )
+    if stored.verification or not (run.verification or run.marks != stored.marks):
+        return stored
+    marks = () if run.verification else tuple(dict.fromkeys(stored.marks + run.marks))
+    return stored.model_copy(update={"verification": run.verification, "marks": marks})
 
 
 def description_changes(before: About, after: About) -> dict[str, tuple[str, str]]:

@@ -174,7 +174,7 @@ def test_a_moved_score_of_the_same_codes_is_refused(tree, moved):
         return [results.result(found.task, found.method, [moved(found.runs[0], by)])]
 
     results_tree.write(tree, other(0.0009))
-    with pytest.raises(InvalidInput, match=r"mig of seed 0: expected .* as published for the same codes"):
+    with pytest.raises(InvalidInput, match=r"seed 0: expected mig within .* as published for the same codes"):
         results_tree.write(tree, other(-0.0011))
 
 
