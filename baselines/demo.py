@@ -125,7 +125,7 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
         for dataset, dataset_runs in runs.items():
             progress.update(task, description=f"pictures of {dataset}")
             pictures.draw_all(dataset_runs[0])
-        shares = {dataset: [explained(run) for run in dataset_runs] for dataset, dataset_runs in runs.items()}
+        shares = {dataset: [explained_share(run) for run in dataset_runs] for dataset, dataset_runs in runs.items()}
         progress.update(task, description="the board")
         page = build.build(folder / "results", folder / "site")
         progress.update(task, description="done")
@@ -166,7 +166,7 @@ def trained(folder: Path, steps: int, progress: rich.progress.Progress) -> dict[
     return {dataset: [Run.open(folder / sweep.run_path(config)) for config in group] for dataset, group in plan.items()}
 
 
-def explained(run: Run) -> float:
+def explained_share(run: Run) -> float:
     """Return the share of the pixels' variance that a run's reconstructions explain: 1 - residual / variance.
 
     Args:

@@ -251,7 +251,7 @@ def _train(
     try:
         if options.encode and not has_codes:
             trained_run.encode_task()
-        explained(trained_run)
+        tell_explained(trained_run)
     except KeyboardInterrupt as interrupt:
         command = stopping.command("resume", str(folder), *options.words())
         raise console.interruption(f"stopped after the training, which is done. To go on: {command}") from interrupt
@@ -273,7 +273,7 @@ def _claim_folder(config: RunConfig, folder: Path, user_dataset: Dataset, image_
         remember_images(folder, image_folder)
 
 
-def explained(run: Run) -> None:
+def tell_explained(run: Run) -> None:
     """Print how much of the images the decoder draws, and warn where that is hardly anything."""
     from baselines.objectives import Objective
 
@@ -360,7 +360,7 @@ def draw(
     for opened in [Run.open(run) for run in runs]:
         for path in pictures.draw_all(opened, row=row):
             console.say(path)
-        explained(opened)
+        tell_explained(opened)
 
 
 app.command("list")(outputs.list_)

@@ -53,7 +53,7 @@ def similarity(
     ends = [Path(os.path.abspath(path.with_suffix("") if path.is_file() else path)) for path in (runs[0], runs[half])]
     shared = os.path.commonpath([end.parent for end in ends])
     x_name, y_name = (end.relative_to(shared).as_posix() + f" and {half - 1} more" * (half > 1) for end in ends)
-    heatmap.draw(table, to, half=interval, x_name=x_name, y_name=y_name)
+    heatmap.draw(table, to, half_width=interval, x_name=x_name, y_name=y_name)
     numbers = table.join(interval.add_suffix(" half width").dropna(axis=1))
     figures.write_csv(numbers.rename_axis("layer").reset_index(), to.with_suffix(".csv"))
     for path in (to, to.with_suffix(".csv")):

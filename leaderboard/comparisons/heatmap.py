@@ -193,45 +193,45 @@ def _add_distinct(array: ArrayLike, name: str, distinct: list[Codes]) -> int:
 
 
 def draw(
-    frame: pd.DataFrame | Mapping[str, pd.DataFrame],
+    tables: pd.DataFrame | Mapping[str, pd.DataFrame],
     path: str | os.PathLike[str],
     *,
-    half: pd.DataFrame | None = None,
+    half_width: pd.DataFrame | None = None,
     x_name: str = "",
     y_name: str = "",
 ) -> None:
     """Draw tables of similarities as the papers do: input in the top left corner, bright for similar, scale 0 to 1.
 
     Args:
-        frame: similarities, as from ``compare_layers``; rows run downwards, columns to the right. Several tables, by
+        tables: similarities, as from ``compare_layers``; rows run downwards, columns to the right. Several tables, by
             title, such as ``"epoch 25"``, are drawn next to each other, three in a row.
         path: the PNG file to write.
-        half: half the width of each similarity's interval, as from ``compare_runs``: where it is a number, a cell shows
-            both.
+        half_width: half the width of each similarity's interval, as from ``compare_runs``: where it is a number, a cell
+            shows both.
         x_name: what the rows belong to, such as a model and its epoch.
         y_name: what the columns belong to.
 
     Raises:
-        InvalidInput: no table, a ``half`` with several or of another shape, or the file cannot be written.
+        InvalidInput: no table, a ``half_width`` with several or of another shape, or the file cannot be written.
         MissingExtra: matplotlib is not installed.
     """
-    frames = dict(frame) if isinstance(frame, Mapping) else {"": frame}
-    if not frames:
-        raise InvalidInput("frames: expected at least one table, received none.")
-    if half is not None and [half.shape] != [frame.shape for frame in frames.values()]:
+    titled = dict(tables) if isinstance(tables, Mapping) else {"": tables}
+    if not titled:
+        raise InvalidInput("tables: expected at least one, received none.")
+    if half_width is not None and [half_width.shape] != [table.shape for table in titled.values()]:
         raise InvalidInput(
-            f"half: expected the intervals of one table, received {len(frames)} tables and shape {half.shape}."
+            f"half_width: expected that of one table, received {len(titled)} tables and shape {half_width.shape}."
         )
-    rows, columns = (max(f.shape[axis] for f in frames.values()) for axis in (0, 1))
-    panels_across = min(len(frames), ACROSS)
-    panels_down = math.ceil(len(frames) / panels_across)
+    rows, columns = (max(table.shape[axis] for table in titled.values()) for axis in (0, 1))
+    panels_across = min(len(titled), ACROSS)
+    panels_down = math.ceil(len(titled) / panels_across)
     figure, axes = figures.panels(panels_down, panels_across, width=1.8 + 0.3 * columns, height=1.6 + 0.3 * rows)
-    for panel in axes.flat[len(frames) :]:
+    for panel in axes.flat[len(titled) :]:
         panel.set_visible(False)
-    for panel, (name, table) in zip(axes.flat, frames.items(), strict=False):
+    for panel, (name, table) in zip(axes.flat, titled.items(), strict=False):
         image = _draw_panel(panel, table)
-        if half is not None:
-            _write_intervals(panel, table.to_numpy(), half.to_numpy())
+        if half_width is not None:
+            _write_intervals(panel, table.to_numpy(), half_width.to_numpy())
         panel.set_title(name)
         panel.set_xlabel(y_name)
     for panel in axes[:, 0]:

@@ -132,4 +132,4 @@ def test_a_seed_that_is_trained_anew_lies_far_above_spacing_8(tmp_path):
     rows = protocol.task(config.dataset).train
     found = mig.score(run.encode_rows(rows), run.dataset.labels(rows))["mig"]
     assert found - max(scores(config.objective, demo.DATASETS[1])) >= 0.1
-    assert demo.explained(run) > 0.4
+    assert demo.explained_share(run) > 0.4

@@ -163,15 +163,15 @@ def test_intervals_over_seeds_are_students_and_stand_in_the_picture(tmp_path):
     one, none = heatmap.compare_runs(pairs[:1])
     assert none.isna().all(axis=None)
     for name, shown in (("without", None), ("with", half), ("of_one", none)):
-        heatmap.draw(one if shown is none else frame, tmp_path / f"{name}.png", half=shown)
+        heatmap.draw(one if shown is none else frame, tmp_path / f"{name}.png", half_width=shown)
     heatmap.draw(one, tmp_path / "one.png")
     read = {path.stem: path.read_bytes() for path in tmp_path.iterdir()}
     assert read["with"] != read["without"]
     assert read["of_one"] == read["one"]
-    with pytest.raises(InvalidInput, match="half: expected the intervals of one table, received 2 tables"):
-        heatmap.draw({"a": frame, "b": frame}, tmp_path / "two.png", half=half)
-    with pytest.raises(InvalidInput, match="half: expected the intervals of one table, received 1 tables and shape"):
-        heatmap.draw(frame, tmp_path / "two.png", half=half.iloc[1:])
+    with pytest.raises(InvalidInput, match="half_width: expected that of one table, received 2 tables"):
+        heatmap.draw({"a": frame, "b": frame}, tmp_path / "two.png", half_width=half)
+    with pytest.raises(InvalidInput, match="half_width: expected that of one table, received 1 tables and shape"):
+        heatmap.draw(frame, tmp_path / "two.png", half_width=half.iloc[1:])
 
 
 def test_a_heatmap_is_a_png_with_the_input_at_the_top_left(tmp_path):
@@ -195,7 +195,7 @@ def test_several_tables_stand_beside_each_other(tmp_path):
         with Image.open(tmp_path / "five.png") as five:
             assert five.width == three.width, "three in a row, however many there are"
             assert five.height > 1.7 * one.height
-    with pytest.raises(InvalidInput, match="frames: expected at least one table, received none"):
+    with pytest.raises(InvalidInput, match="tables: expected at least one, received none"):
         heatmap.draw({}, tmp_path / "none.png")
 
 
