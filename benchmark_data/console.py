@@ -137,8 +137,8 @@ def run(app: typer.Typer, name: str | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")  # a terminal or pipe may lack some letters
     try:
         app(prog_name=name)
-    except OffaxisError as error:
-        tell(f"error: {error}", style="red")
+    except (OffaxisError, MemoryError) as error:  # numpy says how much memory it asked for
+        tell(f"error: {str(error) or 'too little memory.'}", style="red")
         sys.exit(2)
     except OSError as error:  # a full disk, a name that is too long, a folder without permission
         if error.filename is None and error.errno is None:

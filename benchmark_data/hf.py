@@ -375,7 +375,8 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
             )
     records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
     names = {record["name"] if isinstance(record, dict) and "name" in record else "other files" for record in records}
-    if not records and ((folder / "README.md").exists() or not all(map(_stored_signature, folder.glob("*/*.parquet")))):
+    entries = [*(path for path in folder.glob("[!.]*") if path.is_file()), *folder.glob("[!.]*/[!.]*")]
+    if not records and not all(_stored_signature(path) for path in entries if path.name != card.SHEET):
         names = {"other files"}
     others = names - {dataset.name}
     if others:

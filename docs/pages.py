@@ -631,9 +631,9 @@ MAIN = {"xysquares/spacing_1", "xysquares/spacing_8", "dsprites", "room3d"}
 SHOWN_ELSEWHERE = {"xysquares/spacing_2", "xysquares/spacing_4"}
 """Tasks of findings.md's table of spacings."""
 FURTHER = (
-    "5 or 10 seeds; a dash: not run. `perturbed` images have a faint added pattern, whose place depends on a principal",
-    "component (`pca32`) or a VAE's latent (`conv32`); `noisy` images have noise instead. In both,",
-    "contrast is reduced; in `squeezed` images that is all. `eps10`: amplitude 0.1 ([datasets](datasets.md)).",
+    "5 or 10 seeds (PCA: one); a dash: not run. `perturbed` images have a faint added pattern, whose place depends on",
+    "a principal component (`pca32`) or a VAE's latent (`conv32`); `noisy` images have noise. In both,",
+    "contrast is reduced; in `squeezed` that is all. `eps10`: amplitude 0.1 ([datasets](datasets.md)).",
 )
 TRIVIAL = {"ground_truth", "random_encoder"}
 """References whose scores are near 1 and near 0 everywhere."""

@@ -52,7 +52,7 @@ def encode(
     opened_runs = [Run.open(folder) for folder in runs]
     if dataset or (to and to.suffix == ".npz"):
         if to is None or len(opened_runs) != 1:
-            raise InvalidInput("--dataset takes --to FILE.npz; an .npz file takes one run.")
+            raise InvalidInput(f"--to {to} takes one run, not {len(runs)}." if to else "--dataset takes --to FILE.npz.")
         files.check_ending("--to", to, ".npz")
         target = benchmark_data.named_or_folder(dataset) if dataset else opened_runs[0].dataset
         paths = [opened_runs[0].write_codes(to, target)]

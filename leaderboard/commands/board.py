@@ -160,10 +160,9 @@ def check(
     from leaderboard.report import integrity
 
     problems = integrity.check(root)
+    moved = integrity.score_changes(root, against) if against is not None else []  # it may raise: nothing is ok yet
     report(str(root), problems)
     if against is not None:
-        moved = integrity.score_changes(root, against)
         report(f"scores of {root} against {against}", moved)
-        problems += moved
-    if problems:
+    if problems or moved:
         raise typer.Exit(1)

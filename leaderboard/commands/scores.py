@@ -136,7 +136,7 @@ def submit(
         typer.Option("--task", help="To begin: a task, such as xysquares/spacing_4. Repeatable."),
     ] = None,
     tier: Annotated[str, typer.Option(help="To begin: the training budget; the board ranks in desk.")] = "desk",
-    seeds: Annotated[int, typer.Option(help="To begin: how many seeds. A rank needs 5.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="To begin: how many seeds. A rank needs 5.")] = 5,
 ) -> None:
     """Make a submission: a folder to fill in; then, called again, the codes of its encoders and all checks.
 

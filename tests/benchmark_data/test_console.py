@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 import rich.console
 import rich.progress
@@ -55,6 +56,12 @@ def long() -> None:
 
 
 @app.command()
+def large() -> None:
+    """Ask for more memory than there is."""
+    np.empty(2**50)
+
+
+@app.command()
 def hostile() -> None:
     """Print what a stranger wrote."""
     console.say(HOSTILE)
@@ -88,6 +95,12 @@ def test_a_users_error_is_one_line_and_2(command):
     code, out, err = command("bad")
     assert (code, out) == (2, "")
     assert err == f"error: rows [red]: expected {'integers ' * 30}, received floats. Round them.\n"
+
+
+def test_too_little_memory_is_one_sentence_and_2(command):
+    code, out, err = command("large")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("error: Unable to allocate 8.00 PiB")
 
 
 def test_what_the_system_refuses_is_one_sentence_and_2(command):

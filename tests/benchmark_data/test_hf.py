@@ -672,11 +672,13 @@ def test_names_and_values_that_are_corrected_are_published_anew(tmp_path):
         assert [finding.problem for finding in verify.verify(mine(names), [("hf", tmp_path)])] == ["", ""]
 
 
-def test_a_folder_with_a_readme_of_your_own_is_refused(tiny_grid, tmp_path):
-    (tmp_path / "README.md").write_text("mine")
+@pytest.mark.parametrize("name", ["README.md", "secret.txt", "data/mine.csv"])
+def test_a_folder_with_files_of_your_own_is_refused(tiny_grid, tmp_path, name):
+    (tmp_path / "data").mkdir()
+    (tmp_path / name).write_text("mine")
     with pytest.raises(InvalidInput, match="an empty folder or one of tiny_grid, received a folder of other files"):
         hf.publish(tiny_grid, tmp_path)
-    assert (tmp_path / "README.md").read_text() == "mine"
+    assert (tmp_path / name).read_text() == "mine"
 
 
 def test_a_folder_with_parquet_files_of_your_own_is_refused(tiny_grid, tmp_path):

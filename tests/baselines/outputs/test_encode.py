@@ -196,9 +196,9 @@ def test_codes_of_a_target_are_what_the_transfer_evaluation_reads(seeds, tmp_pat
         ),
         (f"encode {run.folder} --step 0", "--step and --images take --layers: the codes to be scored are those of"),
         (f"encode {run.folder} --images 50", "--step and --images take --layers: the codes to be scored are those of"),
-        (f"encode {run.folder} --dataset {target.id}", "--dataset takes --to FILE.npz; an .npz file takes one run."),
-        (f"encode {run.folder} {run.folder} --dataset {target.id} --to {path}", "an .npz file takes one run"),
-        (f"encode {run.folder} {run.folder} --to {path}", "an .npz file takes one run"),
+        (f"encode {run.folder} --dataset {target.id}", "--dataset takes --to FILE.npz."),
+        (f"encode {run.folder} {run.folder} --dataset {target.id} --to {path}", "takes one run, not 2"),
+        (f"encode {run.folder} {run.folder} --to {path}", "takes one run, not 2"),
         (f"encode {run.folder} --dataset {target.id} --to {tmp_path}/codes.npy", "--to: expected a file name that"),
     ):
         with pytest.raises(InvalidInput, match=message):

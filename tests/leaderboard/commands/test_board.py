@@ -244,9 +244,10 @@ def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tre
     ],
 )
 def test_errors_are_one_line_and_exit_with_2(board, tree, tmp_path, arguments, message):
-    code, _, err = board(*(a.format(tmp=tmp_path, tree=tree) for a in arguments))
+    code, out, err = board(*(a.format(tmp=tmp_path, tree=tree) for a in arguments))
     assert code == 2
     assert message in err
+    assert "ok: " not in out
     assert len(err.strip().splitlines()) == 1
     assert "Traceback" not in err
 

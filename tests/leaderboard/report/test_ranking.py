@@ -296,7 +296,9 @@ def test_terminal_keeps_names_beside_four_intervals_and_says_why_a_row_has_no_ra
         )
         for place, (title, fields) in enumerate(results_of.items())
     ]
-    console = rich.console.Console(width=80, file=io.StringIO())
+    narrow, console = (rich.console.Console(width=width, file=io.StringIO()) for width in (60, 80))
+    narrow.print(formats.terminal(found))
+    assert all(title in narrow.file.getvalue() for title in ("β-TCVAE", "My own ICA")), "rather than every interval"
     console.print(formats.terminal(found))
     shown = console.file.getvalue()
     assert all(title in shown for title in results_of)
