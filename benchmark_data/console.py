@@ -132,9 +132,8 @@ def run(app: typer.Typer, name: str | None = None) -> None:
         warn(message) if issubclass(category, OffaxisWarning) else original(message, category, *location, **options)
 
     warnings.showwarning = show_warning
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal or pipe may lack some letters
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as standard error's: a pipe may lack some letters
     try:
         app(prog_name=name)
     except (OffaxisError, MemoryError) as error:  # numpy says how much memory it asked for

@@ -29,6 +29,10 @@ class TrainingMode(OffaxisWarning):
     """An encoder called a PyTorch module that was not found in it and is in training mode."""
 
 
+class OtherCodes(OffaxisWarning):
+    """An encoder gave other codes to the same images: it draws random numbers, or depends on the batch."""
+
+
 class Encoder:
     """Calls an encoder batch by batch with what it expects, and returns its codes as numpy arrays.
 
@@ -52,7 +56,7 @@ class Encoder:
         >>> encoder(np.full((3, 64, 64, 1), 255, np.uint8)).tolist()
         [[255.0], [255.0], [255.0]]
         >>> encoder.description
-        'numpy arrays, uint8 (n, H, W, C) in [0, 255]'
+        'called with numpy arrays, uint8 (n, H, W, C) in [0, 255]'
     """
 
     def __init__(self, encode: Any, *, input: Input | None = None, batch_size: int = 256) -> None:
@@ -91,7 +95,8 @@ class Encoder:
         kind, layout = self.input.split("_")
         shape = "(n, H, W, C)" if layout == "hwc" else "(n, C, H, W)"
         limits = "[0, 255]" if kind == "uint8" else "[0, 1]"
-        return f"{f'PyTorch tensors on {self.device}' if self._modules else 'numpy arrays'}, {kind} {shape} in {limits}"
+        batch = f"PyTorch tensors on {self.device}" if self._modules else "numpy arrays"
+        return f"called with {batch}, {kind} {shape} in {limits}"
 
     def __call__(self, images: Pixels) -> NDArray[np.floating[Any]]:
         """Encode images.
@@ -115,6 +120,12 @@ class Encoder:
                     first, last = codes[0].shape[1:], codes[-1].shape[1:]
                     raise InvalidInput(f"codes: expected shape (n, *{first}) of every batch, received (n, *{last}).")
         return np.concatenate(codes)
+
+    def check_repeatable(self, images: Pixels, codes: NDArray[np.floating[Any]]) -> None:
+        """Warn if images have other codes in a batch of three, in reverse order, than those that they had: (n, ...)."""
+        if (np.abs(self(images[2::-1])[::-1] - codes[:3]) > 0.01 * (np.abs(codes[:3]) + codes.std())).any():
+            message = "draws random numbers, or depends on the other images of a batch; so do its scores."
+            warnings.warn(f"Encoded again, images have other codes: the encoder {message}", OtherCodes, stacklevel=4)
 
     def export(self, path: str | os.PathLike[str], example: Pixels) -> None:
         """Write the encoder in ONNX, from uint8 (n, H, W, C) to ``codes``, for a verified row.
@@ -163,7 +174,7 @@ class Encoder:
             return self._encode(self._prepare_batch(images), **self._keywords)
         except Exception as error:
             error.add_note(
-                f"The encoder was called with {self.description}. If it expects another layout or range, pass input= "
+                f"The encoder was {self.description}. If it expects another layout or range, pass input= "
                 f"one of {', '.join(get_args(Input))}."
             )
             raise

@@ -89,6 +89,9 @@ def evaluate(
         UnknownName: there is no such task, tier or metric.
         MissingExtra: the extra ``board`` is not installed.
 
+    Warns:
+        OtherCodes: a function gave other codes to the same images in another batch.
+
     Example:
         >>> columns = lambda images: images.max(axis=1).argmax(axis=1)  # x of each square, three of six factors
         >>> evaluation = evaluate(columns, "xysquares/spacing_8", metrics=["mig"])
@@ -379,7 +382,7 @@ class Evaluation:
         step_range = " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)}))
         description = "; ".join(dict.fromkeys(row.source.description for row in self.rows))
         parts = [
-            f"{self.name}, tier {self.tier}, {step_range} steps of training; called with {description}",
+            f"{self.name}, tier {self.tier}, {step_range} steps of training; {description}",
             pd.DataFrame.from_dict(cells, orient="columns" if self.shows_all else "index").to_string(na_rep=""),
         ]
         return "\n".join(parts)

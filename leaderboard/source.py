@@ -45,7 +45,7 @@ class Source:
         self.onnx_path = self.candidate.encoder if self.candidate else self.path
 
         self.description = self.function_encoder.description if self.function_encoder else f"read from {self.path}"
-        """What the encoder is called with, in words."""
+        """What the encoder is called with, or where it is, in words."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the encoder, which may be a lambda: scores go from process to process without it."""
@@ -92,11 +92,12 @@ class Source:
         dataset, rows = task.load(), task.indices
         if self.function_encoder:
             chunk_size = 16 * self.function_encoder.batch_size  # never all images of a task in memory
-            chunks = [rows[start : start + chunk_size] for start in range(0, len(rows), chunk_size)]
             codes = []
-            for chunk in chunks:
-                codes.append(self.function_encoder(dataset.images(chunk)))
-                progress(len(chunk))
+            for start in range(0, len(rows), chunk_size):
+                images = dataset.images(rows[start : start + chunk_size])
+                codes.append(self.function_encoder(images))
+                progress(len(images))
+            self.function_encoder.check_repeatable(images, codes[-1])
             return np.concatenate(codes)
         if self.onnx_path is None:
             raise InvalidInput(

@@ -178,7 +178,7 @@ def transfer(
     user_dataset = _load_images(images, dataset)
     target = user_dataset.name if user_dataset else dataset
     if not target:
-        raise InvalidInput("A transfer needs --dataset NAME.")
+        raise InvalidInput("A transfer needs --dataset NAME or --images FOLDER.")
     given_options = {k: v for k, v in (("split", split or None), ("steps", steps), ("seed", seed)) if v is not None}
     values = finetune.config(source, target, heads=not no_heads, decoder=decoder, side=side, **given_options).as_json()
     run_config = RunConfig.from_json(_with_settings(values, set_ or [], {"dataset", *given_options}))

@@ -42,11 +42,11 @@ def neighbours(
         InvalidInput: the rows that may be drawn have not every combination of values once, or there is no factor with
             an order.
     """
-    check_grid(space, "objective on neighbours in time")
+    check_grid(space, "objective on pairs of neighbours")
     moving_factors = [i for i, f in enumerate(space.factors) if f.size > 1 and f.kind in ("ordinal", "cyclic")]
     if not moving_factors:
         raise InvalidInput(
-            f"objective on neighbours in time: expected a factor whose values have an order, received {space!r}."
+            f"objective on pairs of neighbours: expected a factor whose values have an order, received {space!r}."
         )
     first = space.labels(rows[rng.integers(len(rows), size=count)])
     second = first.copy()

@@ -51,7 +51,7 @@ class OBJECTIVE(Objective):
         if not sizes:
             raise InvalidInput(
                 "objective classifier: expected a dataset whose factors are known, received no factors. Choose an "
-                "objective that needs no labels."
+                "objective that needs no labels, or read a folder with its table by benchmark_data.from_folder."
             )
         return sum(sizes)
 

@@ -79,8 +79,8 @@ def config(
     least = 0 if heads else 1  # of a model that is frozen throughout, nothing would be trained
     if not least <= decoder <= len(decoder_layers):
         raise InvalidInput(
-            f"decoder (--decoder): expected {least} to {len(decoder_layers)} layers, as {source} has them, received "
-            f"{decoder}."
+            f"decoder (--decoder): expected {least} to {len(decoder_layers)}, the layers of the decoder of {source}, "
+            f"received {decoder}."
         )
     trained_layers = decoder_layers[:decoder] if side == "inside" else decoder_layers[len(decoder_layers) - decoder :]
     reset = (*(HEADS if heads else ()), *trained_layers)

@@ -157,7 +157,7 @@ def explained_variance(images: ArrayLike, column: ArrayLike) -> float:
     centre = weights @ means
     between = float(weights @ ((means - centre) ** 2).sum(axis=1))
     if classes >= len(ids):
-        raise InvalidInput(f"images: expected more samples than values of the factor, received {len(ids)} samples.")
+        raise InvalidInput(f"factor: expected fewer values than samples, received {classes} in {len(ids)} samples.")
     within = float(((pixels - centre) ** 2).sum() / len(ids)) - between
     return between - (classes - 1) / (len(ids) - classes) * within
 

@@ -115,7 +115,7 @@ def _score(name: str, module: Any, loaded: Any, held_out: tuple[Any, Any] | None
     """Score codes by one metric: the scores, and what is to be doubted."""
     sample, options = measure.split_rows(module, loaded.codes, loaded.factors, held_out, train=_train_count(loaded))
     scores = dict(measure.compute_metric(name, module.score, *sample, **options))
-    if name == "downstream":  # which is a curve over sample sizes by itself
+    if name == "downstream" or _is_of_task(loaded):  # a curve over sample sizes by itself, or the board's own rows
         return scores, []
     return scores, _sample_size_doubts(name, module, sample, options, scores)
 

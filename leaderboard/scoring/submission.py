@@ -38,7 +38,7 @@ from leaderboard.scoring import candidates
 from leaderboard.scoring.candidates import Candidate
 from leaderboard.store.results import Result
 
-__all__ = ["Checked", "Submission", "check", "init", "score"]
+__all__ = ["Checked", "Submission", "check", "init"]
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Is called with what is being done now, how many steps are done and how many there are."""
@@ -375,27 +375,6 @@ def _encode_task(encoder_file: Path, task: protocol.Task, codes_file: Path, prog
         codes = onnx_encoder.encode(task.load(), task.indices, progress=count_encoded)
     with written_atomically(codes_file) as temporary, temporary.open("wb") as stream:
         np.savez(stream, indices=task.indices, codes=codes)
-
-
-def score(folder: str | os.PathLike[str], *, published: Sequence[Result] = (), fresh: str = "") -> list[Result]:
-    """Recompute all scores of a submission.
-
-    Args:
-        folder: the submission.
-        published: as in ``check``.
-        fresh: text to draw fresh rows by, on which runs that have an encoder are verified; none are if it is empty.
-
-    Returns:
-        One result for each task. Nothing is written.
-
-    Raises:
-        OffaxisError: the first problem of ``check``, or what ``candidates.grouped`` refuses.
-    """
-    checked = check(folder, published=published)
-    if checked.problems or checked.submission is None:
-        raise checked.problems[0]
-    groups = candidates.grouped(checked.candidates, checked.submission.tier)
-    return [candidates.score_group(group, fresh)[0] for group in groups]
 
 
 def _list_entries(folder: Path) -> list[Path]:

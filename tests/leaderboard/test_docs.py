@@ -11,6 +11,7 @@ from leaderboard import protocol
 from leaderboard.reading import encoders, graphs
 from leaderboard.record import RunFile
 from leaderboard.scoring import candidates, submission, verification
+from tests.leaderboard import scored_submission
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "submitting.md").read_text("utf-8")
@@ -77,7 +78,7 @@ def test_the_pytorch_example_makes_a_valid_submission(toys, one_tier, tmp_path):
         seed["budget"]["steps"] = 1
     file.write_text(json.dumps(content), "utf-8")
     assert submission.check(file.parent).problems == []
-    assert len(submission.score(file.parent)[0].runs) == 2
+    assert len(scored_submission.score(file.parent)[0].runs) == 2
 
 
 def test_the_example_of_a_run_folder_is_scored_and_names_every_field(toys, one_tier, tmp_path):

@@ -241,7 +241,7 @@ def test_a_torch_module_is_found_and_called_as_it_expects(how):
     np.testing.assert_allclose(codes, expected.detach().numpy(), rtol=1e-5)
     assert model.training
     assert not model.drop.training
-    assert encoder.description == "PyTorch tensors on cpu, float32 (n, C, H, W) in [0, 1]"
+    assert encoder.description == "called with PyTorch tensors on cpu, float32 (n, C, H, W) in [0, 1]"
 
 
 def test_a_keras_model_is_called_for_inference():

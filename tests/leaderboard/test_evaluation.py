@@ -22,6 +22,7 @@ import leaderboard
 from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard import evaluation, protocol, source
 from leaderboard.arrays import ContinuousFactors, SameCodes
+from leaderboard.encoding import OtherCodes
 from leaderboard.metrics import mig, sap
 from leaderboard.scoring import candidates, submission
 from leaderboard.scoring.measure import LeftOut
@@ -255,7 +256,8 @@ def test_two_encoders_are_compared_on_a_dataset_of_your_own():
     images[:, 0, :2, 0] = labels
     names = {"kind": labels[:, 0], "place": labels[:, 1]}
     mine, again = (benchmark_data.from_images("mine", images, names) for _ in range(2))
-    noise = [lambda batch, seed=seed: np.random.default_rng(seed).normal(size=(len(batch), 2)) for seed in range(4)]
+    tables = [np.random.default_rng(seed).normal(size=(4, 8, 2)) for seed in range(4)]
+    noise = [lambda batch, of=table: of[tuple(batch[:, 0, :2, 0].T)] for table in tables]
     exact = [lambda batch, of=one: batch[:, 0, :2, 0] + 0.01 * of(batch) for one in noise]
     worse = leaderboard.evaluate(noise, mine, name="noise", progress=False)
     better = leaderboard.evaluate(exact, again, name="exact", progress=False)
@@ -264,7 +266,7 @@ def test_two_encoders_are_compared_on_a_dataset_of_your_own():
     assert line["exact"] - line["noise"] == line["difference"] > 0.5
     other = benchmark_data.from_images("mine", 255 - images, names)
     with pytest.raises(InvalidInput, match="noise was evaluated on another dataset mine"):
-        leaderboard.evaluate(exact, other, progress=False).compare(worse)
+        leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], other, progress=False).compare(worse)
 
 
 def test_a_factor_of_one_value_is_left_out_of_a_dataset_of_your_own():
@@ -319,6 +321,21 @@ def test_a_dataset_without_labels_is_refused_at_once():
 def test_codes_that_are_all_the_same_are_warned_of():
     with pytest.warns(SameCodes, match=f"my_encoder on {TASK}, seed 0: the codes are the same in all rows"):
         leaderboard.evaluate(lambda batch: np.zeros((len(batch), 2)), TASK, metrics=["mig"], progress=False)
+
+
+def standardised(images):
+    codes = squares(images)
+    return (codes - codes.mean(axis=0)) / (codes.std(axis=0) + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "encode",
+    [standardised, lambda images: np.random.default_rng().normal(size=(len(images), 2))],
+    ids=["batch", "random"],
+)
+def test_codes_that_another_batch_changes_are_warned_of(encode):
+    with pytest.warns(OtherCodes, match="Encoded again, images have other codes: the encoder draws random numbers, or"):
+        leaderboard.evaluate(encode, TASK, tier="smoke", metrics=["mig"], progress=False)
 
 
 def test_of_all_metrics_those_that_refuse_the_codes_are_left_out(monkeypatch):

@@ -104,9 +104,9 @@ def test_at_a_large_rate_of_the_data_one_factor_moves_by_one_class(rate):
 def test_what_has_no_neighbours_is_refused():
     rng = np.random.default_rng(0)
     table = FactorTable(Factor("smiling", (0, 1), "binary"), rows=3, read=lambda: np.array([[0], [1], [0]]))
-    with pytest.raises(InvalidInput, match="neighbours in time: expected a dataset that is a full grid"):
+    with pytest.raises(InvalidInput, match="pairs of neighbours: expected a dataset that is a full grid"):
         OBJECTIVE().rows(np.arange(3), table, 2, rng)
-    with pytest.raises(InvalidInput, match="neighbours in time: expected a factor whose values have an order"):
+    with pytest.raises(InvalidInput, match="pairs of neighbours: expected a factor whose values have an order"):
         OBJECTIVE().rows(np.arange(3), FactorSpace(Factor("shape", range(3), "categorical")), 2, rng)
     with pytest.raises(InvalidInput, match="hyperparameter 'rate': expected a positive number, received 0"):
         OBJECTIVE(rate=0.0)

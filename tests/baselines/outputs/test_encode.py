@@ -18,6 +18,7 @@ from benchmark_data import DamagedFile, InvalidInput
 from leaderboard import protocol
 from leaderboard.reading import representations
 from leaderboard.scoring import submission
+from tests.leaderboard import scored_submission
 
 TINY = {
     "objective": "beta_vae",
@@ -75,7 +76,7 @@ def test_a_filled_submission_validates_and_scores(seeds, asked):
     expected = [asked / dataset / f"seed_{seed}.npz" for dataset, seed in seeds]
     assert done.stdout.split() == [str(path) for path in expected]
     assert submission.check(asked).problems == []
-    scored = submission.score(asked)
+    scored = scored_submission.score(asked)
     assert [(result.task, len(result.runs)) for result in scored] == [
         ("xysquares/spacing_1@v1", 2),
         ("xysquares/spacing_8@v1", 2),

@@ -52,7 +52,7 @@ def test_debiased_is_near_zero_for_a_factor_that_explains_nothing():
     noise = draws.normal(0, np.arange(600), 50)
     column = np.arange(600) % 40
     assert abs(expansiveness.explained_variance(noise, column)) < 50 * 39 / 600 / 5
-    with pytest.raises(InvalidInput, match="images: expected more samples than values of the factor"):
+    with pytest.raises(InvalidInput, match="factor: expected fewer values than samples, received"):
         expansiveness.explained_variance(noise[:5], np.arange(5))
 
 

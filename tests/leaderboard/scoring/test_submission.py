@@ -24,6 +24,7 @@ from benchmark_data.variants import splitting
 from leaderboard import protocol, record
 from leaderboard.scoring import candidates, copies, measure, remarks, submission, verification
 from leaderboard.store import results, results_tree
+from tests.leaderboard import scored_submission
 
 TASKS = ("toy/spacing_1", "toy/spacing_8")
 
@@ -78,7 +79,7 @@ def problems(folder, **options):
 
 def test_a_good_submission_is_scored(good):
     assert problems(good) == []
-    scored = submission.score(good)
+    scored = scored_submission.score(good)
     assert [(result.task, result.method, len(result.runs)) for result in scored] == [
         ("toy/spacing_1@v1", "my_vae", 2),
         ("toy/spacing_8@v1", "my_vae", 2),
@@ -176,7 +177,7 @@ def test_everything_wrong_is_listed_at_once(good):
     assert ["selection: expected a text, received 5" in each for each in problems(good)] == [True, False]
     assert "colour: expected no such field" in problems(good)[1]
     with pytest.raises(OffaxisError, match="selection"):
-        submission.score(good)
+        scored_submission.score(good)
     edit(good, lambda c: (c.update(selection="none"), c.pop("colour")))
     edit(good, lambda c: c["tasks"][TASKS[0]].update(dataset_version="9.0.0"))
     (good / TASKS[1] / "seed_0.npz").unlink()
@@ -297,7 +298,7 @@ def test_a_claim_has_few_digits(good):
 
 
 def test_a_name_like_one_that_is_published(good):
-    published = submission.score(good)
+    published = scored_submission.score(good)
     edit(good, lambda c: c.update(method="myvae"))
     (problem,) = problems(good, published=published)
     assert "a name that differs from 'my_vae' by more than underscores" in problem
@@ -388,7 +389,7 @@ def test_what_will_not_be_ranked_and_why_is_said_beforehand(good, run_folder, ma
 def test_what_a_reviewer_should_look_at_twice(good, run_folder):
     edit(good, lambda c: c["tasks"][TASKS[0]]["seeds"][0].update(claimed={"mig": 0.99}))
     noisy = [run_folder("ground_truth", TASKS[0], noise=1.0), run_folder("random_encoder", TASKS[1], noise=0.01)]
-    said = remarks.outliers(submission.score(good), candidates.results_of(noisy, tier="smoke"))
+    said = remarks.outliers(scored_submission.score(good), candidates.results_of(noisy, tier="smoke"))
     assert sum("dci." in sentence for sentence in said) == 6, "three scores on two tasks"
     found = [sentence for sentence in said if "mig" in sentence]
     assert [sentence.partition(":")[0] for sentence in found] == [f"{TASKS[0]}@v1", f"{TASKS[0]}@v1", f"{TASKS[1]}@v1"]
@@ -872,12 +873,12 @@ def test_a_folder_that_is_not_there(tmp_path):
     (problem,) = problems(tmp_path / "absent")
     assert "expected a submission's folder, received no such folder" in problem
     with pytest.raises(DamagedFile, match="expected a submission's folder"):
-        submission.score(tmp_path / "absent")
+        scored_submission.score(tmp_path / "absent")
 
 
 def test_a_quarantined_result_keeps_its_reason(good, tmp_path):
-    (file, _) = results_tree.write(tmp_path / "results", submission.score(good))
+    (file, _) = results_tree.write(tmp_path / "results", scored_submission.score(good))
     assert results_tree.quarantine(file, "trained on the test rows").quarantine == "trained on the test rows"
-    results_tree.write(tmp_path / "results", submission.score(good))
+    results_tree.write(tmp_path / "results", scored_submission.score(good))
     assert results_tree.read(file).quarantine == "trained on the test rows"
     assert results_tree.quarantine(file, "").quarantine == ""

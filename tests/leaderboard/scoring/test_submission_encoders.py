@@ -14,6 +14,7 @@ from leaderboard import protocol
 from leaderboard.commands import arguments, board
 from leaderboard.scoring import candidates, submission
 from leaderboard.store import results_tree
+from tests.leaderboard import scored_submission
 
 TASK = "toy/small"
 
@@ -98,7 +99,7 @@ def test_codes_of_another_encoder_are_scored_and_marked(handed_in):
     said = run("verify", handed_in)
     assert said.exit_code == 1
     assert "not verified" in said.stdout
-    (result,) = submission.score(handed_in, fresh="x")
+    (result,) = scored_submission.score(handed_in, fresh="x")
     assert [run.verification is not None for run in result.runs] == [True, False]
     assert [run.marks for run in result.runs] == [(), ("encoder_disagrees",)]
     assert result.trust("desk") == "recomputed"
