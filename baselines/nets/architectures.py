@@ -54,22 +54,36 @@ def glorot(rng: np.random.Generator) -> Callable[..., Any]:
     return draw
 
 
-def conv(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> Networks:
+def conv(
+    image_shape: ImageShape,
+    latents: int,
+    rng: np.random.Generator,
+    *,
+    pixel_mean: float = 0.0,
+    pixel_std: float = 1.0,
+) -> Networks:
     """Build the convolutional architecture (Bonheme and Grześ 2022, table 3): 4 x 4 kernels, stride 2, ReLU.
+
+    The first layer gets (pixel - ``pixel_mean``) / ``pixel_std``, and the last one gives pixels in these units. With a
+    squared error on images that are mostly black, a decoder that has to learn pixels in [0, 1] may lose its ReLUs in
+    the first steps, all of them: its output is the mean image from then on, whatever the objective.
 
     Args:
         image_shape: (H, W, C); H and W multiples of 16.
         latents: latent dimensions.
         rng: the source of the initial weights.
+        pixel_mean: mean of the dataset's pixels.
+        pixel_std: their standard deviation, positive.
 
     Returns:
         Encoder: 32, 32, 64, 64 filters, flattened, 256 units. Decoder: 256 and (H/16)(W/16) 64 units, then 64, 32, 32
         and C filters.
 
     Raises:
-        InvalidInput: the image's sides are not multiples of 16.
+        InvalidInput: the image's sides are not multiples of 16, or ``pixel_std`` is not positive.
     """
-    return _build_convolutional(image_shape, latents, rng)
+    validation.within("pixel_std", pixel_std, above=0)
+    return _build_convolutional(image_shape, latents, rng, pixels=(pixel_mean, pixel_std))
 
 
 def conv_dlib(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> Networks:
@@ -117,6 +131,7 @@ def _build_convolutional(
     filters: tuple[int, int, int, int] = (32, 32, 64, 64),
     kernels: tuple[int, int, int, int] = (4, 4, 4, 4),
     units: int = 256,
+    pixels: tuple[float, float] = (0.0, 1.0),
 ) -> Networks:
     from baselines.nets import convolutions  # it needs Keras
 
@@ -128,6 +143,9 @@ def _build_convolutional(
         return convolutions.Conv2DTranspose(count, 4, 2, activation=activation, name=name, **options)(x)
 
     x = image = keras.Input(image_shape, name="input")
+    mean, std = pixels
+    if pixels != (0.0, 1.0):
+        x = layers.Rescaling(1 / std, -mean / std, name="standardised")(x)
     for i, (count, kernel) in enumerate(zip(filters, kernels, strict=True)):
         x = convolutions.Conv2D(count, kernel, 2, activation="relu", name=f"encoder_{i + 1}", **options)(x)
     x = layers.Flatten(name="encoder_5")(x)
@@ -141,7 +159,10 @@ def _build_convolutional(
     x = layers.Reshape(smallest_shape, name="reshape")(x)
     for i, count in enumerate(reversed(filters[:-1])):
         x = upsample(x, f"decoder_{i + 3}", count, "relu")
-    return Networks(encoder, keras.Model(code, upsample(x, "output", channels, None), name="decoder"))
+    x = upsample(x, "output", channels, None)
+    if pixels != (0.0, 1.0):
+        x = layers.Rescaling(std, mean, name="pixels")(x)
+    return Networks(encoder, keras.Model(code, x, name="decoder"))
 
 
 def fc(image_shape: ImageShape, latents: int, rng: np.random.Generator, *, width: int = 1200) -> Networks:
