@@ -55,12 +55,7 @@ def glorot(rng: np.random.Generator) -> Callable[..., Any]:
 
 
 def conv(
-    image_shape: ImageShape,
-    latents: int,
-    rng: np.random.Generator,
-    *,
-    pixel_mean: float = 0.0,
-    pixel_std: float = 1.0,
+    image_shape: ImageShape, latents: int, rng: np.random.Generator, *, pixel_mean: float = 0.0, pixel_std: float = 1.0
 ) -> Networks:
     """Build the convolutional architecture (Bonheme and Grześ 2022, table 3): 4 x 4 kernels, stride 2, ReLU.
 

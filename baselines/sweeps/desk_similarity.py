@@ -81,6 +81,7 @@ def desk_form(published: RunConfig, dataset: str) -> RunConfig:
         dataset=dataset,
         split="",
         architecture="conv_small" if published.architecture == "conv" else published.architecture,
+        architecture_parameters={} if published.architecture == "conv" else published.architecture_parameters,
         steps=STEPS,
         learning_rate=5e-4,
         snapshots=(FIRST, *SNAPSHOTS) if published.architecture == "fc" else SNAPSHOTS,

@@ -9,16 +9,13 @@ from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import check_codes
 
 
-def check_pair(
-    x: ArrayLike, y: ArrayLike, *, at_least: int = 2, scaled: bool = True
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def check_pair(x: ArrayLike, y: ArrayLike, *, at_least: int = 2) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Check two representations of the same samples; centre and scale them.
 
     Args:
         x: real numbers, shape (n, p).
         y: real numbers, shape (n, q).
         at_least: how many samples are needed.
-        scaled: whether to scale; batches of one layer must keep their scale.
 
     Returns:
         float64 copies whose columns have mean 0 and whose Frobenius norm is 1 (equation 10 of Bonheme and Grześ,
@@ -36,15 +33,14 @@ def check_pair(
         )
     if len(x) < at_least:
         raise InvalidInput(f"x: expected at least {at_least} samples, received {len(x)}.")
-    return centred(x, scaled=scaled), centred(y, scaled=scaled)
+    return centred(x), centred(y)
 
 
-def centred(x: NDArray[np.floating], *, scaled: bool = True) -> NDArray[np.float64]:
+def centred(x: NDArray[np.floating]) -> NDArray[np.float64]:
     """Centre the columns and scale to unit Frobenius norm, in float64.
 
     Args:
         x: shape (n, p).
-        scaled: whether to scale.
 
     Returns:
         float64 (n, p), C-contiguous; all zero where every column is constant.
@@ -53,7 +49,7 @@ def centred(x: NDArray[np.floating], *, scaled: bool = True) -> NDArray[np.float
     result: NDArray[np.float64] = x.astype(np.float64) - shift
     result -= result.mean(axis=0)
     scale = np.abs(result).max()
-    if scaled and scale > 0:
+    if scale > 0:
         result /= scale  # squares of very small or large numbers would leave the range of float64
         result /= np.linalg.norm(result)
     return result

@@ -8,14 +8,11 @@ smaller of this and the Procrustes similarity.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput
 from leaderboard.comparisons._pair import check_pair
 
 if TYPE_CHECKING:
@@ -54,40 +51,6 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, debiased: b
         k, el = (_unbiased(gram) if debiased else gram for gram in (x @ x.T, y @ y.T))
         inner, norms = float((k * el).sum()), float((k * k).sum()) * float((el * el).sum())
     return min(inner / float(np.sqrt(norms)), 1.0) if norms > 0 else 0.0
-
-
-def compare_batches(batches: Iterable[tuple[ArrayLike, ArrayLike]]) -> float:
-    """Compute debiased linear CKA from batches of samples that do not fit into memory together.
-
-    Equation 3 of Nguyen et al., "Do wide and deep networks learn the same things?" (2021): the unbiased criterion is
-    averaged over batches before the ratio is taken, so that the batches' size biases nothing.
-
-    Args:
-        batches: for each batch the activations of both layers on the same samples, shapes (n, p) and (n, q); at least
-            four samples in each. A generator that reads files keeps one batch in memory at a time.
-
-    Returns:
-        The similarity, at most 1; near 0, possibly below it, for unrelated layers. 0 if a layer is constant
-        or varies by less than 1e-80.
-
-    Raises:
-        InvalidInput: no batches, or one that ``compare`` refuses.
-
-    Example:
-        >>> x = np.random.default_rng(0).normal(size=(100, 3))
-        >>> round(compare_batches((x[i : i + 25], x[i : i + 25] * 2) for i in range(0, 100, 25)), 6)
-        1.0
-    """
-    totals, count = np.zeros(3), 0
-    for x, y in batches:
-        a, b = check_pair(x, y, at_least=4, scaled=False)
-        k, el = _unbiased(a @ a.T), _unbiased(b @ b.T)
-        totals += np.array([np.vdot(k, el), np.vdot(k, k), np.vdot(el, el)]) / (len(a) * (len(a) - 3))
-        count += 1
-    if not count:
-        raise InvalidInput("batches: expected at least one, received none.")
-    inner, *norms = totals.tolist()
-    return min(inner / (math.sqrt(norms[0]) * math.sqrt(norms[1])), 1.0) if min(norms) > 0 else 0.0
 
 
 def _unbiased(gram: NDArray[np.float64]) -> NDArray[np.float64]:

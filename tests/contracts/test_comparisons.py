@@ -17,15 +17,9 @@ def layers(similarity, x, y):
     return float(heatmap.compare_layers({"x": x}, {"y": y}, similarity=similarity).iloc[0, 0])
 
 
-def two_batches(x, y):
-    half = len(x) // 2
-    return cka.compare_batches([(x[:half], y[:half]), (x[half:], y[half:])])
-
-
 COMPARISONS = {
     "cka": cka.compare,
     "debiased cka": functools.partial(cka.compare, debiased=True),
-    "minibatch cka": two_batches,
     "cka of an interval": lambda x, y: cka_interval.compare(x, y, resamples=2).value,
     "mutual knn": mutual_knn.compare,
     "procrustes": procrustes.compare,
@@ -141,16 +135,8 @@ def test_integers_and_booleans_are_numbers_and_words_are_not(name):
 @every
 def test_other_samples_are_refused(name):
     x, y = sample()
-    if name == "minibatch cka":
-        y = np.vstack([y, y])
     with pytest.raises(InvalidInput, match=r"y: expected \d+ rows, as in .*, received \d+"):
-        COMPARISONS[name](x, y[:-2] if name != "minibatch cka" else y)
-
-
-def test_many_samples_come_in_batches_and_give_what_fewer_do():
-    x, y = (z.astype(np.float32) for z in sample(n=200_000))
-    many = cka.compare_batches((x[i : i + 500], y[i : i + 500]) for i in range(0, len(x), 500))
-    assert many == pytest.approx(cka.compare(x[:2000], y[:2000], debiased=True), abs=0.02)
+        COMPARISONS[name](x, y[:-2])
 
 
 @pytest.mark.parametrize("name", ["cka", "debiased cka", "procrustes"])
