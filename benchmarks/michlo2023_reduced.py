@@ -20,6 +20,7 @@ import pandas as pd
 from baselines.reproduction import entries, records, runner
 from baselines.reproduction.papers.michlo2023 import ENTRIES
 from baselines.training import sweep
+from benchmark_data.errors import InvalidInput
 
 HERE = Path(__file__).parent
 TIER = "reduced"
@@ -36,7 +37,10 @@ def add_finished(figure: str, root: Path) -> pd.DataFrame:
         if status.state == "done" and status.run not in parts:
             part = entry.compute({**plan.settings, "runs": (config,)}, entries.Runs(root), TIER).table
             parts[status.run] = part.assign(run=status.run, seconds=round(status.seconds, 1))
-    rows = pd.concat([parts[name] for name in map(sweep.run_path, plan.runs) if name in parts], ignore_index=True)
+    finished = [parts[name] for name in map(sweep.run_path, plan.runs) if name in parts]
+    if not finished:
+        raise InvalidInput(f"{root}: expected finished runs of {entry.id}, received none. Train some: see --help.")
+    rows = pd.concat(finished, ignore_index=True)
     rows.to_csv(path, index=False)
     return rows
 

@@ -59,9 +59,9 @@ def conv(
 ) -> Networks:
     """Build the convolutional architecture (Bonheme and Grześ 2022, table 3): 4 x 4 kernels, stride 2, ReLU.
 
-    The first layer gets (pixel - ``pixel_mean``) / ``pixel_std``, and the last one gives pixels in these units. With a
-    squared error on images that are mostly black, a decoder that has to learn pixels in [0, 1] may lose its ReLUs in
-    the first steps, all of them: its output is the mean image from then on, whatever the objective.
+    The first layer gets (pixel - ``pixel_mean``) / ``pixel_std``, and the last one gives pixels in these units. With
+    the defaults, pixels in [0, 1], and a squared error, images that are mostly black teach little at first: a decoder
+    may silence all units of a layer before codes carry anything, and give the mean image from then on.
 
     Args:
         image_shape: (H, W, C); H and W multiples of 16.
