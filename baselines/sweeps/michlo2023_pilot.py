@@ -3,8 +3,9 @@
     offaxis train sweep michlo2023_pilot --to runs/michlo2023_pilot --only dataset=xysquares/spacing_8
 
 112 runs of 12,000 steps of 64 images (129 million images with pairs): the paper's two objectives, convolution and loss,
-with seeds 100 to 103, which no published result uses. Not all were needed: benchmarks/michlo2023_pilot.csv has those
-that were trained. Nothing is downloaded. Michlo et al. 2023 say that "much smaller values for beta are needed" at
+with seeds 100 to 103, which no published result uses. Nothing is downloaded. benchmarks/michlo2023_pilot.csv has the
+runs that were trained: most of them (``conv``) on pixels in [0, 1], before the finding that at spacing 8 standardised
+pixels (``conv standardised``, as in the sweep now) let a beta-VAE explain two thirds of the variance, not one. Michlo et al. 2023 say that "much smaller values for beta are needed" at
 spacing 8 (section 5.3); their own strengths in the spacing sweep are 0.001 and 0.00316. At 5% of their images these are
 too small for a beta-VAE at spacing 1: its posterior keeps 23 nats, where the six factors have 12.5.
 
