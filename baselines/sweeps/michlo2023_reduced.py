@@ -4,8 +4,8 @@
 
 100 runs of 12,000 steps of 64 images: beta-VAE and Ada-GVAE on XYSquares at spacings 8, 1, 2 and 4 (92 million images
 with pairs), then both at spacing 8 with blurred errors (23 million). The convolution, standardised pixels, squared
-error, means, Adam, 9 latents and pairs are the paper's (`baselines.sweeps._michlo2023`). XYSquares is made by a rule, so it is the paper's
-own dataset. Nothing is downloaded.
+error, means, Adam, 9 latents and pairs are the paper's (`baselines.sweeps._michlo2023`). XYSquares is made by a rule,
+so it is the paper's own dataset. Nothing is downloaded.
 
 Strengths are `CHOSEN`, for both ends of the spacing; those between have that of spacing 1, where squares overlap as
 well. The blurred error has the greater of the paper's two strengths.
