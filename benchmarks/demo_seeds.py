@@ -55,7 +55,7 @@ def train_and_score(config: baselines.RunConfig, into: Path) -> dict[str, object
     codes = run.encode_rows(protocol.task(config.dataset).train)
     return {
         **{"method": config.objective, "steps": config.steps, "config": config.digest[:8]},
-        **{"mig": score(config.dataset, codes), "explained": f"{demo.explained(run):.4f}"},
+        **{"mig": score(config.dataset, codes), "explained": f"{demo.explained_share(run):.4f}"},
     }
 
 

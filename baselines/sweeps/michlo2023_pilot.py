@@ -5,9 +5,10 @@
 112 runs of 12,000 steps of 64 images (129 million images with pairs): the paper's two objectives, convolution and loss,
 with seeds 100 to 103, which no published result uses. Nothing is downloaded. benchmarks/michlo2023_pilot.csv has the
 runs that were trained: most of them (``conv``) on pixels in [0, 1], before the finding that at spacing 8 standardised
-pixels (``conv standardised``, as in the sweep now) let a beta-VAE explain two thirds of the variance, not one. Michlo et al. 2023 say that "much smaller values for beta are needed" at
-spacing 8 (section 5.3); their own strengths in the spacing sweep are 0.001 and 0.00316. At 5% of their images these are
-too small for a beta-VAE at spacing 1: its posterior keeps 23 nats, where the six factors have 12.5.
+pixels (``conv standardised``, as in the sweep now) let a beta-VAE explain two thirds of the variance, not one. Michlo
+et al. 2023 say that "much smaller values for beta are needed" at spacing 8 (section 5.3); their own strengths in the
+spacing sweep are 0.001 and 0.00316. At 5% of their images these are too small for a beta-VAE at spacing 1: its
+posterior keeps 23 nats, where the six factors have 12.5.
 
 Expected: models that disentangle at spacing 1, and some that reconstruct at spacing 8.
 
