@@ -192,10 +192,9 @@ def text_on_longer_training() -> list[str]:
     others = [line for line in plain if line["dataset"].endswith("8") and line not in pilot]
     others_collapsed = sum(float(line["explained"]) < michlo2023_pilot.COLLAPSED for line in others)
     at_8 = [line for line in standardised if line["dataset"].endswith("8")]
-    if any(line["objective"] != "beta_vae" or float(line["explained"]) < 0.5 for line in at_8):
-        raise ValueError(
-            "the last sentence says what beta-VAEs explain that see standardised pixels, of which none fails"
-        )
+    learnt = [line for line in at_8 if float(line["explained"]) > michlo2023_pilot.COLLAPSED]
+    if {line["objective"] for line in at_8} != {"beta_vae"}:
+        raise ValueError("the last sentence is on beta-VAEs that see standardised pixels")
     runs = collections.Counter((line["objective"], line["dataset"]) for line in pilot)
     seeds = max(runs.values())
     pilot = [line for line in pilot if runs[line["objective"], line["dataset"]] == seeds]
@@ -218,7 +217,7 @@ def text_on_longer_training() -> list[str]:
     (p,) = {verdicts.compare([near], [far]).p for near, *_, far in migs.values()}
     counts = [f"{sum(line in collapsed for line in lines)} {title}s" for title, lines in by_title.items()]
     uncollapsed = [line for line in pilot if line not in collapsed]
-    explained_at_8 = [float(line["explained"]) for line in at_8]
+    explained_at_8 = [float(line["explained"]) for line in learnt]
     return [
         "**Undertrained?** At 5% of Michlo et al.'s images, with their loss and nearly their network, both "
         "fail at spacing 8 ([pilot](benchmarks/michlo2023_pilot.csv)):",
@@ -231,8 +230,8 @@ def text_on_longer_training() -> list[str]:
         f"{seeds} seeds (–: not run); 1 and 8 differ (p = {p:.3f}); collapsed at 8: {', '.join(counts)} "
         f"(others: {others_collapsed} of {len(others)}; MIG ≤ "
         f"{max(float(line['mig']) for line in others):.3f}); strengths chosen at 1 and 8 by one seed's MIG. With their "
-        f"standardised pixels β-VAE explains {demo.between(explained_at_8, '.0%')} at 8; MIG "
-        f"{demo.between([float(line['mig']) for line in at_8], '.3f')} (n = {len(at_8)}).",
+        f"standardised pixels {len(at_8) - len(learnt)} of {len(at_8)} β-VAEs collapse at 8; others explain "
+        f"{demo.between(explained_at_8, '.0%')}, MIG {demo.between([float(line['mig']) for line in learnt], '.3f')}.",
     ]
 
 

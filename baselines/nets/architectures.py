@@ -59,9 +59,8 @@ def conv(
 ) -> Networks:
     """Build the convolutional architecture (Bonheme and Grześ 2022, table 3): 4 x 4 kernels, stride 2, ReLU.
 
-    The first layer gets (pixel - ``pixel_mean``) / ``pixel_std``, and the last one gives pixels in these units. With
-    the defaults, pixels in [0, 1], and a squared error, images that are mostly black teach little at first: a decoder
-    may silence all units of a layer before codes carry anything, and give the mean image from then on.
+    The first layer gets (pixel - ``pixel_mean``) / ``pixel_std``, and the last one gives pixels in these units: by
+    default pixels in [0, 1], as they are.
 
     Args:
         image_shape: (H, W, C); H and W multiples of 16.

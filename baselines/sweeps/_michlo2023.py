@@ -3,8 +3,7 @@
 The authors standardise images by the constants below, and state beta for errors of standardised pixels. Here errors are
 of pixels in [0, 1], where they are smaller by the square of the constant; so beta is, too, and the balance of the two
 terms is theirs, exactly where all channels have one constant: standardised errors weigh a channel by the inverse of its
-variance, ours weigh all alike. The networks see and give standardised pixels, as theirs do: without that, half of the
-decoders die at spacing 8 (`baselines.nets.architectures.conv`), and no other reconstructs more than a third.
+variance, ours weigh all alike. The networks see and give standardised pixels, as theirs do.
 
 What differs is the distribution of the initial weights, theirs is normal (of the same variance); and the encoder's
 padding: theirs, of 2 pixels on each side, makes 64 pixels 33, 17, 9
