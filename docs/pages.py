@@ -229,7 +229,7 @@ def text_on_longer_training() -> list[str]:
         "",
         f"{seeds} seeds (–: not run); 1 and 8 differ (p = {p:.3f}); collapsed at 8: {', '.join(counts)} "
         f"(others: {others_collapsed} of {len(others)}; MIG ≤ "
-        f"{max(float(line['mig']) for line in others):.3f}); strengths chosen at 1 and 8 by one seed's MIG. With their "
+        f"{max(float(line['mig']) for line in others):.3f}); strengths chosen by one seed's MIG. With their "
         f"standardised pixels {len(at_8) - len(learnt)} of {len(at_8)} β-VAEs collapse at 8; others explain "
         f"{demo.between(explained_at_8, '.0%')}, MIG {demo.between([float(line['mig']) for line in learnt], '.3f')}.",
     ]
