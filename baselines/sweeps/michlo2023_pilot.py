@@ -9,7 +9,7 @@ do (``conv standardised``). Michlo et al. 2023 say that "much smaller values for
 5.3); their own strengths in the spacing sweep are 0.001 and 0.00316. At 5% of their images these are too small for a
 beta-VAE at spacing 1: its posterior keeps 23 nats, where the six factors have 12.5.
 
-At spacing 8 about half of the runs collapse, with either scale of the pixels and at any strength. While codes are
+At spacing 8 half of the runs or more collapse, with either scale of the pixels and at any strength. While codes are
 still noise, the decoder silences it, until all units of its last hidden layer give 0: nothing is learned from there on.
 
 Expected: models that disentangle at spacing 1, and some that reconstruct at spacing 8.
