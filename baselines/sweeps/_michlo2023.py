@@ -5,11 +5,11 @@ of pixels in [0, 1], where they are smaller by the square of the constant; so be
 terms is theirs, exactly where all channels have one constant: standardised errors weigh a channel by the inverse of its
 variance, ours weigh all alike. The networks see and give standardised pixels, as theirs do.
 
-What differs is the distribution of the initial weights, theirs is normal (of the same variance); and the encoder's
-padding: theirs, of 2 pixels on each side, makes 64 pixels 33, 17, 9
-and 5 and gives 1,600 numbers to the dense layer, ours (``"same"``) makes them 32, 16, 8 and 4 and gives it 1,024. Their
-Ada-GVAE (``adavae_os`` of disent) finds what a pair shares by the symmetric KL divergence, as here. A version of that
-code averages the second mean with itself, which looks like a slip; here a shared mean is that of both images.
+What differs is the distribution of the initial weights (theirs is normal, with the variance of ours) and the encoder's
+padding: theirs, of 2 pixels on each side, makes 64 pixels 33, 17, 9 and 5 and gives 1,600 numbers to the dense layer,
+ours (``"same"``) makes them 32, 16, 8 and 4 and gives it 1,024. Their Ada-GVAE (``adavae_os`` of disent) finds what a
+pair shares by the symmetric KL divergence, as here. A version of that code averages the second mean with itself, which
+looks like a slip; here a shared mean is that of both images.
 """
 
 from __future__ import annotations

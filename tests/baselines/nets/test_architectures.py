@@ -43,6 +43,22 @@ def test_conv_is_table_3():
     ]
 
 
+def test_conv_sees_and_gives_pixels_in_units_of_their_own():
+    """The same weights on standardised pixels; what it gives is turned back into pixels."""
+    (encoder, decoder), (encoder_of_units, decoder_of_units) = (
+        build("conv"),
+        build("conv", pixel_mean=0.25, pixel_std=0.5),
+    )
+    images = np.random.default_rng(0).random((3, *SHAPE), np.float32)
+    for expected, found in zip(encoder((images - 0.25) / 0.5), encoder_of_units(images), strict=True):
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), atol=1e-5)
+    codes = np.random.default_rng(1).normal(size=(3, 10)).astype(np.float32)
+    expected = 0.25 + 0.5 * np.asarray(decoder(codes))
+    np.testing.assert_allclose(np.asarray(decoder_of_units(codes)), expected, atol=1e-5)
+    with pytest.raises(InvalidInput, match="pixel_std: expected a positive number, received 0"):
+        build("conv", pixel_std=0.0)
+
+
 def test_conv_dlib_has_small_kernels_in_layers_3_and_4():
     shapes = list(kernels(build("conv_dlib").encoder).values())
     assert [shape[:2] for shape in shapes[:4]] == [(4, 4), (4, 4), (2, 2), (2, 2)]
