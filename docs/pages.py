@@ -217,7 +217,10 @@ def text_on_longer_training() -> list[str]:
     (p,) = {verdicts.compare([near], [far]).p for near, *_, far in migs.values()}
     counts = [f"{sum(line in collapsed for line in lines)} {title}s" for title, lines in by_title.items()]
     uncollapsed = [line for line in pilot if line not in collapsed]
-    explained_at_8 = [float(line["explained"]) for line in learnt]
+    explained_at_8, migs_at_8 = (
+        (min(numbers), max(numbers))
+        for numbers in ([float(line[column]) for line in learnt] for column in ("explained", "mig"))
+    )
     return [
         "**Undertrained?** At 5% of Michlo et al.'s images, with their loss and nearly their network, both "
         "fail at spacing 8 ([pilot](benchmarks/michlo2023_pilot.csv)):",
@@ -228,10 +231,10 @@ def text_on_longer_training() -> list[str]:
         row("pixel variance explained (uncollapsed)", *cells("explained", ".0%", uncollapsed)),
         "",
         f"{seeds} seeds (–: not run); 1 and 8 differ (p = {p:.3f}); collapsed at 8: {', '.join(counts)} "
-        f"(others: {others_collapsed} of {len(others)}; MIG ≤ "
+        f"(other strengths: {others_collapsed} of {len(others)}; MIG ≤ "
         f"{max(float(line['mig']) for line in others):.3f}); strengths chosen by one seed's MIG. With their "
         f"standardised pixels {len(at_8) - len(learnt)} of {len(at_8)} β-VAEs collapse at 8; others explain "
-        f"{demo.between(explained_at_8, '.0%')}, MIG {demo.between([float(line['mig']) for line in learnt], '.3f')}.",
+        f"{span(*explained_at_8, '.0%')}, MIG {span(*migs_at_8, '.3f')}.",
     ]
 
 

@@ -347,7 +347,7 @@ def parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     Example:
         >>> parameters("fc", {"width": 64})
         {'width': 64}
-        >>> parameters("conv", {})
+        >>> parameters("conv_small", {})
         {}
     """
     defaults = _keyword_defaults(find(name))

@@ -81,7 +81,7 @@ def test_a_config_file_with_changes(tmp_path):
             {"lambda_od": 10.0, "lambda_d": 3.0},
             ("fc", {"width": 4}),
         ),
-        ("--set architecture=conv", "beta_vae", {"beta": 2.0}, ("conv", {})),
+        ("--set architecture=conv", "beta_vae", {"beta": 2.0}, ("conv", {"pixel_mean": 0.0, "pixel_std": 1.0})),
         ("--objective beta_vae --set architecture=fc", "beta_vae", {"beta": 2.0}, ("fc", {"width": 4})),
         ("--objective beta_tc_vae", "beta_tc_vae", {"beta": 6.0}, ("fc", {"width": 4})),
     ],

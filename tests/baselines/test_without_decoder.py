@@ -7,7 +7,7 @@ import json
 import pytest
 
 from baselines import Run, RunConfig, train
-from baselines.commands.train import explained
+from baselines.commands.train import tell_explained
 from baselines.outputs import export, pictures
 from benchmark_data import InvalidInput
 
@@ -32,7 +32,7 @@ def test_there_is_no_decoder_and_nothing_of_one(run, capsys):
     assert set(run.history[0]) == {"step", "loss", "info_nce"}
     assert list(run.activations(run.dataset.images([0, 1])))[-1] == "mean"
     assert {path.name for path in pictures.draw_all(run)} == {"losses.png"}
-    explained(run)
+    tell_explained(run)
     assert capsys.readouterr() == ("", "")
     with pytest.raises(InvalidInput, match="decoding: expected an objective with a decoder, received infonce_pairs"):
         run.decode(run.encode_rows([0]))

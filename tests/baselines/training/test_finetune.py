@@ -188,9 +188,9 @@ def test_what_cannot_be_started_from(trained, tiny, tmp_path):
     shutil.rmtree(unfinished / "snapshots/step_00000006")
     with pytest.raises(InvalidInput, match=r"expected a finished run of 6 steps, received step 4"):
         finetune.config(unfinished, TARGET)
-    with pytest.raises(InvalidInput, match=r"decoder \(--decoder\): expected 0 to 4 layers, as .*, received 5"):
+    with pytest.raises(InvalidInput, match=r"decoder \(--decoder\): expected 0 to 4, the layers of .*, received 5"):
         finetune.config(there, TARGET, decoder=5)
-    with pytest.raises(InvalidInput, match=r"decoder \(--decoder\): expected 1 to 4 layers, as .*, received 0"):
+    with pytest.raises(InvalidInput, match=r"decoder \(--decoder\): expected 1 to 4, the layers of .*, received 0"):
         finetune.config(there, TARGET, decoder=0, heads=False)
     with pytest.raises(UnknownName, match=r"side: .* Did you mean 'inside'"):
         finetune.config(there, TARGET, side="insid")
