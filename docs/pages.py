@@ -217,10 +217,7 @@ def text_on_longer_training() -> list[str]:
     (p,) = {verdicts.compare([near], [far]).p for near, *_, far in migs.values()}
     counts = [f"{sum(line in collapsed for line in lines)} {title}s" for title, lines in by_title.items()]
     uncollapsed = [line for line in pilot if line not in collapsed]
-    explained_at_8, migs_at_8 = (
-        (min(numbers), max(numbers))
-        for numbers in ([float(line[column]) for line in learnt] for column in ("explained", "mig"))
-    )
+    explained_at_8, migs_at_8 = (values(column, "8", learnt) for column in ("explained", "mig"))
     return [
         "**Undertrained?** At 5% of Michlo et al.'s images, with their loss and nearly their network, both "
         "fail at spacing 8 ([pilot](benchmarks/michlo2023_pilot.csv)):",
@@ -234,7 +231,7 @@ def text_on_longer_training() -> list[str]:
         f"(other strengths: {others_collapsed} of {len(others)}; MIG ≤ "
         f"{max(float(line['mig']) for line in others):.3f}); strengths chosen by one seed's MIG. With their "
         f"standardised pixels {len(at_8) - len(learnt)} of {len(at_8)} β-VAEs collapse at 8; others explain "
-        f"{span(*explained_at_8, '.0%')}, MIG {span(*migs_at_8, '.3f')}.",
+        f"{span(min(explained_at_8), max(explained_at_8), '.0%')}, MIG {span(min(migs_at_8), max(migs_at_8), '.3f')}.",
     ]
 
 

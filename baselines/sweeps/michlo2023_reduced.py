@@ -22,8 +22,9 @@ from baselines.sweeps._michlo2023 import REDUCED, runs
 SEEDS = range(10)
 
 CHOSEN = {"beta_vae": {8: 0.000316, 1: 0.1}, "ada_gvae": {8: 0.000316, 1: 0.00316}}
-"""Objective -> end of the spacing -> strength as published: of those in benchmarks/michlo2023_pilot.csv, the one with
-the beta-VAE's highest MIG; for Ada-GVAE, of the three weakest at either end."""
+"""Objective -> end of the spacing -> strength as published: of those in benchmarks/michlo2023_pilot.csv with pixels in
+[0, 1], the one with the beta-VAE's highest MIG; for Ada-GVAE, of the three weakest at either end. They have not been
+chosen anew since pixels are standardised."""
 
 SELECTION = "strengths at spacings 8 and 1 by the MIG of a beta-VAE of another seed (sweep michlo2023_pilot)"
 
