@@ -227,8 +227,8 @@ def terminal(results: Iterable[Result], tier: str = "") -> rich.console.Group:
             show_edge=False,
         )
         if board.ranked:
-            rich_table.add_column("#", justify="right", min_width=6)
-        rich_table.add_column("Method", min_width=12)
+            rich_table.add_column("#", justify="right", min_width=5)
+        rich_table.add_column("Method", min_width=10)
         for column in board.columns:
             rich_table.add_column(column.title, justify="right", no_wrap=True)
         rich_table.add_column("Seeds", justify="right", no_wrap=True)
