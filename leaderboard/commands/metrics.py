@@ -80,7 +80,8 @@ def compute(
                         raise
                     doubts.append((path, f"{name} is left out: {error}"))
                 else:
-                    records += [{"file": str(path), "metric": name, "score": s, "value": v} for s, v in scores.items()]
+                    of = {"file": str(path), "dataset": loaded.dataset, "metric": name}
+                    records += [of | {"score": score, "value": value} for score, value in scores.items()]
                     doubts += [(path, sentence) for sentence in metric_doubts]
                 progress.advance(progress_task)
     if not records:
@@ -121,19 +122,17 @@ def _score(name: str, module: Any, loaded: Any, held_out: tuple[Any, Any] | None
 
 
 def _report_scores(records: list[dict[str, Any]], to: Path | None) -> None:
-    """Print scores, and write them if they are wanted; of several files, print mean and spread of each score."""
+    """Print scores, and write them if they are wanted; of several files, print mean and spread of each by dataset."""
     import pandas as pd
 
     from leaderboard import figures
 
     table = pd.DataFrame(records)
     file_count = table["file"].nunique()
-    if file_count == 1:
-        summary = table = table.drop(columns="file")
-    else:
-        values = table.groupby(["metric", "score"], sort=False)["value"]
-        parts = {"mean": values.mean(), "sd": values.std(), "least": values.min(), "greatest": values.max()}
-        summary = pd.DataFrame(parts).reset_index()
+    table = summary = table.drop(columns=[key for key in ("file", "dataset") if table[key].nunique() == 1])
+    if file_count > 1:
+        values = table.groupby([key for key in table if key not in ("file", "value")], sort=False)["value"]
+        summary = values.agg(mean="mean", sd="std", least="min", greatest="max").reset_index()
     show(summary, f"{file_count} files" if file_count > 1 else "")
     if to is not None:
         figures.write_csv(table, to)

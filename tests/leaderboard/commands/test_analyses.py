@@ -266,6 +266,17 @@ def test_metrics_of_a_run_and_of_an_encoder(board, toys, run_folder, tmp_path):
     assert pd.read_csv(tmp_path / "a.csv").value.item() > 0.9
 
 
+def test_scores_on_unlike_datasets_are_not_averaged(board, toys, run_folder, tmp_path):
+    places = (("toy/small", 0), ("toy/spacing_1", 0), ("toy/spacing_1", 1))
+    folders = [run_folder(dataset=name, seed=seed) for name, seed in places]
+    code, out, err = board("score", *folders, "--metric", "mig", "--to", tmp_path / "a.csv")
+    assert code == 0, err
+    table = pd.read_csv(tmp_path / "a.csv")
+    assert list(table["dataset"].str.partition("@")[0]) == ["toy/small", "toy/spacing_1", "toy/spacing_1"]
+    mean = table.loc[1:, "value"].mean()
+    assert re.search(rf"toy/spacing_1\S* +mig +mig +{mean:.3f}", out)
+
+
 def test_metrics_say_how_far_they_can_be_trusted(board, tmp_path):
     rng = np.random.default_rng(0)
     factors = rng.integers(0, [3, 6], (240, 2))
