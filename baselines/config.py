@@ -64,7 +64,8 @@ class RunConfig:
         learning_rate: Adam's step size.
         beta_1: Adam's decay of the first moment.
         beta_2: Adam's decay of the second moment.
-        epsilon: Adam's epsilon, positive in float32.
+        epsilon: Adam's epsilon, positive in float32. Means of squared errors in [0, 1] can have gradients below 1e-8 in
+            the encoder, which then hardly learns: with ``reduction="mean"``, give less.
         seed: seed of the initial weights, the batches and the noise, in [0, 2**63).
         split: train on this split of the dataset, such as ``target_train`` of a transfer pair; on all of it if empty.
             A split by a rule, ``RULE[.VARIANT][:PART]`` such as ``composition``, makes ``dataset`` that of the rule and

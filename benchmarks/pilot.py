@@ -32,8 +32,7 @@ def row(folder: Path) -> dict[str, object]:
     strengths = {name: value for name, value in config.hyperparameters.items() if name in SHOWN}
     return {
         "dataset": config.dataset,
-        "architecture": config.architecture
-        + " standardised" * (config.architecture_parameters.get("pixel_std", 1.0) != 1),
+        "architecture": config.architecture,
         "objective": config.objective,
         "strengths": " ".join(f"{name}={value:g}" for name, value in strengths.items()),
         "weight": config.reconstruction_weight,

@@ -3,7 +3,7 @@
 Each takes images in [0, 1] and the decoder's output, both (n, H, W, C), and gives one value per image, summed over
 pixels and channels. A run whose reduction is ``"mean"`` divides it by H W C and takes the mean KL over the latents
 instead of the sum; this is how Michlo et al. (IJCAI 2023) state their β. With L latents, β H W C / L weighs sums alike:
-the two losses differ by the factor H W C alone, which Adam does not see.
+the two losses differ by the factor H W C alone, which Adam sees where gradients are as small as its epsilon.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ import benchmark_data
 from baselines.config import RunConfig
 from baselines.reproduction.entries import ILLUSTRATION, Entry, Outcome, Plan, Runs, Verdict, combine, from_table
 from baselines.reproduction.papers import _images, _importance, _perceived, _scores, _tiers
-from baselines.sweeps import _michlo2023, michlo2023_pilot, michlo2023_reduced
+from baselines.sweeps import _michlo2023, michlo2023_reduced
 from baselines.training import sweep
 from leaderboard import figures
 from leaderboard.analyses import traversals
@@ -39,7 +39,8 @@ PAPER = "2202.13341"
 SCORES = {"mig": "MIG", "dci_disentanglement": "DCI"}
 """Score -> its title."""
 
-COLLAPSED = michlo2023_pilot.COLLAPSED
+COLLAPSED = 0.05
+"""Share of explained variance below which a model is called collapsed."""
 
 
 def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:

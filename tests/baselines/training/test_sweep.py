@@ -114,11 +114,20 @@ def test_reduced_runs_of_michlo_2023_are_published_ones_but_for_budget_strength_
     assert not {run.digest for run in sweep.find("michlo2023_pilot")} & {run.digest for run in published}
 
 
+@pytest.mark.parametrize(("name", "published"), [("michlo2023_overlap", 0.001), ("michlo2023_box_blur", 0.0001)])
+def test_epsilon_of_michlo_2023_shrinks_as_its_errors_do(name, published):
+    """Adam's step stays that of the authors' loss, which is larger by the inverse of the variance of the pixels."""
+    run = sweep.find(name)[0]
+    scale = run.hyperparameters["beta"] / published
+    assert scale == pytest.approx(0.1240347**2)
+    assert run.epsilon == pytest.approx(1e-8 * scale)
+
+
 def test_the_pilot_of_michlo_2023_has_seeds_of_its_own():
     pilot, reduced = sweep.find("michlo2023_pilot"), sweep.find("michlo2023_reduced")
-    assert (len(pilot), len(reduced)) == (112, 100)
+    assert (len(pilot), len(reduced)) == (40, 100)
     assert {run.seed for run in pilot}.isdisjoint(run.seed for run in reduced)
-    assert [len({run.seed for run in pilot[:part]}) for part in (28, 56, 84, 112)] == [1, 2, 3, 4]
+    assert [len({run.seed for run in pilot[:part]}) for part in (10, 20, 30, 40)] == [1, 2, 3, 4]
 
 
 def test_choosing_runs():
