@@ -357,7 +357,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig7",
         paper="latents move nothing that is a factor",
-        claim="Latent traversals of a β-VAE on XYSquares change no single factor (ours, collapsed: nothing).",
+        claim="Latent traversals of a β-VAE on XYSquares change no single factor.",
         desk=_traversal_plan(_DESK_SQUARES_RUN),
         reduced=_traversal_plan(michlo2023_reduced.SWEEP[0]),
         study=_traversal_plan(OVERLAP[0]),
