@@ -3,7 +3,7 @@
     offaxis train sweep michlo2023_reduced --to runs/michlo2023_reduced --only seed=0
     python benchmarks/michlo2023_reduced.py runs/michlo2023_reduced
 
-The sweep takes ten hours of two cores, and its weights are too large to publish. So each run's part of the tables is
+The sweep takes 14 hours of two cores, and its weights are too large to publish. So each run's part of the tables is
 written to ``michlo2023_reduced_<figure>.csv`` in this folder, and the runs may be trained on several machines. Once a
 figure's runs are all there, its record in docs/reproduction is written from the parts: the table that
 ``offaxis study run 2202.13341/fig9 --tier reduced`` computes from the same runs in one place.

@@ -7,9 +7,9 @@ variance, ours weigh all alike. The networks see and give standardised pixels, a
 
 Adam's epsilon, 1e-8 in theirs, is smaller by the same factor. With errors in [0, 1] the gradients of the encoder's
 weights begin between 1e-10 and 3e-9 (root mean square), and TensorFlow's formula, used here, weighs epsilon up to 32
-times more in the first steps than PyTorch's, which they use. With 1e-8, half of the models at spacing 8 never left the
-mean image. Their own networks in PyTorch, with errors in [0, 1], left it with 1e-8 (4 of 4 seeds), not with 1e-7 (0 of
-2).
+times more in the first steps than PyTorch's, which they use. With 1e-8, half of the models at spacing 8 learned nothing
+but the mean image. Their own networks in PyTorch, with errors in [0, 1], learned more with 1e-8 (4 of 4 seeds), and
+nothing else with 1e-7 (2 of 2).
 
 Their figures show the highest score among those that each run had while it was trained (their plotting script); here
 it is the score of the trained model.
