@@ -35,9 +35,9 @@ class OBJECTIVE(Objective):
     moves the values to the encoder's outputs, one the outputs to the values, each a mean over the latents. The kernels
     of encoder and decoder decay as in AdamW; biases and codebooks do not.
 
-    The paper's weights go with a reconstruction that is a mean over pixels (``reduction="mean"``), a learning rate of
-    1e-3, batches of 128 and twice as many latents as factors. Its networks are larger than ours, and its code clips
-    each gradient at 1, which is not done here.
+    The paper's weights go with a reconstruction that is a mean over pixels (``reduction="mean"``, which needs a smaller
+    ``epsilon``, such as 1e-12), a learning rate of 1e-3, batches of 128 and twice as many latents as factors. Its
+    networks are larger than ours, and its code clips each gradient at 1, which is not done here.
 
     Attributes:
         quantisation: weight of the term that moves the values.

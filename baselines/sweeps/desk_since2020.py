@@ -9,7 +9,8 @@ well. Model, batch and steps are those of `baselines.sweeps.desk`;
 strengths of SlowVAE and QLAE are the defaults of the objectives' files, which are those of their papers. Those of HFS,
 whose paper tunes them for each dataset, are the best of `baselines.sweeps.desk_since2020_pilot` by MIG, which looks at
 labels; every run says how its own were chosen. QLAE's weights are made for a reconstruction that is a mean over pixels,
-a learning rate of 1e-3 and twice as many latents as factors, so that it has these.
+a learning rate of 1e-3 and twice as many latents as factors, so that it has these. Its gradients are as much smaller as
+a mean is than a sum, and Adam's epsilon is smaller with them: with 1e-8, mean MIG at spacing 1 was 0.51, not 0.66.
 
 Expected: MIG falls from XYSquares' spacing 1 to 8, as that of the other nine does.
 """
@@ -30,7 +31,7 @@ PILOTED = (
 OBJECTIVES: dict[str, dict[str, Any]] = {
     "slow_vae": {},
     "hfs": {"hyperparameters": {"beta": 0.0, "gamma": 10.0}, "selection": PILOTED},
-    "qlae": {"reduction": "mean", "learning_rate": 1e-3, "reconstruction_weight": 1.0},
+    "qlae": {"reduction": "mean", "learning_rate": 1e-3, "epsilon": 1e-12, "reconstruction_weight": 1.0},
 }
 """Objective -> settings that differ from those of the task."""
 
