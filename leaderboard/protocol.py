@@ -123,11 +123,7 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
                     Measurement("dci", train=2_000, test=1_000, arguments={"mode": "fast", "seed": 0}),
                 ),
             ),
-            Tier(
-                "study",
-                "The papers' sample sizes and training budgets.",
-                _MIG_AND_DCI,
-            ),
+            Tier("study", "The papers' sample sizes and training budgets.", _MIG_AND_DCI),
             Tier(
                 "held_out",
                 "Trained on what a split rule leaves, scored on what it holds out; reference: rows held out at random.",

@@ -31,10 +31,7 @@ def score(
     tier: Tier = "",
     to: Annotated[
         Path | None,
-        typer.Option(
-            metavar="RESULTS|FILE.csv",
-            help="Store scores of tasks in this tree, others in a CSV file.",
-        ),
+        typer.Option(metavar="RESULTS|FILE.csv", help="Store scores of tasks in this tree, others in a CSV file."),
     ] = None,
     method: Annotated[str, typer.Option(metavar="NAME", help="Score run folders under this name.")] = "",
     reproduced: Annotated[bool, typer.Option("--reproduced", help="State that the runs were trained here.")] = False,

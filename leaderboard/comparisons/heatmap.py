@@ -131,11 +131,7 @@ class SeedHeatmaps(NamedTuple):
     half_width: pd.DataFrame
 
 
-def compare_runs(
-    pairs: Iterable[tuple[Layers, Layers]],
-    *,
-    similarity: Similarity = "cka",
-) -> SeedHeatmaps:
+def compare_runs(pairs: Iterable[tuple[Layers, Layers]], *, similarity: Similarity = "cka") -> SeedHeatmaps:
     """Average the heatmaps of several seeds (equation 6 of Bonheme and Grześ, 2023), with intervals.
 
     Args:

@@ -191,11 +191,7 @@ def _concentration(matrix: NDArray[np.float64]) -> float:
 
 
 def _fit_reference(
-    codes: Codes,
-    factors: NDArray[np.int64],
-    codes_test: Codes,
-    factors_test: NDArray[np.int64],
-    seed: int,
+    codes: Codes, factors: NDArray[np.int64], codes_test: Codes, factors_test: NDArray[np.int64], seed: int
 ) -> dict[str, NDArray[np.float64]]:
     needs("DCI by scikit-learn", "metrics", "sklearn")
     from sklearn.ensemble import GradientBoostingClassifier
@@ -207,8 +203,4 @@ def _fit_reference(
         columns.append(np.abs(trees.feature_importances_))
         train.append(np.mean(trees.predict(codes) == factors[:, f]))
         test.append(np.mean(trees.predict(codes_test) == factors_test[:, f]))
-    return {
-        "matrix": np.stack(columns, axis=1),
-        "accuracy_train": np.array(train),
-        "accuracy_test": np.array(test),
-    }
+    return {"matrix": np.stack(columns, axis=1), "accuracy_train": np.array(train), "accuracy_test": np.array(test)}

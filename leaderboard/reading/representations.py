@@ -9,8 +9,9 @@ a run folder        ``codes.npz`` and ``activations.npz``, with ``run.json`` in 
 ==================  ==================================================================================================
 
 Rows are always samples. ``indices`` are their rows in the dataset; without it they must be the rows of the dataset's
-task, in order. Codes of three axes are units of several numbers, which ``leaderboard.reading.units`` reduces to one
-each. ``factors`` holds class ids, for data without a dataset here. Nothing is unpickled.
+task, in order, or all rows of the user's own images. Codes of three axes are units of several numbers, which
+``leaderboard.reading.units`` reduces to one each. ``factors`` holds class ids, for data without a dataset here. Nothing
+is unpickled.
 """
 
 from __future__ import annotations
@@ -38,15 +39,7 @@ from leaderboard import protocol
 from leaderboard.arrays import check_codes, check_rows
 from leaderboard.reading import encoders, units
 
-__all__ = [
-    "LabelledCodes",
-    "Posterior",
-    "activations",
-    "arrays",
-    "check_same_rows",
-    "codes",
-    "posterior",
-]
+__all__ = ["LabelledCodes", "Posterior", "activations", "arrays", "check_same_rows", "codes", "posterior"]
 
 Array: TypeAlias = NDArray[Any]
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -271,36 +264,51 @@ def codes(
         raw_codes = encoders.encode(path, requested.dataset, requested.rows, output=array or "", **encoding)
         reduced_codes = units.reduce(raw_codes, f"codes of {path}", train=requested.train)
         return _label_codes(reduced_codes, requested.rows, requested)
-    images_record = (path if path.is_dir() else path.parent) / "images.json"
-    if dataset is not None and images_record.exists() and _load(dataset).name in benchmark_data.names():
-        raise InvalidInput(f"{path} holds codes of user images, not of {_load(dataset).id}: leave out the dataset.")
-    if recorded := _recorded_dataset(path):
-        wanted = recorded if dataset is None else _load(dataset).id
-        if wanted != recorded:
-            raise InvalidInput(
-                f"codes of {path}: expected codes of {wanted}, received codes of {recorded}. Write them: "
-                f"offaxis train encode RUN --dataset {wanted} --to codes.npz"
-            )
-        dataset = recorded if path.is_dir() else dataset
+    dataset = _dataset_of_codes(path, dataset)
     path = file_in_run_folder(path, "codes.npz", "encode")
     file_arrays = arrays(path)
     name = codes_name(path, file_arrays, array)
-    raw_codes, what = file_arrays[name], f"{path}: {name}"
-    if dataset is not None:
-        requested, rows = _requested_rows(dataset), file_arrays.get("indices")
-        train = requested.train if rows is None or np.array_equal(rows, requested.rows) else None
-        checked = check_codes(units.reduce(raw_codes, what, train=train), what)
-        if rows is not None:
-            _check_rows_of_task(rows, requested, f"{path}: indices")
-        labelled = _label_codes(checked, rows, requested)
-        stored = file_arrays.get("factors") if requested.train is None else None
-        if stored is not None and rows is not None and not np.array_equal(requested.dataset.labels(rows), stored):
-            raise InvalidInput(
-                f"{path}: factors: expected those of {requested.id}, received others: these are codes of other images. "
-                "Leave out the dataset, or encode it: offaxis train encode RUN --dataset FOLDER --to codes.npz"
-            )
-        return labelled
-    checked = check_codes(units.reduce(raw_codes, what), what)
+    if dataset is None:
+        return _codes_with_own_factors(path, file_arrays, name)
+    return _codes_of_dataset(dataset, path, file_arrays, name)
+
+
+def _dataset_of_codes(path: Path, dataset: Dataset | str | None) -> Dataset | str | None:
+    """Return the dataset that a run folder names, else the given one; refuse one that contradicts the folder."""
+    images_record = (path if path.is_dir() else path.parent) / "images.json"
+    if dataset is not None and images_record.exists() and _load(dataset).name in benchmark_data.names():
+        raise InvalidInput(f"{path} holds codes of user images, not of {_load(dataset).id}: leave out the dataset.")
+    recorded = _recorded_dataset(path)
+    wanted = recorded if dataset is None else _load(dataset).id
+    if recorded and wanted != recorded:
+        raise InvalidInput(
+            f"codes of {path}: expected codes of {wanted}, received codes of {recorded}. Write them: "
+            f"offaxis train encode RUN --dataset {wanted} --to codes.npz"
+        )
+    return recorded if recorded and path.is_dir() else dataset
+
+
+def _codes_of_dataset(dataset: Dataset | str, path: Path, file_arrays: Mapping[str, Array], name: str) -> LabelledCodes:
+    """Label codes with the factors of the dataset's rows: those in ``indices``, else those of its task."""
+    requested, rows, what = _requested_rows(dataset), file_arrays.get("indices"), f"{path}: {name}"
+    train = requested.train if rows is None or np.array_equal(rows, requested.rows) else None
+    checked = check_codes(units.reduce(file_arrays[name], what, train=train), what)
+    if rows is not None:
+        _check_rows_of_task(rows, requested, f"{path}: indices")
+    labelled = _label_codes(checked, rows, requested)
+    stored = file_arrays.get("factors") if requested.train is None else None
+    if stored is not None and rows is not None and not np.array_equal(requested.dataset.labels(rows), stored):
+        raise InvalidInput(
+            f"{path}: factors: expected those of {requested.id}, received others: these are codes of other images. "
+            "Leave out the dataset, or encode it: offaxis train encode RUN --dataset FOLDER --to codes.npz"
+        )
+    return labelled
+
+
+def _codes_with_own_factors(path: Path, file_arrays: Mapping[str, Array], name: str) -> LabelledCodes:
+    """Label codes with the array ``factors`` of their file, if there is one."""
+    what = f"{path}: {name}"
+    checked = check_codes(units.reduce(file_arrays[name], what), what)
     if "factors" not in file_arrays:
         return LabelledCodes(checked, None, None, ())
     checked, factors = check_rows(checked, file_arrays["factors"], what=(what, f"{path}: factors"))
@@ -388,7 +396,8 @@ def _check_rows_of_task(indices: Array, requested: _RequestedRows, what: str) ->
 def _label_codes(codes: Array, indices: Array | None, requested: _RequestedRows) -> LabelledCodes:
     assumption = ""
     if indices is None:  # the rows of the task, or all rows of the user's own images
-        assumption = f"those of {requested.id} in order"
+        order = "the order of its labels" if requested.train is None else "order"
+        assumption = f"those of {requested.id} in {order}"
         if len(codes) != (count := len(requested.dataset if requested.train is None else requested.rows)):
             raise InvalidInput(
                 f"codes: expected {count} rows, {assumption}, received {len(codes)}. Store the rows of the dataset "

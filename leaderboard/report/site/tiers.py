@@ -188,13 +188,7 @@ def pages_of(root: Path, results: Sequence[Result], tables: Sequence[Table]) -> 
     known_giveaways = giveaways.read(root)
     names = sorted({table.tier for table in tables}, key=ranking.tier_order)
     return tuple(
-        _tier_page(
-            name,
-            [table for table in tables if table.tier == name],
-            index == 0,
-            known_giveaways,
-            results,
-        )
+        _tier_page(name, [table for table in tables if table.tier == name], index == 0, known_giveaways, results)
         for index, name in enumerate(names)
     )
 
