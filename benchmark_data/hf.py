@@ -149,7 +149,8 @@ def as_dataset(
         A ``datasets.Dataset``. Its arrays are numpy's; an image is uint8 of shape (H, W, C), grey ones too. Images that
         ``map`` returns, and all after ``flatten_indices``, are lists; ``with_format("numpy")`` makes arrays of them.
         The formats of ``datasets`` widen pixels to int64: make them uint8 again before a transform that scales by
-        dtype. ``save_to_disk``, ``to_parquet`` and ``to_pandas`` keep rows, not pixels: use `publish` for those.
+        dtype. ``to_parquet``, ``to_pandas`` and, after ``with_format("numpy")``, ``save_to_disk`` keep rows, not
+        pixels: use `publish` for those.
 
     Raises:
         UnknownName: there is no such dataset, config, split or column.

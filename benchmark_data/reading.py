@@ -287,19 +287,20 @@ class Images:
         return Batch(whole, len(numbers)) if isinstance(whole, tuple) else FieldBatch(whole)
 
     def batches(
-        self, batch_size: int, *, seed: int | None = None, epoch: int = 0, shard: tuple[int, int] = (0, 1)
+        self, batch_size: int, *, shuffle_seed: int | None = None, epoch: int = 0, shard: tuple[int, int] = (0, 1)
     ) -> Iterator[Any]:
         """Go through the items once, a batch at a time.
 
-        The last batch may be smaller than ``batch_size``; the other arguments are those of `order`. The iterator has no
-        state to save: to go on within an epoch, skip the batches that were done with `itertools.islice`.
+        The last batch may be smaller than ``batch_size``; the other arguments are those of `order`, whose ``seed`` is
+        ``shuffle_seed``. The iterator has no state to save: to go on within an epoch, skip the batches that were done
+        with `itertools.islice`.
 
         Example:
-            >>> images, labels = next(Images("xysquares").batches(256, seed=0))
+            >>> images, labels = next(Images("xysquares").batches(256, shuffle_seed=0))
             >>> images.shape, labels.shape
             ((256, 64, 64, 3), (256, 6))
         """
-        numbers = order(range(len(self)), seed=seed, epoch=epoch, shard=shard)
+        numbers = order(range(len(self)), seed=shuffle_seed, epoch=epoch, shard=shard)
         check_count("batch_size", batch_size, 1)
         return (self._read_batch(numbers[start : start + batch_size]) for start in range(0, len(numbers), batch_size))
 

@@ -9,7 +9,7 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -31,6 +31,10 @@ class TrainingMode(OffaxisWarning):
 
 class OtherCodes(OffaxisWarning):
     """An encoder gave other codes to the same images: it draws random numbers, or depends on the batch."""
+
+
+class ScaledTwice(OffaxisWarning):
+    """A PyTorch module was called with images that the encoder had scaled to [0, 1] although they were."""
 
 
 class Encoder:
@@ -67,7 +71,8 @@ class Encoder:
             received = f"the class {encode.__name__}" if callable(encode) else f"one of type {type(encode).__name__}"
             raise InvalidInput(
                 f"encode: expected a function from images to codes, or a model (an instance), received {received}. "
-                "leaderboard.evaluate also takes the paths of files and run folders."
+                "leaderboard.evaluate also takes the paths of ONNX files and run folders. Codes are scored by: offaxis "
+                "board score codes.npz --dataset NAME."
             )
         if input is not None and input not in get_args(Input):
             raise InvalidInput(f"input: expected one of {', '.join(get_args(Input))}, received {input!r}.")
@@ -121,11 +126,23 @@ class Encoder:
                     raise InvalidInput(f"codes: expected shape (n, *{first}) of every batch, received (n, *{last}).")
         return np.concatenate(codes)
 
-    def check_repeatable(self, images: Pixels, codes: NDArray[np.floating[Any]]) -> None:
-        """Warn if images have other codes in a batch of three, in reverse order, than those that they had: (n, ...)."""
-        if (np.abs(self(images[2::-1])[::-1] - codes[:3]) > 0.01 * (np.abs(codes[:3]) + codes.std())).any():
+    def check(self, images: Pixels, codes: NDArray[np.floating[Any]]) -> None:
+        """Encode three images again, in reverse order; warn of other codes than before, and of pixels scaled twice."""
+        batch = images[2::-1]
+        ranges: list[float] = []
+
+        def note_range(_: Any, arguments: tuple[Any, ...]) -> None:
+            if arguments and getattr(arguments[0], "shape", ()) and arguments[0].numel() == batch.size:
+                ranges.append(float(arguments[0].max() - arguments[0].min()))
+
+        with _before_forward(note_range) if self._modules else contextlib.nullcontext():
+            repeated_codes = self(batch)[::-1]
+        if (np.abs(repeated_codes - codes[:3]) > 0.01 * (np.abs(codes[:3]) + codes.std())).any():
             message = "draws random numbers, or depends on the other images of a batch; so do its scores."
             warnings.warn(f"Encoded again, images have other codes: the encoder {message}", OtherCodes, stacklevel=4)
+        if self.input.startswith("float32") and ranges and ranges[0] < 0.02 * (np.ptp(batch) / 255):
+            message = f"the encoder was {self.description}, and scaled them again. Leave that out, or pass input="
+            warnings.warn(f"Images were scaled twice: {message}'uint8_{self.input[-3:]}'.", ScaledTwice, stacklevel=4)
 
     def export(self, path: str | os.PathLike[str], example: Pixels) -> None:
         """Write the encoder in ONNX, from uint8 (n, H, W, C) to ``codes``, for a verified row.
@@ -175,7 +192,7 @@ class Encoder:
         except Exception as error:
             error.add_note(
                 f"The encoder was {self.description}. If it expects another layout or range, pass input= "
-                f"one of {', '.join(get_args(Input))}."
+                f"one of {', '.join(get_args(Input))}." + " Tensors stay tensors." * bool(self._modules)
             )
             raise
 
@@ -196,10 +213,10 @@ def _referenced_objects(encode: Any) -> Iterator[Any]:
     """Yield an encoder and the objects that it is made of or refers to."""
     yield encode
     if isinstance(encode, functools.partial):
-        yield from (*_referenced_objects(encode.func), *encode.args, *encode.keywords.values())
+        yield from (*_referenced_objects(encode.func), *_flatten((*encode.args, *encode.keywords.values())))
     elif inspect.ismethod(encode):
         yield encode.__self__
-        yield from vars(encode.__self__).values() if hasattr(encode.__self__, "__dict__") else ()
+        yield from _flatten(getattr(encode.__self__, "__dict__", {}).values())
     elif inspect.isfunction(encode):
         encode = inspect.unwrap(encode)  # what torch.no_grad() decorates
         variables = inspect.getclosurevars(encode)
@@ -207,12 +224,18 @@ def _referenced_objects(encode: Any) -> Iterator[Any]:
         global_names = {opcode.argval for opcode in dis.get_instructions(encode) if opcode.opname == "LOAD_GLOBAL"}
         referenced = (value for name, value in variables.globals.items() if name in global_names)
         defaults = (*(encode.__defaults__ or ()), *(encode.__kwdefaults__ or {}).values())
-        for value in (*variables.nonlocals.values(), *referenced, *defaults):
-            yield from value if isinstance(value, list | tuple) else [value]
+        for value in _flatten((*variables.nonlocals.values(), *referenced, *defaults)):
+            yield value
             if inspect.ismethod(value):
                 yield value.__self__
     elif hasattr(encode, "__dict__"):
-        yield from vars(encode).values()
+        yield from _flatten(vars(encode).values())
+
+
+def _flatten(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield values, and instead of a list or tuple what it has."""
+    for value in values:
+        yield from value if isinstance(value, list | tuple) else [value]
 
 
 @contextlib.contextmanager
@@ -238,13 +261,8 @@ def _evaluation_mode(modules: list[Any]) -> Iterator[None]:
 def _warn_of_training_mode() -> Iterator[None]:
     """Warn if PyTorch modules run in training mode: some that were not found."""
     training_modules: list[Any] = []
-    hook = sys.modules["torch.nn.modules.module"].register_module_forward_pre_hook(
-        lambda module, _: training_modules.extend([module] * module.training)
-    )
-    try:
+    with _before_forward(lambda module, _: training_modules.extend([module] * module.training)):
         yield
-    finally:
-        hook.remove()
     keras = sys.modules.get("keras")  # whose layers may be modules and do not heed this mode
     if any(not keras or not isinstance(module, keras.Layer) for module in training_modules):
         warnings.warn(
@@ -253,6 +271,16 @@ def _warn_of_training_mode() -> Iterator[None]:
             TrainingMode,
             stacklevel=5,
         )
+
+
+@contextlib.contextmanager
+def _before_forward(function: Callable[[Any, tuple[Any, ...]], None]) -> Iterator[None]:
+    """Call a function with each PyTorch module that is called, and its arguments."""
+    hook = sys.modules["torch.nn.modules.module"].register_module_forward_pre_hook(function)
+    try:
+        yield
+    finally:
+        hook.remove()
 
 
 def as_numpy(values: Any) -> NDArray[Any]:
@@ -283,7 +311,8 @@ def _check_batch_codes(codes: Any, n: int) -> NDArray[np.floating[Any]]:
         )
     array = as_numpy(codes)
     if array.dtype.kind not in "fiub":
-        raise InvalidInput(f"codes: expected real numbers, received dtype {array.dtype}.")
+        received = f"dtype {array.dtype}" if hasattr(codes, "dtype") else f"an object of type {type(codes).__name__}"
+        raise InvalidInput(f"codes: expected real numbers, received {received}.")
     if array.ndim not in (2, 3) or len(array) != n:
         remedy = "Return one row of numbers for each image."
         if array.ndim == 2 and array.shape[1] == n:

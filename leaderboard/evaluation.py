@@ -91,6 +91,7 @@ def evaluate(
 
     Warns:
         OtherCodes: a function gave other codes to the same images in another batch.
+        ScaledTwice: a PyTorch module was called with images that were scaled to [0, 1] twice.
 
     Example:
         >>> columns = lambda images: images.max(axis=1).argmax(axis=1)  # x of each square, three of six factors
@@ -121,12 +122,11 @@ def evaluate(
     if len(set(recorded)) < len(recorded):
         raise InvalidInput(f"seeds: expected each once, received {recorded}, as the run folders say. Leave copies out.")
     for task, task_records in zip(chosen_tasks, records, strict=True):
-        if task.user_dataset is None:
-            for record in task_records:
-                candidates.check_part(task, tier, record.hyperparameters, name)
-        else:
+        for record in task_records:
+            candidates.check_part(task, tier, record.hyperparameters, name)
+        if dataset := task.user_dataset:
             warn_if_continuous(task.labels(), task.scored, task.dataset)
-            measure.warn_if_left_out(task.labels()[: len(task.train)], task.scored, task.dataset)
+            measure.warn_if_left_out(dataset.labels(task.train), dataset.space.names, task.dataset)
     for task in chosen_tasks[1:]:  # so that an encoder that does not take its images says so before others are scored
         for batch_encoder in filter(None, (source.function_encoder for source in sources)):
             with _note_images_on_error(name, task):
@@ -234,11 +234,12 @@ class Evaluation:
     shows_all: bool = False
 
     def frame(self) -> pd.DataFrame:
-        """Return one row for each task and seed, with a column for each score."""
+        """Return one row for each task and seed: the encoder's name, the tier, and a column for each score."""
         import pandas as pd
 
+        run_names = {"encoder": self.name, "tier": self.tier}
         records = [(row.candidate.record, row.scores) for row in self.rows]
-        return pd.DataFrame([{"task": record.dataset, "seed": record.seed, **scores} for record, scores in records])
+        return pd.DataFrame([{**run_names, "task": run.dataset, "seed": run.seed, **scores} for run, scores in records])
 
     def compare(self, method: str | Evaluation, *, published: str | os.PathLike[str] = PUBLISHED) -> pd.DataFrame:
         """Compare the scores with those of another method, task by task.

@@ -69,9 +69,11 @@ class Monitor:
         dataset = scored_task.load()
         rows = [*scored_task.train[: samples[0]], *scored_task.test[: samples[1]]]
         self._images, self._factors = dataset.images(rows), protocol.labels(dataset, np.array(rows), scored_task.scored)
+        names = scored_task.scored
         if scored_task.user_dataset is not None:
-            warn_if_continuous(self._factors, scored_task.scored, scored_task.dataset)
-        measure.warn_if_left_out(self._factors[: samples[0]], scored_task.scored, scored_task.dataset)
+            warn_if_continuous(self._factors, names, scored_task.dataset)
+            names = dataset.space.names
+        measure.warn_if_left_out(dataset.labels(rows[: samples[0]], names), names, scored_task.dataset)
         self._input, self._batch_size = input, batch_size
 
     def __call__(self, encode: Any) -> dict[str, float]:
@@ -86,7 +88,9 @@ class Monitor:
         Raises:
             InvalidInput: the encoder does not return codes, or a metric cannot be computed from them.
         """
-        raw_codes = Encoder(encode, input=self._input, batch_size=self._batch_size)(self._images)
+        encoder = Encoder(encode, input=self._input, batch_size=self._batch_size)
+        raw_codes = encoder(self._images)
+        encoder.check(self._images, raw_codes)
         codes = to_float32(units.reduce(raw_codes, train=self._split))
         warn_if_same(codes)
         held_out = codes[self._split :], self._factors[self._split :]

@@ -38,7 +38,10 @@ class Source:
         self.path = Path(encode) if isinstance(encode, str | os.PathLike) else None
         self.candidate = candidates.load(self.path) if self.path and self.path.is_dir() else None
         if self.path and self.candidate is None and not (self.path.suffix == ".onnx" and self.path.is_file()):
-            raise InvalidInput(f"There is neither an ONNX file nor a run folder at {self.path}.")
+            raise InvalidInput(
+                f"There is neither an ONNX file nor a run folder at {self.path}. Codes are scored by: offaxis board "
+                "score codes.npz --dataset NAME."
+            )
         if self.path and input is not None:
             raise InvalidInput("input is for functions: an ONNX file or run folder says itself what it takes.")
         self.function_encoder = None if self.path else encoding.Encoder(encode, input=input, batch_size=batch_size)
@@ -97,7 +100,7 @@ class Source:
                 images = dataset.images(rows[start : start + chunk_size])
                 codes.append(self.function_encoder(images))
                 progress(len(images))
-            self.function_encoder.check_repeatable(images, codes[-1])
+            self.function_encoder.check(images, codes[-1])
             return np.concatenate(codes)
         if self.onnx_path is None:
             raise InvalidInput(

@@ -66,7 +66,7 @@ def test_items_end_and_count_from_the_end(tiny_grid):
 def test_batches_cover_every_row_once(tiny_grid):
     data = reading.Images(tiny_grid, fields="index")
     assert [batch.tolist() for batch in data.batches(5)] == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11]]
-    shuffled = np.concatenate(list(data.batches(5, seed=3)))
+    shuffled = np.concatenate(list(data.batches(5, shuffle_seed=3)))
     assert sorted(shuffled) == list(range(12))
     assert shuffled.tolist() == reading.order(range(12), seed=3).tolist() != list(range(12))
 
@@ -289,7 +289,7 @@ def test_a_split_is_a_text(tiny_grid):
 
 def test_a_negative_epoch_is_named(tiny_grid):
     with pytest.raises(InvalidInput, match="epoch: expected at least 0, received -1"):
-        reading.Images(tiny_grid).batches(4, seed=0, epoch=-1)
+        reading.Images(tiny_grid).batches(4, shuffle_seed=0, epoch=-1)
 
 
 def test_what_changes_is_a_number_or_a_list_of_names(tiny_grid):

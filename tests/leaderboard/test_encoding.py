@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.encoding import Encoder, TrainingMode
+from leaderboard.encoding import Encoder, ScaledTwice, TrainingMode
 
 Posterior = collections.namedtuple("Posterior", ["mean", "log_variance"])
 """What `Run.encode` gives."""
@@ -108,7 +108,8 @@ def test_a_torch_module_without_forward_is_called_by_its_method_encode():
         (lambda images: images.mean(axis=(1, 2, 3)), r"codes\[:, None\]"),
         (lambda images: images, r"codes\.reshape\(len\(codes\), -1\)"),
         (lambda images: means(images)[:3], "shape"),
-        (lambda images: np.array([["a"]] * len(images)), "real numbers"),
+        (lambda images: np.array([["a"]] * len(images)), r"real numbers, received dtype <U1"),
+        (lambda images: types.SimpleNamespace(mean=images), "real numbers, received an object of type SimpleNamespace"),
         (lambda images: None, r"expected one array, received None\. Let the encoder return"),
         (lambda images: means(images).tolist(), r"Return numpy\.array\(codes\)"),
     ],
@@ -147,7 +148,7 @@ def test_numbers_of_images_are_positive():
 
 
 def test_a_path_is_for_evaluate():
-    with pytest.raises(InvalidInput, match=r"received one of type str\. leaderboard\.evaluate also takes the paths"):
+    with pytest.raises(InvalidInput, match=r"type str\. leaderboard\.evaluate also takes .* Codes are scored by"):
         Encoder("encoder.onnx")
 
 
@@ -181,6 +182,36 @@ def test_a_module_is_found_in_what_a_decorator_wraps():
     for found in (Encoder(encode), Encoder(functools.partial(encode))):
         assert found.input == "float32_chw"
         assert np.array_equal(found(IMAGES), found(IMAGES))
+
+
+def test_modules_in_a_list_of_an_object_are_found():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+    class Ensemble:
+        def __init__(self):
+            self.nets = [torch.nn.Sequential(torch.nn.Flatten(), torch.nn.BatchNorm1d(3 * 8 * 6))]
+
+        def __call__(self, images):
+            return self.nets[0](images)
+
+    ensemble = Ensemble()
+    for encode in (ensemble, functools.partial(lambda nets, images: nets[0](images), ensemble.nets)):
+        assert Encoder(encode)(IMAGES).shape == (len(IMAGES), 3 * 8 * 6)
+    assert not ensemble.nets[0][1].running_mean.any()  # was in evaluation mode
+
+
+def test_images_that_are_scaled_twice_are_warned_of():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 8 * 6, 4))
+    twice = Encoder(lambda images: net(images / 255))
+    with pytest.warns(ScaledTwice, match=r"float32 \(n, C, H, W\) in \[0, 1\], and scaled.*pass input='uint8_chw'"):
+        twice.check(IMAGES, twice(IMAGES))
+    for encoder in (
+        Encoder(net),
+        Encoder(lambda images: net((images - 0.5) / 0.25)),
+        Encoder(lambda images: net(images / 255), input="uint8_chw"),
+    ):
+        encoder.check(IMAGES, encoder(IMAGES))  # warnings are errors here
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float64"])

@@ -202,6 +202,7 @@ def test_a_dataset_of_your_own_is_scored_on_rows_drawn_as_a_tasks(tmp_path):
     task = protocol.task_of(own)
     (line,) = found.frame().to_dict("records")
     assert (line["task"], line["dci.disentanglement"]) == ("mine", pytest.approx(1.0))
+    assert (line["encoder"], line["tier"], line["seed"]) == ("my_encoder", "desk", 0)
     assert line["mig"] == mig.score(labels[task.train], labels[task.train])["mig"]
     assert "mine" in str(found)
     assert (task.id, len(task.train), len(task.test)) == ("mine@v1", 64, 32)
@@ -274,7 +275,8 @@ def test_a_factor_of_one_value_is_left_out_of_a_dataset_of_your_own():
     images = np.zeros((96, 8, 8, 1), np.uint8)
     images[:, 0, 0, 0] = labels
     own = benchmark_data.from_images("mine", images, {"kind": labels, "colour": ["red"] * 96})
-    found = leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], own, metrics=["mig"], progress=False)
+    with pytest.warns(LeftOut, match="mine: colour: one value in the rows that metrics learn from"):
+        found = leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], own, metrics=["mig"], progress=False)
     assert found.frame()["mig"].tolist() == pytest.approx([1.0])
 
 
@@ -299,6 +301,8 @@ def test_a_factor_with_one_value_among_the_train_rows_is_left_out_and_said():
         with pytest.warns(LeftOut, match="mine: rare: one value in the rows that metrics learn from"):
             found = leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], own, metrics=metrics, progress=False)
         assert found.frame()["mig"].tolist() == pytest.approx([1.0])
+    with pytest.raises(InvalidInput, match="tier held_out of mine: expected a dataset that a split rule divides"):
+        leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], own, tier="held_out", progress=False)
 
 
 def test_a_dataset_of_ones_own_is_not_kept():

@@ -10,6 +10,7 @@ import leaderboard.metrics
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard import BatchedMetric, Monitor, protocol
+from leaderboard.encoding import OtherCodes
 from leaderboard.metrics import dci, mig
 from leaderboard.scoring.measure import LeftOut
 
@@ -181,6 +182,11 @@ def test_a_factor_that_does_not_vary_in_the_monitors_rows_is_named():
     own = benchmark_data.from_images("mine", np.zeros((90, 4, 4, 1), np.uint8), labels)
     with pytest.warns(LeftOut, match="mine: rare: one value in the rows that metrics learn from. Left out"):
         Monitor(own, metrics="mig", samples=(9, 3))
+
+
+def test_codes_that_are_drawn_are_warned_of():
+    with pytest.warns(OtherCodes, match="draws random numbers"):
+        Monitor("xysquares/spacing_8", "mig", (60, 20))(lambda images: np.random.default_rng().random((len(images), 2)))
 
 
 def test_what_is_held_out_does_not_come_of_the_order_of_the_batches():
