@@ -226,7 +226,8 @@ def measure_hidden(
 
     Returns:
         A row per strength, factor and quantity: ``factor`` (the hidden variable is ``"s"``), ``quantity``, one of the
-        first two `QUANTITIES`, ``value`` and ``epsilon``.
+        first two `QUANTITIES`, ``value`` and ``epsilon``. Explained variance that is estimated below 0 is given as 0;
+        with fewer than some 500 samples that may be that of a factor with a large effect.
 
     Raises:
         InvalidInput: the dataset is no full grid or has no ordered factor, fewer than two samples, or a strength out of

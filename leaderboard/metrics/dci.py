@@ -73,7 +73,8 @@ def score(
         codes_test: real numbers, shape (m, L), held out.
         factors_test: class ids, shape (m, F).
         mode: ``"fast"`` grows the same trees with ``leaderboard.metrics._boosting``; ``"reference"`` with scikit-learn
-            itself, which takes minutes. Their scores differ as two seeds of either do, by less than 0.01.
+            itself, which takes minutes. Their scores differ as two seeds of either do, by less than 0.01, or
+            0.04 where latents are copies of each other.
         seed: for ties between latents, which the trees break at random.
         threads: how many factors to fit at a time in fast mode; None for as many as there are cores. The scores do not
             depend on it.

@@ -10,9 +10,9 @@ Two things are simpler here than in the authors' code, which trains a neural net
 together capture: information is normalised by the factor's entropy; and explicitness takes the best latent for all of
 them, a lower bound.
 
-Range [0, 1]; ideal 1 for each of the three; chance near 0, except that modularity is a sum over latents and grows with
-their number on small samples. Permuting, flipping or scaling latents changes nothing, and neither does the numbering of
-classes; a copy of an informative latent lowers compactness and may raise modularity.
+Range [0, 1]; ideal 1 for each of the three; chance near 0 on many samples: on few, explicitness is too high, and
+modularity, a sum over latents, grows with their number. Permuting, flipping or scaling latents changes nothing, and
+neither does the numbering of classes; a copy of an informative latent lowers compactness and may raise modularity.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ for each latent the largest share of its entropy that a factor explains, and for
 entropy that a latent explains, each averaged. Unlike gaps between latents or factors, both can be 1 where factors
 depend on each other. 15 equal-width bins per latent, plug-in, as in the authors' code.
 
-Minimality: range [0, 1]; ideal 1. Sufficiency: range [0, 1]; ideal 1. Chance near 0 for both. Minimality is a mean over
-all latents; a constant one counts as 0, though it holds nothing superfluous. Permuting, flipping, scaling or copying
-latents changes neither, but for codes on edges of bins, and nor does the numbering of classes.
+Minimality: range [0, 1]; ideal 1. Sufficiency: range [0, 1]; ideal 1. Chance near 0 for both on many samples.
+Minimality is a mean over all latents; a constant one counts as 0, though it holds nothing superfluous. Permuting,
+flipping, scaling or copying latents changes neither, but for codes on edges of bins, and nor does the numbering of
+classes.
 """
 
 from __future__ import annotations

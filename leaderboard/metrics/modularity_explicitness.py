@@ -78,11 +78,7 @@ def score(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
     train, test = _explicitness(codes.astype(np.float64), factors, codes_test.astype(np.float64), factors_test, seed)
-    return {
-        "modularity": modularity(codes, factors, bins=bins),
-        "explicitness_train": train,
-        "explicitness_test": test,
-    }
+    return {"modularity": modularity(codes, factors, bins=bins), "explicitness_train": train, "explicitness_test": test}
 
 
 def modularity(codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *, bins: int = 20) -> float:

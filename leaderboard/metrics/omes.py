@@ -89,11 +89,7 @@ def score(
     overlap = 1 - (matrix.sum(axis=1, keepdims=True) - matrix + 1 - matrix) / count
     multiple = 1 - (matrix.sum(axis=0, keepdims=True) - matrix + 1 - matrix) / latents
     pooled = [_pool_scores(scores, matrix) for scores in (overlap, multiple)]
-    return {
-        "omes": alpha * pooled[0] + (1 - alpha) * pooled[1],
-        "overlap": pooled[0],
-        "multiple_encoding": pooled[1],
-    }
+    return {"omes": alpha * pooled[0] + (1 - alpha) * pooled[1], "overlap": pooled[0], "multiple_encoding": pooled[1]}
 
 
 def _encoding_matrix(codes: Codes, factors: NDArray[np.int64]) -> NDArray[np.float64]:

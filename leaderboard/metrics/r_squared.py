@@ -5,7 +5,7 @@ one minus the mean squared error in units of the factor's variance. Theirs is th
 ``variances`` takes; by default it is that on the held-out part, where 0 is a guess of the mean there. The two differ
 where a split leaves out some values of a factor. They train networks that predict factors; for codes a readout is
 fitted on the training part: least squares (``readout="linear"``) or scikit-learn's histogram gradient boosting
-(``readout="boosting"``).
+(``readout="boosting"``, which needs 40 rows, and hundreds to be accurate).
 
 Range (-∞, 1]; ideal 1; chance near 0, and below 0 where the readout extrapolates worse than the mean. Permuting,
 flipping, scaling, mixing or copying latents does not change the linear readout. Class ids are taken for numbers: their
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, check_choice, needs
+from benchmark_data.errors import InvalidInput, check_choice, check_count, needs
 from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, standardise, varying
 from leaderboard.properties import Column, Properties
 
@@ -78,8 +78,8 @@ def score(
         factor.
 
     Raises:
-        InvalidInput: see ``leaderboard.arrays.check_train_test``; an unknown readout; or variances of another shape or
-            not positive.
+        InvalidInput: see ``leaderboard.arrays.check_train_test``; an unknown readout; fewer than 40 training rows for
+            boosting; or variances of another shape or not positive.
 
     Example:
         >>> factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2)
@@ -174,6 +174,7 @@ def _predict_boosting(
     z: NDArray[np.float64], v: NDArray[np.int64], z_test: NDArray[np.float64], seed: int
 ) -> NDArray[np.float64]:
     """Fit boosted trees for each factor and predict the held-out part: float64 (m, F)."""
+    check_count("training rows for boosting, whose leaves have 20", len(z), 40)
     needs("R²", "metrics", "sklearn")
     from sklearn.ensemble import HistGradientBoostingRegressor
 

@@ -5,10 +5,11 @@ implemented by Locatello et al. (2019): for each latent and factor the test accu
 on that latent alone, C = 0.01, balanced classes; 10,000 training and 5,000 test samples.
 
 Range [0, 1]. Perfect codes of a factor with K equally frequent values score 1 - 1 / K, since the second best latent
-predicts one class, and less for K above 4, which a linear machine on one latent cannot tell apart. Chance near 0.
-Permuting or flipping latents changes nothing; their scale and offset matter, since the machine's penalty is on slope
-and intercept as they are: as in the reference, latents far from 0 come to score 0. A copy of the best latent lowers
-its factor's score to 0.
+predicts one class, and less for K above 4, which a linear machine on one latent cannot tell apart. Chance near 0. A
+constant latent predicts the most frequent class, where the reference's predicts one by its number. Permuting or
+flipping latents changes nothing; their scale and offset matter, since the machine's penalty is on slope and intercept
+as they are: as in the reference, latents far from 0 come to score 0. A copy of the best latent lowers its factor's
+score to 0.
 """
 
 from __future__ import annotations
@@ -86,6 +87,9 @@ def _accuracies(
         ids, count = class_ids(np.ascontiguousarray(v))
         values = np.unique(v)
         for i in range(len(accuracies)):
+            if np.ptp(z[:, i]) == 0:  # the machine's class would depend on how classes are numbered
+                accuracies[i, f] = np.mean(v_test == values[np.bincount(ids).argmax()])
+                continue
             slopes, offsets = _fit_machines(z[:, i], ids, count)
             decisions = z_test[:, i, None] * slopes + offsets
             predicted = (decisions[:, 0] > 0).astype(np.int64) if count == 2 else decisions.argmax(axis=1)

@@ -6,9 +6,10 @@ codes' covariance and the product of its marginals, and the mean mutual informat
 bins, in nats. 10,000 samples.
 
 Range [0, ∞); 0 for independent latents, which is not the same as disentangled ones; smaller is more independent. A copy
-of a latent makes the total correlation infinite. Permuting or flipping latents changes nothing. A constant latent adds
-nothing to the first two; the mutual information is a mean over pairs, which a constant latent dilutes. Scale matters to
-the Wasserstein distance only, and its normalised form is free of a common scale.
+of a latent, or no more samples than latents, makes the total correlation infinite. Permuting or flipping latents
+changes nothing. A constant latent adds nothing to the first two; the mutual information is a mean over pairs, which a
+constant latent dilutes. Scale matters to the Wasserstein distance only, and its normalised form is free of a common
+scale.
 """
 
 from __future__ import annotations

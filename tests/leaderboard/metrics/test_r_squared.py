@@ -102,3 +102,11 @@ def test_class_ids_may_be_too_large_for_float64(metric):
         return metric.score(codes, factors, **held_out)
 
     assert score(factors + 2**60) == pytest.approx(score(factors))
+
+
+def test_too_few_rows_for_a_tree_are_refused():
+    factors = np.arange(39)[:, None] % 3
+    held_out = {"codes_test": 1.0 * factors, "factors_test": factors}
+    assert r_squared.score(1.0 * factors, factors, **held_out)["r_squared"] == pytest.approx(1.0)
+    with pytest.raises(InvalidInput, match=r"training rows for boosting.*: expected at least 40, received 39"):
+        r_squared.score(1.0 * factors, factors, **held_out, readout="boosting")

@@ -55,3 +55,11 @@ def test_a_single_latent_is_compared_with_one_that_knows_nothing():
     padded = np.hstack([codes, np.zeros((40, 1))])
     assert found == sap.score(padded, factors, codes_test=padded, factors_test=factors)["sap"]
     assert 0 < found < 1
+
+
+@pytest.mark.parametrize("latents", [1, 2])
+def test_the_numbering_of_classes_does_not_matter_to_a_constant_latent(latents):
+    rare = np.repeat([0, 1], [900, 100])[:, None]
+    codes = np.hstack([2.0 * rare - 1, 0.0 * rare])[:, :latents]
+    scores = [sap.score(codes, v, codes_test=codes, factors_test=v)["sap"] for v in (rare, 1 - rare)]
+    assert scores == pytest.approx([0.1, 0.1]), "the second best always predicts the frequent class, in 900 of 1,000"
