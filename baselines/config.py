@@ -55,7 +55,8 @@ class RunConfig:
             pixels and the KL divergence by that of latents, and no other term. It suits objectives whose terms are β KL
             alone (``beta_vae``, ``ada_gvae``, ``ada_ml_vae``), for which it is another β (times H W C / latents for
             sums), and those without a KL divergence, such as ``qlae``, which is made for it. For the others it changes
-            the meaning of hyperparameters, as the objective's ``mean_changes`` states; a run warns.
+            the meaning of hyperparameters, as the objective's ``mean_changes`` states; a run warns, also of an
+            ``epsilon`` of 1e-8 or more.
         reconstruction_weight: the weight of the reconstruction in the loss, positive. With ``mse`` and sums it is
             1 / (2 σ²) for Gaussian pixels of variance σ², so that the other terms keep the strengths that they have
             relative to a likelihood.
