@@ -201,9 +201,9 @@ def compare(
 
     Returns:
         The comparison. Independent groups have the p-value of a permutation test; over several strata that reach their
-        floor, Welch's of the means of each seed, if that is larger. Paired ones have that of Student's t or, where all
-        differences are equal, of a sign test. The interval is Welch's or Student's, of the strata that reach their
-        floor, without a correction for that choice.
+        floor, Welch's of the means of each seed, if that is larger. Paired ones have that of Student's t, which is 0
+        where all differences are equal: scores with few possible values need many seeds. The interval is Welch's or
+        Student's, of the strata that reach their floor, without a correction for that choice.
 
     Raises:
         InvalidInput: no strata, other numbers of them, an empty group, a score that is not finite, or pairs that are
@@ -397,8 +397,7 @@ def _t_test(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: bool) -
         return Comparison(difference, math.nan, math.nan, None, seeds, len(strata))
     error, freedom = _standard_error([[x - y for x, y in strata]] if paired else zip(*strata, strict=True))
     tolerance = rounding([group.mean() for pair in strata for group in pair])
-    sign_p = 2.0 ** (1 - seeds) if paired else 0.0  # of differences with one sign, which may all be equal
-    half, p = 0.0, 1.0 if abs(difference) <= tolerance else sign_p  # where there is no spread
+    half, p = 0.0, float(abs(difference) <= tolerance)  # where there is no spread
     if error > tolerance:
         half, p = t_quantile(freedom) * error, float(2 * t_tail(abs(difference) / error, freedom))
     return Comparison(difference, difference - half, difference + half, p, seeds, len(strata))
