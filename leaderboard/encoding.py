@@ -6,6 +6,7 @@ import contextlib
 import dis
 import functools
 import inspect
+import math
 import os
 import sys
 import warnings
@@ -132,8 +133,8 @@ class Encoder:
         ranges: list[float] = []
 
         def note_range(_: Any, arguments: tuple[Any, ...]) -> None:
-            if arguments and getattr(arguments[0], "shape", ()) and arguments[0].numel() == batch.size:
-                ranges.append(float(arguments[0].max() - arguments[0].min()))
+            if arguments and math.prod(getattr(arguments[0], "shape", ())) == batch.size:
+                ranges.append(float(arguments[0].max()) - float(arguments[0].min()))
 
         with _before_forward(note_range) if self._modules else contextlib.nullcontext():
             repeated_codes = self(batch)[::-1]

@@ -203,6 +203,7 @@ def test_modules_in_a_list_of_an_object_are_found():
 def test_images_that_are_scaled_twice_are_warned_of():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 8 * 6, 4))
+    identity = torch.nn.Identity()  # takes what is no tensor, too
     twice = Encoder(lambda images: net(images / 255))
     with pytest.warns(ScaledTwice, match=r"float32 \(n, C, H, W\) in \[0, 1\], and scaled.*pass input='uint8_chw'"):
         twice.check(IMAGES, twice(IMAGES))
@@ -210,6 +211,8 @@ def test_images_that_are_scaled_twice_are_warned_of():
         Encoder(net),
         Encoder(lambda images: net((images - 0.5) / 0.25)),
         Encoder(lambda images: net(images / 255), input="uint8_chw"),
+        Encoder(lambda images: net(torch.from_numpy(identity(images.numpy())))),
+        Encoder(lambda images: net(identity(images > 0.5).float())),
     ):
         encoder.check(IMAGES, encoder(IMAGES))  # warnings are errors here
 
