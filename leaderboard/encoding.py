@@ -25,6 +25,9 @@ __all__ = ["Encoder", "Input"]
 Input: TypeAlias = Literal["uint8_hwc", "uint8_chw", "float32_hwc", "float32_chw"]
 """What an encoder is called with: uint8 in [0, 255] or float32 in [0, 1], channels last or first."""
 
+CODES = "Codes are scored by: offaxis board score codes.npz --dataset NAME."
+"""What to do with codes instead of an encoder."""
+
 
 class TrainingMode(OffaxisWarning):
     """An encoder called a PyTorch module that was not found in it and is in training mode."""
@@ -35,7 +38,7 @@ class OtherCodes(OffaxisWarning):
 
 
 class ScaledTwice(OffaxisWarning):
-    """A PyTorch module was called with images that the encoder had scaled to [0, 1] although they were."""
+    """An encoder scaled images to [0, 1] that were in [0, 1], and called its PyTorch module with them."""
 
 
 class Encoder:
@@ -72,8 +75,7 @@ class Encoder:
             received = f"the class {encode.__name__}" if callable(encode) else f"one of type {type(encode).__name__}"
             raise InvalidInput(
                 f"encode: expected a function from images to codes, or a model (an instance), received {received}. "
-                "leaderboard.evaluate also takes the paths of ONNX files and run folders. Codes are scored by: offaxis "
-                "board score codes.npz --dataset NAME."
+                f"leaderboard.evaluate also takes the paths of ONNX files and run folders. {CODES}"
             )
         if input is not None and input not in get_args(Input):
             raise InvalidInput(f"input: expected one of {', '.join(get_args(Input))}, received {input!r}.")
@@ -234,7 +236,7 @@ def _referenced_objects(encode: Any) -> Iterator[Any]:
 
 
 def _flatten(values: Iterable[Any]) -> Iterator[Any]:
-    """Yield values, and instead of a list or tuple what it has."""
+    """Yield each value, or the items of a list or tuple."""
     for value in values:
         yield from value if isinstance(value, list | tuple) else [value]
 

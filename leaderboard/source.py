@@ -38,10 +38,7 @@ class Source:
         self.path = Path(encode) if isinstance(encode, str | os.PathLike) else None
         self.candidate = candidates.load(self.path) if self.path and self.path.is_dir() else None
         if self.path and self.candidate is None and not (self.path.suffix == ".onnx" and self.path.is_file()):
-            raise InvalidInput(
-                f"There is neither an ONNX file nor a run folder at {self.path}. Codes are scored by: offaxis board "
-                "score codes.npz --dataset NAME."
-            )
+            raise InvalidInput(f"There is neither an ONNX file nor a run folder at {self.path}. {encoding.CODES}")
         if self.path and input is not None:
             raise InvalidInput("input is for functions: an ONNX file or run folder says itself what it takes.")
         self.function_encoder = None if self.path else encoding.Encoder(encode, input=input, batch_size=batch_size)

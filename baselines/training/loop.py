@@ -203,11 +203,12 @@ def train_together(
 
 def _warn_of_mean_reduction(config: RunConfig) -> None:
     """Warn where a mean reduction makes something else of hyperparameters or epsilon than the paper's loss does."""
-    changes = config.build_objective().mean_changes
-    if config.reduction == "mean" and changes:
+    if config.reduction != "mean":
+        return
+    if changes := config.build_objective().mean_changes:
         warnings.warn(f'{config.objective} with reduction "mean": {changes}', OffaxisWarning, stacklevel=3)
-    if config.reduction == "mean" and config.epsilon >= 1e-8:
-        message = "has smaller gradients, with which the encoder hardly learns. Set a smaller one: epsilon=1e-12"
+    if config.epsilon >= 1e-8:
+        message = "has smaller gradients, so that the encoder may hardly learn. Set a smaller one: epsilon=1e-12"
         warnings.warn(f'epsilon={config.epsilon:g}: reduction "mean" {message}', OffaxisWarning, stacklevel=3)
 
 

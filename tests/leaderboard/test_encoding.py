@@ -148,7 +148,9 @@ def test_numbers_of_images_are_positive():
 
 
 def test_a_path_is_for_evaluate():
-    with pytest.raises(InvalidInput, match=r"type str\. leaderboard\.evaluate also takes .* Codes are scored by"):
+    with pytest.raises(
+        InvalidInput, match=r"received one of type str\. leaderboard\.evaluate also takes the paths .* Codes"
+    ):
         Encoder("encoder.onnx")
 
 
