@@ -3,8 +3,6 @@
 ``import baselines`` loads no machine learning framework; training does.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from benchmark_data import discovery

@@ -6,7 +6,6 @@ Internal.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 from collections.abc import Mapping
@@ -121,11 +120,6 @@ def check_pixels(folder: Path, digests: Digests) -> None:
             f"dataset of {folder}: expected the pixels and factors that the run began with, received others. {remedy}, "
             "or train again in another folder."
         )
-
-
-def remember_images(folder: Path, images: str | os.PathLike[str]) -> None:
-    """Write into a run folder where its images are, a folder of pictures, for all that opens the run later."""
-    files.write_json(folder / "images.json", {"folder": str(Path(images).resolve())})
 
 
 def own_images(folder: Path, config: RunConfig) -> Dataset | None:

@@ -156,12 +156,9 @@ class Run:
     def model(self) -> Model:
         """The networks with the snapshot's weights."""
         model = Model(self.config, self.image_shape, self._read_integers("factor_sizes"))
-        self._load_weights(model, self.step)
-        return model
-
-    def _load_weights(self, model: Model, step: int) -> None:
-        path = Snapshots(self.folder).path(step) / "weights.npz"
+        path = Snapshots(self.folder).path(self.step) / "weights.npz"
         model.load(read_arrays(path), str(path))
+        return model
 
     def encode(self, images: Pixels) -> Posterior:
         """Encode images.

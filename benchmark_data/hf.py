@@ -401,7 +401,9 @@ def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: st
     schema = features(dataset).arrow_schema
     schema = schema.with_metadata({**schema.metadata, b"offaxis": signature.encode()})
     if _stored_signature(path) != signature.encode():
-        with written_atomically(path) as temporary, _parquet_writer(temporary, schema) as writer:
+        repeated = [name for name in schema.names if name.startswith(("label_", "value_"))]
+        options: dict[str, Any] = {"compression": "zstd", "use_dictionary": repeated, "write_page_index": True}
+        with written_atomically(path) as temporary, pq.ParquetWriter(temporary, schema, **options) as writer:
             pending = schema.empty_table()
             for batch in encoding.batches(dataset, rows):
                 pending = pa.concat_tables([pending, table(dataset, batch).replace_schema_metadata(schema.metadata)])
@@ -411,16 +413,6 @@ def _write_shard(handle: parallel.Handle, rows: range, path: Path, signature: st
                     pending = pending.slice(complete_rows)
             if len(pending):
                 writer.write_table(pending, row_group_size=ROWS)
-
-
-def _parquet_writer(path: Path, schema: Any) -> Any:
-    return pq.ParquetWriter(
-        path,
-        schema,
-        compression="zstd",
-        use_dictionary=[name for name in schema.names if name.startswith(("label_", "value_"))],
-        write_page_index=True,
-    )
 
 
 def _stored_signature(path: Path) -> bytes:

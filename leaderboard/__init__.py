@@ -3,8 +3,6 @@
 `leaderboard.evaluate` scores an encoder on tasks, `leaderboard.Monitor` inside a training loop.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from benchmark_data import discovery

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput, OffaxisWarning, check_choice, is_whole
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float64, Int64, Real
+    from jaxtyping import Bool, Float64, Int64
+    from jaxtyping import Real as Real
+else:  # shapes in types are for readers and tests
+    Real = Annotated
 
 __all__ = [
     "Codes",

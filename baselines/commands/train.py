@@ -260,7 +260,7 @@ def _train(
 
 def _claim_folder(config: RunConfig, folder: Path, user_dataset: Dataset, image_folder: Path) -> None:
     """Make a folder that of a run on the user's images, and have it name them, so that ``resume`` finds them."""
-    from baselines.record import check_pixels, digests_of, remember_images
+    from baselines.record import check_pixels, digests_of
     from baselines.training import claims, finetune, loop
 
     config = finetune.resolve_source(config, folder, user_dataset)
@@ -270,7 +270,7 @@ def _claim_folder(config: RunConfig, folder: Path, user_dataset: Dataset, image_
         claims.claim(folder, config)
         if (folder / "run.json").exists():  # or there is nothing to compare, and training reads them all anyway
             check_pixels(folder, digests_of(user_dataset))
-        remember_images(folder, image_folder)
+        files.write_json(folder / "images.json", {"folder": str(image_folder.resolve())})  # for `record.own_images`
 
 
 def tell_explained(run: Run) -> None:

@@ -1,1 +1,5 @@
 """The papers' figures and tables, made again. Internal: ``offaxis study`` is for users."""
+
+from benchmark_data.errors import needs
+
+needs("baselines.reproduction", "train", "scipy", "sklearn", "pandas", "joblib")

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
+import pandas as pd
 from numpy.typing import NDArray
 
 import benchmark_data
@@ -29,13 +30,8 @@ from baselines.config import RunConfig
 from baselines.run import Run
 from baselines.training import finetune, sweep
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard.store import verdicts
-
-try:
-    import pandas as pd
-except ImportError as error:
-    raise MissingExtra("baselines.reproduction", "pandas", "train") from error
 
 TIERS = ("desk", "reduced", "study")
 """From the least that is spent to the most: results of a later tier replace those of an earlier one."""

@@ -26,14 +26,6 @@ MAIN = (
 NAMES = {"xysquares": "XYSquares", "dsprites": "dSprites", "plane": "points"}
 """Family of datasets -> its name in a table."""
 
-PAPERS = {
-    "2102.06822": "Zietlow 2021",
-    "2202.13341": "Michlo 2023",
-    "2205.08399": "Bonheme 2022",
-    "2304.10767": "Bonheme 2023",
-}
-"""Number on arXiv -> first author and year."""
-
 HEAD = ("claim", "data", "model, steps (share of the paper's images)", "n", "effect (95% CI)", "verdict")
 
 
@@ -138,9 +130,10 @@ def main_results(folder: Path) -> list[str]:
         if sentence["control"] is control
     ]
     lines = _header_rows(("paper", *HEAD))
+    papers = {catalogue.paper_module(name).PAPER: f"{name[:-4].title()} {name[-4:]}" for name in catalogue.papers()}
     for id_, sentence in main_sentences:
         arxiv_id = id_.partition("/")[0]
-        paper = f"[{PAPERS[arxiv_id]}](https://arxiv.org/abs/{arxiv_id})"
+        paper = f"[{papers[arxiv_id]}](https://arxiv.org/abs/{arxiv_id})"
         lines.append(_row(paper, *_format_cells(entries[id_], records_by_id[id_], sentence, decided)))
     tests = [(id_, sentence["claim"]) in decided for id_, sentence in main_sentences if sentence["p"] is not None]
     n_claims = sum(_is_test(sentence) for record in records_by_id.values() for sentence in record["judged"])

@@ -29,8 +29,6 @@ neither do the pixels. In trials with seed 100 SimCLR had an R² of 0.96 at spac
 LeJEPA 0.91 at spacing 1 (1,000 steps), both 0.02 at spacing 8 (300 steps): we expect a decrease for all three.
 """
 
-from __future__ import annotations
-
 from baselines.sweeps import desk
 
 SELECTION = "none: the papers' defaults; model, steps and batch as the desk's VAEs; seed 100 was tried"

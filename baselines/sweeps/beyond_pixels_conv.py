@@ -21,8 +21,6 @@ Expected: a small gain at most. In trials with seed 100 and 1,000 steps R² was 
 with β-TCVAE, and 0.09 before training.
 """
 
-from __future__ import annotations
-
 from baselines.sweeps import desk, desk_pilot
 
 VIEWS = ("simclr", "vicreg", "lejepa")

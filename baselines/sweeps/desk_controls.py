@@ -23,8 +23,6 @@ pattern. With fewer latents than factors MIG is bounded, since some factors have
 not count. bfloat16 makes no difference: weights, losses, KL and Adam have 24 bits of mantissa.
 """
 
-from __future__ import annotations
-
 from baselines.sweeps import desk
 
 SPACED = tuple(f"dsprites_spaced/spacing_{spacing}" for spacing in (2, 16, 4, 8))

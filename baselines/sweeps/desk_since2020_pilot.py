@@ -13,8 +13,6 @@ came out: benchmarks/desk_since2020_pilot.csv (``sprites2d`` as in `baselines.sw
 have a mean MIG of 0.41, the default 0.06.
 """
 
-from __future__ import annotations
-
 from baselines.sweeps import desk, desk_since2020
 
 SEEDS = (100, 101)

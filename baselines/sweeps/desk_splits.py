@@ -24,8 +24,6 @@ Expected, as the papers report: R² falls from the random split to composition a
 extrapolation; MIG is lower after training on the correlated sample than after ``holdout``, and by less for HFS.
 """
 
-from __future__ import annotations
-
 from baselines.sweeps import desk, desk_since2020
 
 RULES = (

@@ -11,8 +11,6 @@ and its best beta is smaller (figure 6). The paper's numbers are a picture.
 `baselines.sweeps._michlo2023` says how beta is converted and what differs from the authors' training.
 """
 
-from __future__ import annotations
-
 from baselines.sweeps._michlo2023 import runs
 
 DATASETS = ("dsprites", "shapes3d", "cars3d/64_bilinear", "smallnorb/left_64_bilinear", "xysquares/spacing_8")

@@ -11,8 +11,6 @@ say that runs with the blur and the smaller beta may diverge. The paper's number
 `baselines.sweeps._michlo2023` says how beta is converted and what differs from the authors' training.
 """
 
-from __future__ import annotations
-
 from baselines.sweeps._michlo2023 import runs
 
 SWEEP = tuple(

@@ -11,8 +11,6 @@ numbers are a picture.
 `baselines.sweeps._michlo2023` says how beta is converted and what differs from the authors' training.
 """
 
-from __future__ import annotations
-
 from baselines.sweeps._michlo2023 import runs
 
 DATASETS = tuple(f"xysquares/spacing_{spacing}" for spacing in range(8, 0, -1))

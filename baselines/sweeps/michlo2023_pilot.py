@@ -13,8 +13,6 @@ there; and 0.0001 at spacing 8, as "much smaller values for beta are needed" (se
 Expected: models that disentangle at spacing 1, and models that reconstruct at spacing 8.
 """
 
-from __future__ import annotations
-
 from baselines.sweeps._michlo2023 import REDUCED, runs
 
 SEEDS = (100, 101, 102, 103)

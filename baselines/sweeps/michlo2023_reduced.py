@@ -14,8 +14,6 @@ several machines, one seed after the other (benchmarks/michlo2023_reduced.py).
 Expected: MIG and DCI rise as the spacing falls, and the blur gives far higher ones at spacing 8.
 """
 
-from __future__ import annotations
-
 from baselines.sweeps._michlo2023 import REDUCED, runs
 
 SEEDS = range(10)

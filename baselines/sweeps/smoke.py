@@ -5,8 +5,6 @@
 Expected: eight runs, all done, in a minute or two on two cores. Their scores mean nothing.
 """
 
-from __future__ import annotations
-
 from baselines.config import RunConfig
 
 SWEEP = tuple(

@@ -371,14 +371,11 @@ class _Program:
             except Diverged as error:
                 recorder.stopped = error
         if show_all or not all(self._recorders[i].running for i in self._stepped):
-            self._update_bars()
+            for bar, group in zip(self._bars, self._bar_groups, strict=True):
+                bar.show([r.step for r in group], [r.loss for r in group], [r.stopped is not None for r in group])
         self._save_time = now if keep_all else self._save_time
         self._show_time = now if show_all else self._show_time
 
     def _keep_snapshot(self, i: int) -> None:
         run_seconds = (time.perf_counter() - self._start_time) / len(self._recorders)
         self._recorders[i].keep(self._engine.copy(i), self._seconds_before[i] + run_seconds)
-
-    def _update_bars(self) -> None:
-        for bar, group in zip(self._bars, self._bar_groups, strict=True):
-            bar.show([r.step for r in group], [r.loss for r in group], [r.stopped is not None for r in group])

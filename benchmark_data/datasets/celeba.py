@@ -7,7 +7,7 @@ that they are, in the order of their numbers, which is also the order of the off
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -101,7 +101,7 @@ def _read_table(path: Path, rows: int, columns: int, header: list[str] | None = 
             if count != str(rows) or names != header:
                 raise damage(path, f"{rows} rows of {' '.join(header)}", f"{count} rows of {' '.join(names)}")
         row = -1
-        for row, (name, numbers) in enumerate(_split_lines(lines)):
+        for row, (name, *numbers) in enumerate(line.split() for line in lines if line.strip()):
             if row >= rows or name != f"{row + 1:06}.jpg" or len(numbers) != columns:
                 raise damage(
                     path, f"{row + 1:06}.jpg of {rows} and {columns} numbers", f"{name} and {len(numbers)} numbers"
@@ -110,13 +110,6 @@ def _read_table(path: Path, rows: int, columns: int, header: list[str] | None = 
         if row + 1 != rows:
             raise damage(path, f"{rows} rows", f"{row + 1} rows")
     return table
-
-
-def _split_lines(lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
-    for line in lines:
-        name, *numbers = line.split() or [""]
-        if name:
-            yield name, numbers
 
 
 def reduce_and_pad(images: Pixels, indices: Indices, labels: Indices) -> Pixels:

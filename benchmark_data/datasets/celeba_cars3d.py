@@ -4,8 +4,6 @@ Faces are reduced and padded as by Bonheme and Grześ, cars by Lanczos's filter 
 splits are not taken over; `celeba` has them, and ``extra("row", ...)`` leads there.
 """
 
-from __future__ import annotations
-
 from benchmark_data.datasets import cars3d, celeba
 from benchmark_data.variants import pairs
 

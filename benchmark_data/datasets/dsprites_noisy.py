@@ -1,7 +1,5 @@
 """dSprites with meaningless noise, the control of dsprites_perturbed: see `benchmark_data.variants.perturbation`."""
 
-from __future__ import annotations
-
 from benchmark_data.datasets import dsprites
 from benchmark_data.variants import perturbation
 

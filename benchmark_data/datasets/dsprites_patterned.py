@@ -1,7 +1,5 @@
 """dSprites under a pattern that moves with a further factor: see `benchmark_data.variants.perturbation`."""
 
-from __future__ import annotations
-
 from benchmark_data.datasets import dsprites
 from benchmark_data.variants import perturbation
 

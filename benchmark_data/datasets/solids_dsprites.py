@@ -3,8 +3,6 @@
 It stands in for Symsol_reduced and dSprites; it is a pair of its own, and results on it are not results on them.
 """
 
-from __future__ import annotations
-
 from benchmark_data.datasets import dsprites, solids
 from benchmark_data.variants import pairs
 

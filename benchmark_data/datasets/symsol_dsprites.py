@@ -1,7 +1,5 @@
 """Symsol_reduced and dSprites: a transfer pair, 64 x 64, grey, as published. See `benchmark_data.variants.pairs`."""
 
-from __future__ import annotations
-
 from benchmark_data.datasets import dsprites, symsol_reduced
 from benchmark_data.variants import pairs
 

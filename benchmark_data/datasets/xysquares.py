@@ -21,6 +21,8 @@ from benchmark_data.sources import Pixels, Rendered
 IMAGE = 64
 SQUARE = 8
 GRID = 8
+_SQUARE_OFFSETS = np.add.outer(3 * IMAGE * np.arange(SQUARE), 3 * np.arange(SQUARE)).ravel()
+"""Offsets of a square's pixels from its first one, in a flat (64, 64, 3) image."""
 
 SPACE = FactorSpace(
     *(
@@ -77,15 +79,8 @@ def render(labels: Indices, *, spacing: int) -> Pixels:
     corners = offset(spacing) + spacing * labels.reshape(-1, 3, 2)
     first_positions = (corners[..., 1] * IMAGE + corners[..., 0]) * 3 + np.arange(3)
     first_positions += np.arange(len(labels))[:, None] * (IMAGE * IMAGE * 3)
-    images.ravel()[first_positions[..., None] + _square_offsets()] = 255
+    images.ravel()[first_positions[..., None] + _SQUARE_OFFSETS] = 255
     return images
-
-
-@functools.cache
-def _square_offsets() -> Indices:
-    """Return the offsets of a square's pixels from its first one, in a flat (64, 64, 3) image."""
-    rows, columns = np.mgrid[:SQUARE, :SQUARE]
-    return ((rows * IMAGE + columns) * 3).ravel().astype(np.int64)
 
 
 def _dataset(spacing: int) -> Dataset:

@@ -143,6 +143,7 @@ class Audit:
         def estimate_as_json(estimate: Estimate) -> dict[str, float | None]:
             return {name: finite_or_none(value) for name, value in estimate._asdict().items()}
 
+        estimates = ("importance", "above_random", "correlation", "overlap", "equal")
         return {
             "dataset": self.dataset,
             "version": self.version,
@@ -158,12 +159,8 @@ class Audit:
                     "kind": entry.factor.kind,
                     "values": entry.factor.size,
                     "traversals": entry.traversals,
-                    "importance": estimate_as_json(entry.importance),
+                    **{name: estimate_as_json(getattr(entry, name)) for name in estimates},
                     "importance_of_random_pairs": finite_or_none(relative_importance(entry, self)),
-                    "above_random": estimate_as_json(entry.above_random),
-                    "correlation": estimate_as_json(entry.correlation),
-                    "overlap": estimate_as_json(entry.overlap),
-                    "equal": estimate_as_json(entry.equal),
                 }
                 for entry in self.factors
             },

@@ -6,17 +6,12 @@ share of one latent's variance that the classes of the factor explain, Fisher's 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.arrays import check_codes_factors
+from leaderboard.arrays import Real, check_codes_factors
 from leaderboard.information import class_ids
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:  # shapes in types are for readers and tests
-    from jaxtyping import Real
 
 PROPERTIES = Properties(  # the contract tests hold the score to this; leaderboard/properties.py has the rest
     asks="how much of one latent's variance do the classes of a factor explain?",

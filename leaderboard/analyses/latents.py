@@ -14,17 +14,12 @@ architectures" (2021), section 5.4, count a unit as used when the mean is below 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import check_codes
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
+from leaderboard.arrays import Real, check_codes
 
 TOLERANCE = 0.1
 """How far from 0 or 1 the mean posterior variance may lie, and the bound on its own variance (Bonheme and Grześ)."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -17,10 +16,8 @@ from numpy.typing import ArrayLike
 from benchmark_data.errors import InvalidInput
 from leaderboard import figures
 from leaderboard.analyses._pixels import flat
+from leaderboard.arrays import Real
 from leaderboard.comparisons import heatmap
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 SIMILARITIES: Mapping[str, heatmap.Similarity] = {
     "CKA": "cka",

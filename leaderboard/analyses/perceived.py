@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -23,10 +23,7 @@ from benchmark_data.inspect import distances
 from leaderboard import figures
 from leaderboard.analyses._pixels import unit
 from leaderboard.analyses.latents import check_posterior
-from leaderboard.arrays import as_plain_array
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
+from leaderboard.arrays import Real, as_plain_array
 
 LEVELS = ("ground truth", "input", "mean", "KL", "reconstruction")
 """Left to right, as in the paper's figure."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,11 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput, check_count
 from leaderboard import figures
+from leaderboard.arrays import Real
 from leaderboard.comparisons import cka, procrustes
 from leaderboard.comparisons._pair import check_pair
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 SIMILARITIES: Mapping[str, Callable[[ArrayLike, ArrayLike], float]] = {
     "CKA": cka.compare,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,10 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput
 from leaderboard import figures
 from leaderboard.analyses._pixels import unit
-from leaderboard.arrays import as_plain_array
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
+from leaderboard.arrays import Real, as_plain_array
 
 
 def measure(images: Real[ArrayLike, "latents steps H W C"]) -> pd.DataFrame:

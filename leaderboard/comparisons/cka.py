@@ -8,15 +8,11 @@ smaller of this and the Procrustes similarity.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leaderboard.arrays import Real
 from leaderboard.comparisons._pair import check_pair
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 
 def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, debiased: bool = False) -> float:

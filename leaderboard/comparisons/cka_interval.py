@@ -15,19 +15,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from benchmark_data.errors import InvalidInput, check_count
 from benchmark_data.types import Estimate
-from leaderboard.arrays import check_seed
+from leaderboard.arrays import Real, check_seed
 from leaderboard.comparisons import cka
 from leaderboard.comparisons._pair import check_pair
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 
 def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: int = 200, seed: int = 0) -> Estimate:

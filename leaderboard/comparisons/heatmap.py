@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
@@ -16,9 +17,6 @@ from leaderboard.arrays import Codes, check_codes
 from leaderboard.comparisons import procrustes
 from leaderboard.comparisons._pair import centred
 from leaderboard.comparisons._products import inner_products
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Similarity = Literal["cka", "cka_debiased", "procrustes", "smaller"]
 Layers = Mapping[str, ArrayLike]
@@ -55,8 +53,6 @@ def compare_layers(x: Layers, y: Layers, *, similarity: Similarity = "cka", memo
         >>> compare_layers(x, x).round(3).loc["input"].tolist()
         [1.0, 0.775]
     """
-    import pandas as pd
-
     if not isinstance(x, Mapping) or not isinstance(y, Mapping):
         raise InvalidInput("activations: expected layers by name, such as {'mean': array}, received something else.")
     if not x or not y:
@@ -151,7 +147,6 @@ def compare_runs(pairs: Iterable[tuple[Layers, Layers]], *, similarity: Similari
         >>> mean.round(3).loc["input"].tolist(), half.loc["input"].tolist()
         ([1.0, 0.775], [nan, nan])
     """
-    import pandas as pd
     import scipy.stats
 
     frames: list[pd.DataFrame] = []

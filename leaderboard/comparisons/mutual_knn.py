@@ -9,16 +9,12 @@ for discrete codes: of samples that are equally near, up to rounding, the first 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import check_count
+from leaderboard.arrays import Real
 from leaderboard.comparisons._pair import check_pair
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 _CHUNK_ROWS = 256
 """Rows whose distances to all others are held at a time."""

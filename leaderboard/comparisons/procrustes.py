@@ -8,15 +8,11 @@ overestimates the similarity of unrelated representations; the papers interpret 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leaderboard.arrays import Real
 from leaderboard.comparisons._pair import check_pair
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 _LARGEST_SVD = 512
 

@@ -10,17 +10,14 @@ penalty takes 0.1 from a perfect match, and 1 by rank; chance near 0 with the la
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_choice
-from leaderboard.arrays import as_plain_array, check_codes, standardise, varying
+from leaderboard.arrays import Real, as_plain_array, check_codes, standardise, varying
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="do a run's latents match other runs', without labels?",

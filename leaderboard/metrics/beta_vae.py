@@ -13,18 +13,13 @@ the classifier's penalty does not scale with it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import ConstantFactors, check_seed, check_train_test
+from leaderboard.arrays import ConstantFactors, Real, check_seed, check_train_test
 from leaderboard.metrics import _batches
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="can a linear classifier tell which factor two samples share?",

@@ -17,18 +17,15 @@ not matter within reason: as scikit-learn's, the trees see float32 numbers and d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import check_choice, check_count, needs
-from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, warn_if_lost
+from leaderboard.arrays import Codes, ConstantFactors, Real, check_seed, check_train_test, warn_if_lost
 from leaderboard.information import number_classes
 from leaderboard.properties import Column, Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does each latent serve one factor (D), each factor one latent (C), and can trees read the factors (I)?",

@@ -20,17 +20,13 @@ numbers that are at least 1e-7 apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_count, is_whole, needs
-from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, warn_if_lost
+from leaderboard.arrays import ConstantFactors, Real, check_seed, check_train_test, warn_if_lost
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="how much capacity does it take to read the factors (E), and how many latents (S)?",

@@ -10,17 +10,12 @@ changes nothing, and neither does the numbering of classes: unlike MIG it does n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.arrays import ConstantFactors, Real, check_codes_factors
 from leaderboard.information import pairwise
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does each factor have a latent that encodes it and nothing else?",

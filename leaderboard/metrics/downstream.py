@@ -17,18 +17,15 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_choice, check_count, needs
-from leaderboard.arrays import Codes, ConstantFactors, check_seed, check_train_test, varying, warn_if_lost
+from leaderboard.arrays import Codes, ConstantFactors, Real, check_seed, check_train_test, varying, warn_if_lost
 from leaderboard.information import number_classes
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="how well do classifiers learn the factors from 10 to 10,000 codes?",

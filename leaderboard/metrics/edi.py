@@ -17,17 +17,12 @@ neither does the numbering of classes; a copy of an informative latent lowers co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.arrays import ConstantFactors, Real, check_codes_factors
 from leaderboard.information import pairwise
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="how exclusively do latents and factors predict each other?",

@@ -13,18 +13,13 @@ latent changes nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, in_use
+from leaderboard.arrays import ConstantFactors, Real, check_seed, check_train_test, in_use
 from leaderboard.metrics import _batches
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does the latent that varies least tell which factor was held fixed?",

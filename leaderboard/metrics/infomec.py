@@ -19,18 +19,14 @@ whether it is active. A copy of an informative latent lowers InfoC.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, needs
-from leaderboard.arrays import Codes, ConstantFactors, check_codes_factors, check_seed, standardise
+from leaderboard.arrays import Codes, ConstantFactors, Real, check_codes_factors, check_seed, standardise
 from leaderboard.information import ROUNDING, entropy, mutual_information, number_classes
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks=(

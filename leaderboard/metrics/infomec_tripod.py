@@ -14,16 +14,12 @@ against the others decides whether it is active. A copy of an informative latent
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.arrays import ConstantFactors, check_codes_factors, check_seed
+from leaderboard.arrays import ConstantFactors, Real, check_codes_factors, check_seed
 from leaderboard.metrics import infomec
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = dataclasses.replace(
     infomec.PROPERTIES,

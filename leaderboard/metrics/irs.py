@@ -15,18 +15,13 @@ greater weight.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import ConstantFactors, check_codes_factors, varying
+from leaderboard.arrays import ConstantFactors, Real, check_codes_factors, varying
 from leaderboard.information import discretise, number_classes
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does a latent stay still when all factors but one change?",

@@ -14,17 +14,12 @@ of classes; a copy of an informative latent lowers the score, though not to 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.arrays import ConstantFactors, Real, check_codes_factors
 from leaderboard.information import pairwise
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="is each factor encoded by one latent alone, which encodes nothing else?",

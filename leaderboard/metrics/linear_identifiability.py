@@ -13,16 +13,11 @@ are treated as numbers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.arrays import ConstantFactors, check_codes_factors, standardise
+from leaderboard.arrays import ConstantFactors, Real, check_codes_factors, standardise
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="are codes and factors one linear map apart, and is it a rotation?",

@@ -13,17 +13,12 @@ latent lowers nothing, and helps where two factors want the same one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import needs
-from leaderboard.arrays import ConstantFactors, check_codes_factors, varying
+from leaderboard.arrays import ConstantFactors, Real, check_codes_factors, varying
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does each factor correlate with a latent of its own?",

@@ -13,17 +13,13 @@ have 32.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.arrays import ConstantFactors, Real, check_codes_factors
 from leaderboard.information import pairwise
 from leaderboard.properties import Column, Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="is each factor encoded by one latent alone?",

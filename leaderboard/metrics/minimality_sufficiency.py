@@ -13,17 +13,12 @@ classes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.arrays import ConstantFactors, check_codes_factors
+from leaderboard.arrays import ConstantFactors, Real, check_codes_factors
 from leaderboard.information import pairwise
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does a latent hold nothing but a factor; is a factor wholly in a latent?",

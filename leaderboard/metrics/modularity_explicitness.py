@@ -15,18 +15,13 @@ copying latents changes neither beyond rounding and the classifier's tolerance.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import needs
-from leaderboard.arrays import ConstantFactors, check_codes_factors, check_seed, check_train_test, standardise
+from leaderboard.arrays import ConstantFactors, Real, check_codes_factors, check_seed, check_train_test, standardise
 from leaderboard.information import class_ids, pairwise
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does each latent serve one factor; can a linear classifier read the factors?",

@@ -19,18 +19,13 @@ copy of every latent leaves the overlap score as it is and moves the multiple en
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput
-from leaderboard.arrays import Codes, ConstantFactors, check_codes_factors, in_use
+from leaderboard.arrays import Codes, ConstantFactors, Real, check_codes_factors, in_use
 from leaderboard.information import number_classes
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does a single latent change when a single factor does?",

@@ -16,17 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_choice, check_count, needs
-from leaderboard.arrays import ConstantFactors, check_seed, check_train_test, standardise, varying
+from leaderboard.arrays import ConstantFactors, Real, check_seed, check_train_test, standardise, varying
 from leaderboard.properties import Column, Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="how much of a factor's variance does a regression explain on held-out rows?",

@@ -14,17 +14,12 @@ score to 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.arrays import ConstantFactors, check_train_test
+from leaderboard.arrays import ConstantFactors, Real, check_train_test
 from leaderboard.information import class_ids
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="does the best latent predict a factor much better than the next?",

@@ -15,17 +15,13 @@ scale.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaderboard.arrays import check_codes, check_rows, varying
+from leaderboard.arrays import Real, check_codes, check_rows, varying
 from leaderboard.information import discretise, mutual_information
 from leaderboard.properties import Properties
-
-if TYPE_CHECKING:
-    from jaxtyping import Real
 
 PROPERTIES = Properties(
     asks="how much do latents depend on each other?",

@@ -18,7 +18,6 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -115,9 +114,7 @@ class OnnxEncoder:
     def __enter__(self) -> OnnxEncoder:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -319,11 +319,9 @@ def tables(results: Iterable[Result]) -> list[Table]:
         for tier in tiers:
             present = [result for result in by_task[task] if tier in result.tiers]
             absent = [result for result in by_task[task] if tier not in result.tiers]
-            elsewhere = {other: tuple(r.title for r in absent if other in r.tiers) for other in tiers}
-            board = table(task, tier, present)
-            boards.append(
-                dataclasses.replace(board, elsewhere={other: titles for other, titles in elsewhere.items() if titles})
-            )
+            others = {other: tuple(r.title for r in absent if other in r.tiers) for other in tiers}
+            elsewhere = {other: titles for other, titles in others.items() if titles}
+            boards.append(dataclasses.replace(table(task, tier, present), elsewhere=elsewhere))
     return [board for board in boards if board.columns]
 
 
