@@ -188,20 +188,23 @@ def text_on_longer_training() -> list[str]:
         if line.get("strengths", converted) == converted:
             groups[spacing, line["objective"]].append(line)
     at_8 = [line for (spacing, _), lines in groups.items() if spacing == "8" for line in lines]
-    if not all(0.3 < float(line["explained"]) < 0.7 and float(line["mig"]) < 0.1 for line in at_8):
-        raise ValueError("the first sentence says that models at spacing 8 draw one or two squares and fail")
+    collapsed = [line for line in at_8 if float(line["explained"]) < 0.05]
+    drawing = [line for line in at_8 if 0.3 < float(line["explained"]) < 0.7]
+    if len(collapsed) + len(drawing) < len(at_8) or any(float(line["mig"]) >= 0.1 for line in at_8):
+        raise ValueError("the first sentence says that models at spacing 8 draw one or two squares, or none, and fail")
 
     def cell(lines: list[dict[str, str]]) -> str:
         mig, explained = (
             demo.between([float(line[column]) for line in lines], form).replace(" to ", "–")
-            for column, form in (("mig", ".3f"), ("explained", ".0%"))
+            for column, form in (("mig", ".3f"), ("explained", "z.0%"))
         )
         return f"{mig} ({explained}; {len(lines)})"
 
     return [
-        "**Undertrained?** At 5% of Michlo et al.'s images, with their loss and nearly their network, models at "
-        "spacing 8 draw one or two of three squares and disentangle none. MIG (pixel variance explained; seeds) in "
-        "[pilot](benchmarks/michlo2023_pilot.csv) and [sweep](benchmarks/michlo2023_reduced_fig9.csv):",
+        "**Undertrained?** At 5% of Michlo et al.'s images, their loss and nearly their network, models at spacing 8 "
+        f"draw one or two of three squares ({len(collapsed)} of {len(at_8)}: none), disentangling none. MIG (pixel "
+        "variance explained; seeds; [pilot](benchmarks/michlo2023_pilot.csv), "
+        "[sweep](benchmarks/michlo2023_reduced_fig9.csv)):",
         "",
         row("spacing", *(about(name)["title"] for name in michlo2023_reduced.BETAS)),
         row(*["---"] * 3),
