@@ -66,10 +66,11 @@ def write_record(
 
 def read_record(folder: Path) -> dict[str, Any]:
     """Read ``run.json``; nothing where there is none yet."""
-    path = folder / "run.json"
-    content = files.read_json(path) if path.exists() else {}
-    if not isinstance(content, dict):
-        raise DamagedFile(f"{path}: expected a run's record, received {json.dumps(content)[:80]}.")
+    path = folder / record.FILE
+    if not path.exists():
+        return {}
+    record.read(folder)  # refuses one that is damaged
+    content: dict[str, Any] = files.read_json(path)
     return content
 
 
@@ -111,8 +112,6 @@ def check_pixels(folder: Path, digests: Digests) -> None:
     stored = read_record(folder)
     if not stored:
         return
-    if "dataset_digest" not in stored:
-        raise DamagedFile(f"{folder / 'run.json'}: expected a run's record, received something else.")
     full_digest = digests.full and digests.full._asdict()
     if stored["dataset_digest"] != digests.quick._asdict() or stored.get("dataset_full_digest") != full_digest:
         remedy = "Restore those images" if digests.full else "Use the version of the dataset that run.json names"

@@ -17,7 +17,7 @@ from baselines.config import RunConfig
 from baselines.model import Model, generator
 from baselines.objectives import Posterior
 from baselines.record import check_pixels, digests_of, own_images, read_record
-from baselines.run_folder import Snapshots, read_arrays, read_config, read_history, write_arrays
+from baselines.run_folder import Snapshots, read_config, read_history, write_arrays
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, is_whole
@@ -138,7 +138,8 @@ class Run:
 
     def _read_integers(self, key: str, count: int | None = None) -> list[int]:
         values = read_record(self.folder).get(key)
-        if not isinstance(values, list) or count not in (None, len(values)) or not all(map(is_whole, values)):
+        is_list = isinstance(values, list) and all(is_whole(value) and value > 0 for value in values)
+        if not isinstance(values, list) or not is_list or count not in (None, len(values)):
             raise DamagedFile(f"{self.folder / 'run.json'}: expected a run's record with {key}, received {values!r}.")
         return values
 
@@ -156,8 +157,8 @@ class Run:
     def model(self) -> Model:
         """The networks with the snapshot's weights."""
         model = Model(self.config, self.image_shape, self._read_integers("factor_sizes"))
-        path = Snapshots(self.folder).path(self.step) / "weights.npz"
-        model.load(read_arrays(path), str(path))
+        snapshots = Snapshots(self.folder)
+        model.load(snapshots.read_weights(self.step)[0], str(snapshots.path(self.step) / "weights.npz"))
         return model
 
     def encode(self, images: Pixels) -> Posterior:

@@ -65,9 +65,17 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     remedy = "Restore the file, or remove the folder that holds it and resume the run."
     arrays = npz.read_all(path, remedy=remedy)
     for name, array in arrays.items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise DamagedFile(f"{path}: {name}: expected finite numbers, received NaN or infinity. {remedy}")
+        if array.dtype.kind == "f" and not (np.abs(array) <= np.finfo(np.float32).max).all():
+            raise DamagedFile(f"{path}: {name}: expected finite numbers, received NaN or infinity in float32. {remedy}")
     return arrays
+
+
+def has_codes(folder: Path) -> bool:
+    """Return whether a run folder has codes that can be read."""
+    try:
+        return read_arrays(folder / "codes.npz").keys() >= {"indices", "codes"}
+    except DamagedFile:
+        return False
 
 
 class Snapshots:
@@ -103,17 +111,22 @@ class Snapshots:
 
     def read(self, step: int) -> tuple[State, float]:
         """Read the state after a step, and the seconds of training so far."""
-        folder = self.path(step)
-        moments = read_arrays(folder / "optimiser.npz")
+        moments = read_arrays(self.path(step) / "optimiser.npz")
         first, second = (
             {n.removeprefix(f"{part}/"): a for n, a in moments.items() if n.startswith(f"{part}/")}
             for part in ("first", "second")
         )
+        weights, seconds = self.read_weights(step)
+        return State(weights, first, second), seconds
+
+    def read_weights(self, step: int) -> tuple[dict[str, NDArray[Any]], float]:
+        """Read the weights after a step, and the seconds of training so far."""
+        folder = self.path(step)
         facts = files.read_json(folder / "state.json")
         if not isinstance(facts, dict) or facts.get("step") != step or not isinstance(facts.get("seconds"), float):
             received = json.dumps(facts)[:80]
             raise DamagedFile(f"{folder / 'state.json'}: expected step {step} and seconds, received {received}.")
-        return State(read_arrays(folder / "weights.npz"), first, second), facts["seconds"]
+        return read_arrays(folder / "weights.npz"), facts["seconds"]
 
     def remove(self, step: int) -> None:
         """Remove a snapshot; it is gone at once, however long the files take."""

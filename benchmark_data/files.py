@@ -74,7 +74,7 @@ def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -
     path = Path(path)
     suffix = f"{os.getpid()}-{_HOST_HASH}{secrets.token_hex(2)}.part"
     # At most the 255 bytes that file systems allow.
-    temporary = path.with_name(f".{path.name.encode()[: 253 - len(suffix)].decode(errors='ignore')}.{suffix}")
+    temporary = path.with_name(f".{os.fsencode(path.name)[: 253 - len(suffix)].decode(errors='ignore')}.{suffix}")
     backup = temporary.with_name(f"{temporary.name.removesuffix(suffix)}{os.getpid()}-{_HOST_HASH}_old.part")
     try:
         if os.path.isdir(path) and not replace:
@@ -267,8 +267,9 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     Raises:
         DamagedFile: the file is missing, too large, not UTF-8, not JSON, nested too deeply, or has a key twice.
     """
+    maximum = limit("OFFAXIS_MAX_JSON", MAX_JSON_BYTES)
     try:
-        if (size := os.stat(path).st_size) > (maximum := limit("OFFAXIS_MAX_JSON", MAX_JSON_BYTES)):
+        if (size := os.stat(path).st_size) > maximum:
             raise DamagedFile(
                 f"{path} has {size:,} bytes, more than {maximum:,}. Set OFFAXIS_MAX_JSON to a larger number to read it."
             )

@@ -219,7 +219,7 @@ def _train(
     """
     from baselines.engines import devices
     from baselines.record import own_images
-    from baselines.run_folder import is_trained
+    from baselines.run_folder import has_codes, is_trained
     from baselines.training import claims, stopping
     from baselines.training.batches import training_rows
     from baselines.training.loop import Stopped, train
@@ -240,7 +240,7 @@ def _train(
         if lengthen:
             claims.lengthen(folder, config.steps, dataset)
         was_trained = is_trained(folder, config)
-        has_codes = was_trained and (folder / "codes.npz").exists()  # nothing changes a finished run
+        is_encoded = was_trained and has_codes(folder)  # nothing changes a finished run
         if was_trained:
             console.tell(f"finished before, at step {config.steps:,}: nothing is trained")
         try:
@@ -249,7 +249,7 @@ def _train(
             command = stopping.command("resume", str(folder), *options.words())
             raise console.interruption(f"{stopped.where} To go on: {command}") from stopped
     try:
-        if options.encode and not has_codes:
+        if options.encode and not is_encoded:
             trained_run.encode_task()
         tell_explained(trained_run)
     except KeyboardInterrupt as interrupt:

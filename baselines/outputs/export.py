@@ -22,6 +22,7 @@ import numpy as np
 import benchmark_data
 from baselines.outputs import onnx_graphs
 from baselines.run import Run
+from baselines.run_folder import has_codes
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, needs
 from leaderboard.reading import encoders, graphs
@@ -101,7 +102,7 @@ def export(run: Run, to: str | os.PathLike[str]) -> Path:
             f"{run.config.dataset!r}. Without --to its encoder is written: offaxis train export "
             f"{shlex.quote(str(run.folder))}"
         )
-    if not (run.folder / "codes.npz").exists():
+    if not has_codes(run.folder):
         run.encode_task()
     with files.written_atomically(to) as temporary:
         temporary.mkdir()

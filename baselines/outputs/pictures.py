@@ -125,8 +125,9 @@ def losses(run: Run) -> Path:
     names = [name for name in history[0] if name != "step"]
     figure, grid = figures.panels(1, len(names))
     for axes, name in zip(grid[0], names, strict=True):
-        values = [row[name] for row in history]
-        axes.plot([row["step"] for row in history], values, linewidth=1)
+        rows = [row for row in history if name in row]
+        values = [row[name] for row in rows]
+        axes.plot([row["step"] for row in rows], values, linewidth=1)
         axes.set(title=name.replace("_", " "), xlabel="step", yscale="log" if min(values) > 0 else "linear")
         axes.spines[["top", "right"]].set_visible(False)
     path = run.folder / "losses.png"

@@ -54,8 +54,14 @@ def read_record(folder: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     content: Any = files.read_json(path)
-    is_record = isinstance(content, dict) and set(content) == set(RECORDED) and isinstance(content["files"], dict)
-    if not (is_record and content["schema"] == SCHEMA and content["tier"] in TIERS):
+    is_record = isinstance(content, dict) and set(content) == set(RECORDED)
+    has_parts = is_record and all(isinstance(content[key], dict) for key in ("budget", "files"))
+    is_whole = (
+        has_parts
+        and content["files"].keys() == {TABLE, PICTURE}
+        and isinstance(content["budget"].get("compute_seconds"), int | float)
+    )
+    if not (is_whole and content["schema"] == SCHEMA and content["tier"] in TIERS):
         raise DamagedFile(f"{path} is no record of schema {SCHEMA}. {_REMEDY}")
     record: dict[str, Any] = content
     for name, digest in record["files"].items():

@@ -209,7 +209,7 @@ def read_source(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     """
     run = Run.open(folder)
     run.check_finished()
-    weights = read_arrays(Snapshots(run.folder).path(run.step) / "weights.npz")
+    weights = Snapshots(run.folder).read_weights(run.step)[0]
     return {name: array for name, array in weights.items() if name.startswith(("encoder/", "decoder/"))}
 
 

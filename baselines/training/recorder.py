@@ -207,12 +207,17 @@ def check_settings(folder: Path, config: RunConfig) -> None:
     """Refuse a config that was edited after its training began: the record would name settings that it did not have.
 
     Raises:
-        InvalidInput: seed, steps or a setting of config.json are not those of run.json and of the last snapshot.
+        InvalidInput: objective, seed, steps or a setting of config.json are not those of run.json and of the last
+            snapshot.
     """
     record = read_record(folder)
-    began = {"seed": record.get("seed", config.seed), **record.get("hyperparameters", {})}
-    now = json.loads(json.dumps({"seed": config.seed, **settings(config)}))
-    edited = [name for name, value in now.items() if name in began and began[name] != value]
+    if not record:
+        return
+    began = {"objective": record["method"], **{key: record[key] for key in ("seed", "selection")}}
+    began |= record["hyperparameters"]
+    now = {"objective": config.objective, "seed": config.seed, "selection": config.selection, **settings(config)}
+    now = json.loads(json.dumps(now))
+    edited = [name for name in {**now, **began} if now.get(name) != began.get(name)]
     if (Snapshots(folder).last or 0) > config.steps:
         edited.append("steps")
     if edited:

@@ -32,7 +32,7 @@ import rich.progress
 import benchmark_data
 from baselines import validation
 from baselines.config import Device, RunConfig
-from baselines.run_folder import is_trained
+from baselines.run_folder import has_codes, is_trained
 from baselines.training import processes, recorder, stopping, worker
 from baselines.training.loop import groups
 from baselines.training.progress import columns
@@ -165,7 +165,7 @@ def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStat
     if state == "begun":
         step, loss = _read_step_and_loss(folder / "history.jsonl")
         seconds, version = _read_seconds_and_version(folder / "run.json")
-        is_complete = is_trained(folder, config) and ((folder / "codes.npz").exists() or not encode)
+        is_complete = is_trained(folder, config) and (not encode or has_codes(folder))
         if is_complete and _dataset_version(config.dataset) in ("", version):
             state, step = "done", config.steps
     failure_file = worker.failure_path(into, digest)

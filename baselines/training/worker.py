@@ -45,6 +45,7 @@ def train_runs(
         os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", f"{0.9 * share:.3f}")
     from baselines.config import RunConfig
     from baselines.engines import devices
+    from baselines.run_folder import has_codes
     from baselines.training.loop import Diverged, train_together
 
     no_progress = rich.progress.Progress(console=rich.console.Console(quiet=True), disable=True)
@@ -63,7 +64,7 @@ def train_runs(
     for (_, _, digest), outcome in zip(runs, outcomes, strict=True):
         if isinstance(outcome, Diverged):
             record_failure(Path(into), digest, str(outcome), diverged=True)
-        elif encode and not (outcome.folder / "codes.npz").exists():
+        elif encode and not has_codes(outcome.folder):
             try:
                 outcome.encode_task()
             except Exception as error:

@@ -177,8 +177,9 @@ def _check_part_ranges(metric: str, parts: dict[str, Any]) -> None:
 def _combine_parts(metric: str, parts: dict[str, Any]) -> dict[str, float]:
     """Compute the scores of a metric from their parts."""
     try:
-        return discovery.find("leaderboard.metrics", metric, kind="metric").combine(parts)
-    except (OffaxisError, AttributeError, LookupError, ValueError, TypeError) as error:
+        with np.errstate(divide="raise"):
+            return discovery.find("leaderboard.metrics", metric, kind="metric").combine(parts)
+    except (OffaxisError, AttributeError, LookupError, ValueError, TypeError, ArithmeticError) as error:
         raise wrong_field(f"parts.{metric}", "what the metric of that name is made of", str(error)) from error
 
 

@@ -163,6 +163,10 @@ def test_wrong_codes_are_refused(trained):
         ("history.jsonl", b'{"step": 1, "loss": 1e999}'),
         ("history.jsonl", b"[" * 100_000),
         ("snapshots/step_00000006/weights.npz", "not finite"),
+        ("snapshots/step_00000006/weights.npz", "too large for float32"),
+        ("snapshots/step_00000006/state.json", b'{"step": 4, "seconds": 1.0}'),
+        ("run.json", b"[]"),
+        ("run.json", "without its seed"),
         ("snapshots/step_00000006/weights.npz", None),
         ("snapshots/step_00000006/weights.npz", b"not an archive"),
         ("snapshots/step_00000006/weights.npz", "cut"),
@@ -179,6 +183,11 @@ def test_a_damaged_file_is_named(copy, file, content):
     elif content == "not finite":
         with np.load(path) as arrays:
             np.savez(path, **{name: np.full_like(array, np.nan) for name, array in arrays.items()})
+    elif content == "too large for float32":
+        with np.load(path) as arrays:
+            np.savez(path, **{name: np.full(array.shape, 1e300) for name, array in arrays.items()})
+    elif content == "without its seed":
+        path.write_text(json.dumps({key: value for key, value in json.loads(whole).items() if key != "seed"}))
     elif content == "flipped":
         middle = len(whole) // 2
         path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
@@ -202,6 +211,14 @@ def test_a_damaged_snapshot_is_not_resumed(copy, tiny, file, content):
     (copy / "snapshots" / "step_00000004" / file).write_bytes(content)
     with pytest.raises(DamagedFile, match=f"step_00000004/{file}"):
         train(tiny(), copy)
+
+
+def test_a_snapshot_in_the_place_of_another_is_refused(copy):
+    """Its weights would have passed for those of six steps."""
+    shutil.rmtree(copy / "snapshots" / "step_00000006")
+    shutil.copytree(copy / "snapshots" / "step_00000004", copy / "snapshots" / "step_00000006")
+    with pytest.raises(DamagedFile, match=r"state\.json: expected step 6 and seconds, received"):
+        Run.open(copy).encode(np.zeros((1, 64, 64, 3), np.uint8))
 
 
 def test_pickles_are_never_read(copy):

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -237,6 +238,16 @@ def test_json_is_sized_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setenv("OFFAXIS_MAX_JSON", "8")
     with pytest.raises(DamagedFile, match=r"x\.json has 9 bytes, more than 8\. Set OFFAXIS_MAX_JSON to a larger numb"):
         read_json(tmp_path / "x.json")
+    monkeypatch.setenv("OFFAXIS_MAX_JSON", "64MB")
+    with pytest.raises(InvalidInput, match="OFFAXIS_MAX_JSON must be a whole number above 0, not '64MB'"):
+        read_json(tmp_path / "x.json")
+
+
+def test_a_name_that_is_no_utf8_is_written(tmp_path):
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/x\xff"))
+    write_text(path, "done")
+    assert path.read_text() == "done"
+    assert len(os.listdir(tmp_path)) == 1
 
 
 def test_a_key_twice_is_refused_at_any_depth(tmp_path):

@@ -26,7 +26,7 @@ from baselines.reproduction.papers import _heatmaps, _scores
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.run import Run
 from baselines.training import sweep, worker
-from benchmark_data import DamagedFile, InvalidInput, Unavailable, UnknownName, console
+from benchmark_data import DamagedFile, InvalidInput, Unavailable, UnknownName, console, files
 from leaderboard import protocol
 from leaderboard.analyses import transfer_accuracy
 from leaderboard.store import verdicts
@@ -366,6 +366,12 @@ def test_inputs_decide(tmp_path):
 def test_a_file_that_was_changed_by_hand_is_noticed(tmp_path):
     runner.run(constant(), "desk", tmp_path, tmp_path)
     folder = tmp_path / constant().id
+    record = files.read_json(folder / "verdict.json")
+    for changed in ({"files": {}}, {"budget": {}}, {"budget": record["budget"] | {"compute_seconds": "long"}}):
+        files.write_json(folder / "verdict.json", record | changed)
+        with pytest.raises(DamagedFile, match=r"verdict\.json is no record of schema 3"):
+            runner.run(constant(), "desk", tmp_path, tmp_path)
+    files.write_json(folder / "verdict.json", record)
     (folder / "table.csv.gz").write_text("a\n2.0\n")
     with pytest.raises(DamagedFile, match=r"table\.csv\.gz is not the file that .* Remove the folder's verdict"):
         runner.run(constant(), "desk", tmp_path, tmp_path)

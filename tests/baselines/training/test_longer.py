@@ -113,7 +113,13 @@ def test_fewer_steps_and_a_longer_run_in_the_same_folder_are_refused(tiny, train
     assert (folder / "config.json").read_bytes() == before
 
 
-@pytest.mark.parametrize(("name", "value"), [("seed", 7), ("learning_rate", 0.5), ("steps", 5), ("beta_1", 0.5)])
+# Settings that run.json leaves out where they are the defaults, and the words on how they were selected.
+EDITS = [("reconstruction_weight", 2.0), ("precision", "bfloat16"), ("selection", "a pilot")]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("seed", 7), ("learning_rate", 0.5), ("steps", 5), ("beta_1", 0.5), *EDITS]
+)
 def test_a_config_that_was_edited_after_training_is_refused(trained, tmp_path, name, value):
     """The record would have said that all steps had the new seed or rate, also those that were taken before."""
     folder = shutil.copytree(trained.folder, tmp_path / "run")

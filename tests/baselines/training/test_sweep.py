@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import benchmark_data
 from baselines import RunConfig, train
 from baselines.commands import train as cli
-from baselines.run_folder import Snapshots, is_trained, read_arrays
+from baselines.run_folder import Snapshots, is_trained, read_arrays, write_arrays
 from baselines.training import batches, processes, recorder, sweep, worker
 from benchmark_data import InvalidInput, Unavailable, UnknownName, console, discovery, files
 from benchmark_data.datasets import smallnorb
@@ -340,11 +340,14 @@ def test_a_run_is_trained_with_its_last_snapshot_and_its_record_and_done_with_it
     assert found() == (False, "waiting", "waiting")
     files.write_json(folder / "config.json", config.as_json())
     record = {"budget": {"seconds": 1.0}, "dataset_version": benchmark_data.load(config.dataset).version}
+    codes = {"indices": np.arange(3), "codes": np.zeros((3, 2), np.float32)}
     files.write_json(folder / "run.json", record)
     assert found() == (False, "begun", "begun")
     Snapshots(folder).path(steps).mkdir(parents=True)
     assert found() == (True, "done", "begun")
     (folder / "codes.npz").touch()
+    assert found() == (True, "done", "begun"), "codes that cannot be read are written again"
+    write_arrays(folder / "codes.npz", codes)
     assert found() == (True, "done", "done")
     files.write_json(folder / "run.json", record | {"dataset_version": "0.9.0"})
     assert found() == (True, "begun", "begun"), "of other pixels; to train it says so"

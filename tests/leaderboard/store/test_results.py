@@ -314,6 +314,10 @@ def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
             lambda c: c["runs"][0]["parts"]["mig"].clear(),
             r"parts\.mig: expected what the metric of that name is made of",
         ),
+        (
+            lambda c: c["runs"][0]["parts"]["dci"].update(matrix=[[]]),
+            r"parts\.dci: expected what the metric of that name is made of",
+        ),
         (lambda c: c["runs"][0]["parts"].update(magic={}), r"parts\.magic: expected what the metric"),
         (lambda c: c["runs"].reverse(), "runs: expected one run for each tier and seed, in order"),
         (lambda c: c["runs"].append(c["runs"][1]), "runs: expected one run for each tier and seed, in order"),
