@@ -84,8 +84,8 @@ def evaluate(
         The scores, which print as a table.
 
     Raises:
-        InvalidInput: an encoder does not return codes, a metric cannot be computed from them, or an argument is
-            invalid. Names and numbers are checked before anything is encoded.
+        InvalidInput: an encoder does not return codes, a metric cannot be computed from them, run folders have other
+            settings, or an argument is invalid. Names and numbers are checked before anything is encoded.
         UnknownName: there is no such task, tier or metric.
         MissingExtra: the extra ``board`` is not installed.
 
@@ -124,6 +124,13 @@ def evaluate(
     for task, task_records in zip(chosen_tasks, records, strict=True):
         for record in task_records:
             candidates.check_part(task, tier, record.hyperparameters, name)
+            for field in ("supervision", "hyperparameters"):
+                expected, received = getattr(task_records[0], field), getattr(record, field)
+                if received != expected:
+                    raise InvalidInput(
+                        f"{name}: {field} of seed {record.seed}: expected {expected}, as of seed {recorded[0]}, received "
+                        f"{received}. Seeds of one encoder differ in nothing else: evaluate each setting by itself."
+                    )
         if dataset := task.user_dataset:
             warn_if_continuous(task.labels(), task.scored, task.dataset)
             measure.warn_if_left_out(dataset.labels(task.train), dataset.space.names, task.dataset)
@@ -429,10 +436,12 @@ class Evaluation:
             rows[0].task.load(), other_runs[0].task.load()
         ):
             raise InvalidInput(f"{method} was evaluated on another dataset {task}. Evaluate both on the same.")
-        table_row |= {"n_other": len(other_runs), "steps_other": max(run.budget.steps for run in other_runs)}
+        table_row["steps_other"] = max(run.budget.steps for run in other_runs)
         notes = [f"{method}: {mark}" for run in other_runs for mark in run.marks]
-        for score in [key for key in rows[0].scores if key in protocol.COLUMNS] or rows[0].scores:
+        scores = dict.fromkeys(key for row in rows for key in row.scores)
+        for score in [key for key in scores if self.shows_all or key in protocol.COLUMNS] or scores:
             ours, theirs = ([run.scores[score] for run in runs if score in run.scores] for runs in (rows, other_runs))
+            table_row |= {"n": len(ours), "n_other": len(theirs)}
             if not theirs:
                 note = f"{method} has no such score on this task"
                 yield table_row | {"score": score, "ours": float(np.mean(ours)), "note": note}

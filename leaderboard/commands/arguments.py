@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from benchmark_data import console
+from benchmark_data import console, files
 from benchmark_data.errors import OffaxisError, Unavailable
 
 if TYPE_CHECKING:
@@ -59,6 +59,16 @@ def published_with(results: Sequence[Result], trees: Iterable[Path] = ()) -> lis
             result = result.model_copy(update={"method": f"{result.method}_published", "about": about})
         others.append(result)
     return others
+
+
+def run_record(path: Path) -> dict[str, Any]:
+    """Read ``run.json`` of a run folder, or of the folder of its codes or activations; empty without one."""
+    folder = path if path.is_dir() else path.parent
+    is_of_run = path.is_dir() or path.name in ("codes.npz", "activations.npz")
+    if not is_of_run or not (folder / "run.json").is_file():
+        return {}
+    recorded = files.read_json(folder / "run.json")
+    return recorded if isinstance(recorded, dict) else {}
 
 
 def by_tier(results: Sequence[Result], others: Sequence[Result]) -> Iterator[tuple[str, list[Result]]]:

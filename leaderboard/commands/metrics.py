@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import shlex
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +14,10 @@ import numpy as np
 
 import benchmark_data
 from benchmark_data import console, draws
-from benchmark_data.errors import InvalidInput, OffaxisWarning, needs
+from benchmark_data.errors import InvalidInput, OffaxisWarning, Unavailable, needs
 from leaderboard import protocol
 from leaderboard.arrays import warn_if_continuous, warn_if_same
+from leaderboard.commands.arguments import run_record
 from leaderboard.reading import representations, units
 from leaderboard.scoring import measure
 
@@ -53,7 +56,7 @@ def compute(
     paths = list(dict.fromkeys(paths))
     modules = measure.metrics_by_name(names)
     source = benchmark_data.named_or_folder(dataset) if dataset else None
-    samples = []
+    samples, settings = [], set()
     for path in paths:  # all of them are read before any is scored
         with console.err.status(f"reading {path}"):
             loaded = representations.codes(path, dataset=source, array=array or None)
@@ -62,6 +65,9 @@ def compute(
                 f"{path} holds codes without factors. Name the --dataset, or store class ids (n, F) with the codes, as "
                 "an array `factors`."
             )
+        recorded = run_record(path)
+        settings.add(json.dumps([recorded.get("method"), recorded.get("hyperparameters")], sort_keys=True))
+        _check_data(path, recorded, loaded.dataset)
         warn_if_same(loaded.codes, str(path))
         warn_if_continuous(loaded.factors, loaded.names, str(path))
         samples.append((path, loaded, _read_held_out(path, dataset, array)))
@@ -89,9 +95,27 @@ def compute(
             f"{', '.join(map(str, paths))}: expected codes that some metric can score, received {doubts[-1][1]}"
         )
     _report_scores(records, to)
+    if len(settings) > 1:
+        console.warn("mean and sd are over runs of several methods or settings: score each setting by itself")
     has_several_paths = len(paths) > 1
     for path, sentence in doubts:
         console.warn(f"{path}: {sentence}" if has_several_paths else sentence)
+
+
+def _check_data(path: Path, recorded: Mapping[str, Any], dataset: str) -> None:
+    """Refuse codes of a run whose record names other data than a dataset has here."""
+    if not recorded or dataset.partition("/")[0] not in benchmark_data.names():
+        return
+    loaded = benchmark_data.load(dataset)
+    local: dict[str, Any] = {"dataset_version": loaded.version}
+    with contextlib.suppress(Unavailable):  # codes can be scored without the pixels
+        local["dataset_digest"] = loaded.digest()._asdict()
+    for field, expected in local.items():
+        if recorded.get(field, expected) != expected:
+            raise InvalidInput(
+                f"{path}: {field}: expected {expected}, that of {dataset} here, received {recorded[field]}. "
+                "The codes were made from other data. Train or encode again with this version of the dataset."
+            )
 
 
 def _read_held_out(path: Path, dataset: str, array: str) -> tuple[Any, Any] | None:

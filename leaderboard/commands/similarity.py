@@ -11,6 +11,7 @@ import typer
 from benchmark_data import console, files
 from benchmark_data.console import say
 from benchmark_data.errors import InvalidInput
+from leaderboard.commands.arguments import run_record
 
 
 def similarity(
@@ -45,6 +46,14 @@ def similarity(
     files.check_ending("--to", to, ".png")
     half = len(runs) // 2
     sides = runs[:half], runs[half:]
+    for side in sides:
+        records = [run_record(path) for path in side]
+        settings = [{key: known.get(key) for key in ("dataset", "method", "hyperparameters")} for known in records]
+        if other := next((number for number, known in enumerate(settings) if known != settings[0]), 0):
+            raise InvalidInput(
+                f"Give the seeds of one model, then those of another: of {half} files each, {side[0]} is of "
+                f"{settings[0]}, and {side[other]} of {settings[other]}."
+            )
     for pair in zip(*sides, strict=True):
         representations.check_same_rows(pair)
     pairs = ((representations.activations(x), representations.activations(y)) for x, y in zip(*sides, strict=True))

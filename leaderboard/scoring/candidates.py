@@ -343,7 +343,8 @@ def grouped(candidates: Iterable[Candidate], tier: str, *, status: Status = "rec
             raise InvalidInput(
                 f"{candidate.where}: seed: expected another seed of {candidate.record.method} on "
                 f"{candidate.record.dataset} than {candidate.record.seed}, received the same as in "
-                f"{by_seed[candidate.record.seed].where}. Give one folder for each seed."
+                f"{by_seed[candidate.record.seed].where}. Give one folder for each seed, and "
+                "score another setting by itself, under a name of its own: --method."
             )
         check_part(candidate.task, tier, candidate.record.hyperparameters, str(Path(candidate.where) / record.FILE))
         by_seed[candidate.record.seed] = candidate

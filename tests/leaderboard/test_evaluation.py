@@ -265,6 +265,15 @@ def test_two_encoders_are_compared_on_a_dataset_of_your_own():
     line = better.compare(worse).set_index("score").loc["mig"]
     assert (line["verdict"], line["n"], line["n_other"]) == ("significantly higher", 4, 4)
     assert line["exact"] - line["noise"] == line["difference"] > 0.5
+    chosen = [
+        leaderboard.evaluate(encoders, mine, name=name, metrics=["mig", "edi"], progress=False)
+        for encoders, name in ((noise, "noise"), (exact, "exact"))
+    ]
+    first, *others = chosen[1].rows
+    partial = dataclasses.replace(chosen[1], rows=(dataclasses.replace(first, scores={"mig": 0.9}), *others))
+    counts = partial.compare(chosen[0]).set_index("score")["n"].to_dict()
+    assert counts.keys() == others[0].scores.keys(), "all that were chosen are compared, not those of the tier alone"
+    assert counts == dict.fromkeys(counts, 3) | {"mig": 4}
     other = benchmark_data.from_images("mine", 255 - images, names)
     with pytest.raises(InvalidInput, match="noise was evaluated on another dataset mine"):
         leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], other, progress=False).compare(worse)
@@ -413,7 +422,8 @@ def test_chosen_metrics_are_measured_as_the_tier_measures_them(toys, one_tier, t
 def test_no_seed_has_trained_on_held_out_rows(monkeypatch):
     task = protocol.task("dsprites/extrapolation")
     records = [
-        types.SimpleNamespace(seed=seed, hyperparameters=hyper) for seed, hyper in ((0, {}), (1, {"train_share": 0.5}))
+        types.SimpleNamespace(seed=seed, supervision="unsupervised", hyperparameters=hyper)
+        for seed, hyper in ((0, {}), (1, {"train_share": 0.5}))
     ]
     encoders = [functools.partial(squares), functools.partial(squares)]
     for order in (records, records[::-1]):
@@ -516,6 +526,13 @@ def test_a_run_folder_is_scored_by_its_codes(solved, tmp_path):
     assert isinstance(candidates.load(tmp_path), candidates.Candidate)
     with pytest.raises(InvalidInput, match=r"seeds: expected each once, received \[0, 0\], as the run folders say"):
         leaderboard.evaluate([tmp_path, tmp_path], TASK, metrics=["mig"], progress=False)
+    other = shutil.copytree(tmp_path, tmp_path / "other")
+    content = json.loads((other / "run.json").read_text()) | {"seed": 1, "hyperparameters": {"beta": 8}}
+    record.write(other, content)
+    with pytest.raises(
+        InvalidInput, match=r"hyperparameters of seed 1: expected \{\}, as of seed 0, received \{'beta': 8"
+    ):
+        leaderboard.evaluate([tmp_path, other], TASK, metrics=["mig"], progress=False)
     with pytest.raises(InvalidInput, match=r"evaluate: name: .* received '\.\./evil'"):
         leaderboard.evaluate(tmp_path, TASK, name="../evil", metrics=["mig"], progress=False)
 

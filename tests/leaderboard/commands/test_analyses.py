@@ -363,6 +363,15 @@ def test_axes_are_named_so_that_they_differ(board, tmp_path, monkeypatch, runs, 
     assert drawn == [name + more for name in shown]
 
 
+def test_a_side_of_a_heatmap_is_of_one_model(board, tmp_path, runs):
+    pairs = [runs[0], runs[2], runs[1], runs[3]]  # of two strengths, seed by seed
+    for given in (pairs, [path / "activations.npz" for path in pairs]):
+        code, _, err = board("similarity", *given, "--to", tmp_path / "b.png")
+        assert (code, "the seeds of one model, then those of another: of 2 files each" in err) == (2, True), err
+        assert "{'beta': 1}" in err
+        assert "{'beta': 8}" in err
+
+
 def test_layers_of_other_images_are_not_compared(board, tmp_path, runs):
     other = tmp_path / "other"
     other.mkdir()

@@ -461,6 +461,18 @@ def test_evaluate_and_heatmap_name_the_command_that_writes_what_is_missing(board
     assert (code, f"received none. Write it: offaxis train encode --layers {folder}" in err) == (2, True), err
 
 
+def test_metrics_of_a_run_are_of_the_data_that_it_was_trained_on(board, run_folder):
+    folder = run_folder(seed=0)
+    code, _, err = board("score", folder, run_folder(seed=1), "--metric", "mig")
+    assert (code, "several methods or settings" in err) == (0, False)
+    code, _, err = board("score", folder, run_folder(seed=2, hyperparameters={"beta": 9.0}), "--metric", "mig")
+    assert (code, "mean and sd are over runs of several methods or settings" in err) == (0, True)
+    run_folder(seed=0, dataset_digest={"pixels": "0" * 64, "factors": "0" * 64})
+    for path in (folder, folder / "codes.npz"):
+        code, _, err = board("score", path, "--metric", "mig", *(["--dataset", "toy/small"] * (path != folder)))
+        assert (code, "dataset_digest: expected" in err, "made from other data" in err) == (2, True, True), err
+
+
 def test_a_folder_of_runs_says_which_runs_are_in_it(board, run_folder, tmp_path):
     parent = run_folder(seed=0).parent
     run_folder(seed=1)
