@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ import benchmark_data
 from baselines.config import RunConfig
 from benchmark_data import discovery, files, parallel
 from benchmark_data.dataset import Dataset, Digest
-from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisWarning
 from benchmark_data.variants import splitting
 from leaderboard import record
 
@@ -118,6 +119,29 @@ def check_pixels(folder: Path, digests: Digests) -> None:
         raise InvalidInput(
             f"dataset of {folder}: expected the pixels and factors that the run began with, received others. {remedy}, "
             "or train again in another folder."
+        )
+
+
+def objective_code(name: str) -> str:
+    """Hash the file of an objective, which decides a run's loss together with the config."""
+    return files.hash_of(str(discovery.find("baselines.objectives", name, kind="objective").__file__))
+
+
+def warn_if_code_changed(runs: Iterable[tuple[Path, RunConfig]]) -> None:
+    """Warn where the file of a run's objective is not the one that its last steps were taken with."""
+    changed = []
+    for folder, config in runs:
+        trained_with = read_record(folder).get("computed", {}).get("objective_code")
+        if trained_with not in (None, objective_code(config.objective)):
+            changed.append((folder, config.objective))
+    if changed:
+        folder, objective = changed[0]
+        others = f" and {len(changed) - 1} more" * (len(changed) > 1)
+        warnings.warn(
+            f"{folder}{others}: the file of the objective {objective} has changed since these steps were trained. They "
+            "are kept. To train with the new code, remove the folder or choose another.",
+            OffaxisWarning,
+            stacklevel=3,
         )
 
 

@@ -128,8 +128,9 @@ def evaluate(
                 expected, received = getattr(task_records[0], field), getattr(record, field)
                 if received != expected:
                     raise InvalidInput(
-                        f"{name}: {field} of seed {record.seed}: expected {expected}, as of seed {recorded[0]}, received "
-                        f"{received}. Seeds of one encoder differ in nothing else: evaluate each setting by itself."
+                        f"{name}: {field} of seed {record.seed}: expected {expected}, as of seed {recorded[0]}, "
+                        f"received {received}. Seeds of one encoder differ in nothing else: evaluate each setting "
+                        "by itself."
                     )
         if dataset := task.user_dataset:
             warn_if_continuous(task.labels(), task.scored, task.dataset)

@@ -137,12 +137,16 @@ class RunFile(RunRecord):
     Attributes:
         schema_version: 1; written as ``schema``.
         about: what a reader wants to know of the method.
+        computed: on which device, with which backend and code the last steps were taken.
+        computed_before: the same of earlier steps.
     """
 
     model_config = pydantic.ConfigDict(extra="ignore")
 
     schema_version: Literal[1] = Field(alias="schema")
     about: About = About()
+    computed: dict[str, Any] = Field(default_factory=dict)
+    computed_before: list[dict[str, Any]] = Field(default_factory=list)
 
 
 def read(folder: Path) -> RunFile:

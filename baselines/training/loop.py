@@ -25,7 +25,7 @@ from baselines.engines import devices, pixels
 from baselines.engines.engine import Engine
 from baselines.model import Model
 from baselines.nets import backend
-from baselines.record import check_pixels, digests_of
+from baselines.record import check_pixels, digests_of, warn_if_code_changed
 from baselines.run import Run
 from baselines.run_folder import default_folder, is_trained
 from baselines.training import finetune, stopping
@@ -177,6 +177,7 @@ def train_together(
         for config, folder in zip(configs, paths, strict=True):
             check_pixels(folder, digests)
             check_settings(folder, config)
+        warn_if_code_changed(zip(paths, configs, strict=True))
         unfinished = [i for i, config in enumerate(configs) if not is_trained(paths[i], config)]
         if not unfinished:
             return [Run.open(folder, dataset=user_dataset) for folder in paths]

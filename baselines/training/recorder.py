@@ -15,7 +15,7 @@ from baselines.config import RunConfig
 from baselines.engines import devices
 from baselines.engines.engine import Copy
 from baselines.nets import backend
-from baselines.record import Digests, read_record, write_record
+from baselines.record import Digests, objective_code, read_record, write_record
 from baselines.run_folder import Snapshots, clear_leftovers, read_history
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
@@ -61,6 +61,7 @@ class Recorder:
     ) -> None:
         self.config, self.folder, self.snapshots = config, folder, Snapshots(folder)
         self.objective = config.build_objective()
+        self._objective_code = objective_code(config.objective)
         self.stopped: Diverged | None = None
         self._dataset, self._digests, self._observers = dataset, digests, observers
         self._pool = pool
@@ -134,7 +135,7 @@ class Recorder:
 
     def describe(self, step: int, seconds: float) -> None:
         """Write the run's record after a step and so many seconds of training."""
-        computed = devices.record(self.config.precision)
+        computed = {**devices.record(self.config.precision), "objective_code": self._objective_code}
         computed_before = [entry for entry in self._computed_before if entry != computed]
         images = step * self.images_per_step
         write_record(

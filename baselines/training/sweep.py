@@ -32,6 +32,7 @@ import rich.progress
 import benchmark_data
 from baselines import validation
 from baselines.config import Device, RunConfig
+from baselines.record import warn_if_code_changed
 from baselines.run_folder import has_codes, is_trained
 from baselines.training import processes, recorder, stopping, worker
 from baselines.training.loop import groups
@@ -291,6 +292,7 @@ def run(
         monitor = _ProgressMonitor(configs, into, encode, progress)
         monitor.write()
         todo = [config for config in configs if not monitor.settled(config)]
+        warn_if_code_changed((into / run_path(config), config) for config in configs if monitor.settled(config))
         run_groups = list(_group_runs(todo, together))
         tasks: list[processes.Task] = [
             ([(config.as_json(), run_path(config), config.digest) for config in group], str(into), encode)

@@ -228,7 +228,7 @@ def test_the_first_line_says_what_a_run_computes_on(plugged, tmp_path):
     assert not (tmp_path / "gpu").exists()
     assert "CUDA" not in call(f"{TINY} --device cpu --to {tmp_path}/cpu").stderr
     record = json.loads((tmp_path / "cpu" / "run.json").read_text())
-    assert record["computed"] == devices.record("float32")
+    assert record["computed"].items() > devices.record("float32").items()
     assert (record["computed"]["backend"], record["computed"]["deterministic"]) == ("tensorflow", True)
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 
 import pytest
 from typer.testing import CliRunner
 
-from baselines import train
+from baselines import record, train
 from baselines.commands import train as cli
 from baselines.engines import devices
 from baselines.run import Run
 from baselines.run_folder import read_config
-from baselines.training import claims
+from baselines.training import claims, recorder, sweep
 from benchmark_data import InvalidInput, OffaxisError, files
+from benchmark_data.errors import OffaxisWarning
 
 
 def resume(*words):
@@ -127,3 +129,25 @@ def test_a_config_that_was_edited_after_training_is_refused(trained, tmp_path, n
     with pytest.raises(InvalidInput, match=f"expected the {name} that the run began with, received another. Restore"):
         train(read_config(folder), folder)
     assert files.read_json(folder / "run.json") == files.read_json(trained.folder / "run.json")
+
+
+def test_a_run_of_an_objective_whose_file_has_changed_says_so(trained, tmp_path, monkeypatch):
+    config = trained.config
+    folder = shutil.copytree(trained.folder, tmp_path / sweep.run_path(config))
+    assert train(config, folder).step == config.steps, "the same file: nothing is said, or the suite would fail"
+    computed = files.read_json(folder / "run.json")["computed"]
+    assert computed["objective_code"] == files.hash_of(sys.modules[f"baselines.objectives.{config.objective}"].__file__)
+    for module in (record, recorder):
+        monkeypatch.setattr(module, "objective_code", lambda name: "another file")
+    with pytest.warns(OffaxisWarning, match=f"seed_0.*the file of the objective {config.objective} has changed since"):
+        train(config, folder)
+    with pytest.warns(OffaxisWarning, match="They are kept. To train with the new code, remove the folder or choose"):
+        assert [state.state for state in sweep.run([config], tmp_path, encode=False)] == ["done"]
+    claims.lengthen(folder, config.steps + 1)
+    with pytest.warns(OffaxisWarning, match="has changed"):
+        train(read_config(folder), folder)
+    now = files.read_json(folder / "run.json")
+    assert [each["objective_code"] for each in (now["computed"], *now["computed_before"])] == [
+        "another file",
+        computed["objective_code"],
+    ]

@@ -20,6 +20,7 @@ from baselines import RunConfig, Stopped, train
 from baselines.commands import study
 from baselines.commands import train as cli
 from baselines.engines import devices
+from baselines.record import objective_code
 from baselines.reproduction import runner
 from baselines.run import Run
 from baselines.run_folder import Snapshots
@@ -106,7 +107,7 @@ def test_a_record_says_how_earlier_parts_of_a_run_were_computed(tiny, tmp_path, 
         return lambda step, _: signal.raise_signal(signal.SIGINT) if step == last else None
 
     def computed_on(threads):
-        return {"backend": "tensorflow", "threads": threads}
+        return {"backend": "tensorflow", "threads": threads, "objective_code": objective_code("beta_vae")}
 
     for threads, last in ((1, 1), (2, 3), (1, 5)):  # each stops after the step that follows
         monkeypatch.setattr(devices, "record", lambda _, threads=threads: computed_on(threads))
