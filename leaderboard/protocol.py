@@ -325,7 +325,8 @@ def _draw_task(dataset: Dataset, user_dataset: Dataset | None = None) -> Task:
         parts = (("train", TRAIN), ("test", TEST))
         train_rows, test_rows = (_draw_part(task_id, part, dataset.splits[part], size) for part, size in parts)
         return Task(dataset.id, VERSION, train_rows, test_rows, user_dataset)
-    rows = draws.sample(seed(task_id), len(dataset), row_count)
+    draw = seed(task_id) if user_dataset is None else 0  # as `baselines.run.own_rows`, whatever the dataset is called
+    rows = draws.sample(draw, len(dataset), row_count)
     train_count = row_count * TRAIN // (TRAIN + TEST)
     rows.flags.writeable = False
     return Task(dataset.id, VERSION, rows[:train_count], rows[train_count:], user_dataset)

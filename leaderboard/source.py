@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import benchmark_data
+from benchmark_data.archives import npz
 from benchmark_data.errors import InvalidInput
-from leaderboard import encoding, protocol
+from leaderboard import encoding, protocol, record
 from leaderboard.encoding import Input
-from leaderboard.reading import encoders
+from leaderboard.reading import encoders, representations
 from leaderboard.record import Budget, RunRecord, Supervision
 from leaderboard.schema import M, pydantic, to_errors
 from leaderboard.scoring import candidates
@@ -36,14 +38,17 @@ class Source:
 
     def __init__(self, encode: Any, input: Input | None, batch_size: int) -> None:
         self.path = Path(encode) if isinstance(encode, str | os.PathLike) else None
-        self.candidate = candidates.load(self.path) if self.path and self.path.is_dir() else None
-        if self.path and self.candidate is None and not (self.path.suffix == ".onnx" and self.path.is_file()):
+        self.run = record.read(self.path) if self.path and self.path.is_dir() else None
+        is_on_board = self.run and self.run.dataset.partition("/")[0] in benchmark_data.names()
+        self.candidate = candidates.load(self.path) if self.path and is_on_board else None
+        if self.path and self.run is None and not (self.path.suffix == ".onnx" and self.path.is_file()):
             raise InvalidInput(f"There is neither an ONNX file nor a run folder at {self.path}. {encoding.CODES}")
         if self.path and input is not None:
             raise InvalidInput("input is for functions: an ONNX file or run folder says itself what it takes.")
         self.function_encoder = None if self.path else encoding.Encoder(encode, input=input, batch_size=batch_size)
-        self.onnx_path = self.candidate.encoder if self.candidate else self.path
-
+        self.onnx_path = self.path
+        if self.path and self.run:
+            self.onnx_path = file if os.path.lexists(file := self.path / "encoder.onnx") else None
         self.description = self.function_encoder.description if self.function_encoder else f"read from {self.path}"
         """What the encoder is called with, or where it is, in words."""
 
@@ -57,16 +62,15 @@ class Source:
         """Return what is known of the run: what the run folder says, or what the caller does."""
         version, digest = candidates.dataset_digest(task)
         pca_setting: dict[str, Any] = {} if pca is None else {"pca": pca}
-        if self.candidate:
-            record = self.candidate.record
+        if known := self.run:
             dataset_fields = {"dataset": task.dataset, "dataset_version": version, "dataset_digest": digest}
-            update: dict[str, Any] = {"method": name, "hyperparameters": {**record.hyperparameters, **pca_setting}}
-            if self.candidate.task.id != task.id:  # it saw other images, of which no split held these rows out
-                update["hyperparameters"]["split"] = f"{record.hyperparameters.get('split', 'all')} of {record.dataset}"
+            update: dict[str, Any] = {"method": name, "hyperparameters": {**known.hyperparameters, **pca_setting}}
+            if not self._has_codes_of(task):  # it saw other images, of which no split held these rows out
+                update["hyperparameters"]["split"] = f"{known.hyperparameters.get('split', 'all')} of {known.dataset}"
                 update["claimed"] = {}
-                update["supervision"] = "reference" if record.supervision == "reference" else "pretrained"
-            fields = record.model_dump(by_alias=True) | dataset_fields | update
-            return make_record(lambda: type(record).model_validate(fields), type(record))
+                update["supervision"] = "reference" if known.supervision == "reference" else "pretrained"
+            fields = known.model_dump(by_alias=True) | dataset_fields | update
+            return make_record(lambda: type(known).model_validate(fields), type(known))
         device = self.function_encoder.device if self.function_encoder else ""
         return make_record(
             lambda: RunRecord(
@@ -84,11 +88,25 @@ class Source:
             RunRecord,
         )
 
+    def _has_codes_of(self, task: protocol.Task) -> bool:
+        """Return whether the encoder is a run folder whose codes are of a task's dataset."""
+        if self.candidate:
+            return self.candidate.task.id == task.id
+        return self.run is not None and self.run.dataset_digest == candidates.dataset_digest(task)[1]
+
+    def _read_own_codes(self, task: protocol.Task) -> NDArray[Any]:
+        """Read the codes of a run on the user's own images, which are of all rows, in any order."""
+        n = len(task.load())
+        layout = {"indices": npz.ArraySpec("iu", (n,)), "codes": npz.ArraySpec("f", (n, None))}
+        layout |= {"factors": npz.ArraySpec("iu", (n, None)), "factor_names": npz.ArraySpec("U", (None,))}
+        arrays = npz.read_named(representations.file_in_run_folder(self.path or "", "codes.npz", "encode"), layout)
+        return arrays["codes"][np.argsort(arrays["indices"])[task.indices]]
+
     def encode(self, task: protocol.Task, progress: Callable[[int], None] = lambda done: None) -> NDArray[Any]:
         """Return the codes of a task's rows, (n, L) or (n, K, d)."""
-        if self.candidate and self.candidate.task.id == task.id:
+        if self._has_codes_of(task):
             progress(len(task.indices))
-            return self.candidate.submitted_codes
+            return self.candidate.submitted_codes if self.candidate else self._read_own_codes(task)
         dataset, rows = task.load(), task.indices
         if self.function_encoder:
             chunk_size = 16 * self.function_encoder.batch_size  # never all images of a task in memory
@@ -101,7 +119,7 @@ class Source:
             return np.concatenate(codes)
         if self.onnx_path is None:
             raise InvalidInput(
-                f"{self.path} has codes of {self.candidate.record.dataset if self.candidate else ''} alone and no "
+                f"{self.path} has codes of {self.run.dataset if self.run else ''} alone and no "
                 "encoder.onnx. Export the run to score it on other tasks: offaxis train export."
             )
         with encoders.OnnxEncoder(self.onnx_path) as encoder:

@@ -47,9 +47,10 @@ def score(
     """Compute scores from codes.
 
     Run folders and submissions get the scores of their tasks, printed with the
-    published rows. Files of codes, and run folders with --metric or next to
-    files, get mig and dci or the metrics named: the last third of the rows is
-    held out, unless the file has codes_test and factors_test.
+    published rows. Files of codes, runs on your own pictures, and run folders
+    with --metric or next to files get mig and dci or the metrics named: the last
+    third of the rows is held out, unless the file has codes_test and
+    factors_test.
     """
     # A folder's name that is mistyped; files, which have a suffix, are looked for where they are read.
     if missing := [path for path in paths if not (path.suffix or path.exists())]:
@@ -187,8 +188,9 @@ def _begin_submission(folder: Path, method: str, tasks: Sequence[str], tier: str
 
 
 def _has_record(path: Path) -> bool:
-    """Return whether a path is a run folder or a submission, which say what their codes are of."""
-    return any((path / name).is_file() for name in ("run.json", "submission.json"))
+    """Return whether a path is a submission or a run folder that says of which dataset of the board its codes are."""
+    is_on_own_pictures = (path / "images.json").is_file()
+    return not is_on_own_pictures and any((path / name).is_file() for name in ("run.json", "submission.json"))
 
 
 def _load_runs(

@@ -134,8 +134,7 @@ def _check_run(folder: Path, run_file: RunFile) -> Candidate | list[OffaxisError
             raise InvalidInput(
                 f"{folder}: expected a run on a dataset that the board has a task on, received one on your own "
                 f"pictures, {run_file.dataset!r}. Without a task it has scores that you choose: offaxis board score "
-                f"{shlex.quote(str(folder))} --metric mig. In Python, evaluate takes "
-                "lambda images: Run.open(FOLDER).encode(images).mean"
+                f"{shlex.quote(str(folder))} --metric mig, or leaderboard.evaluate in Python."
             )
         task = protocol.task(run_file.dataset)
     except OffaxisError as error:

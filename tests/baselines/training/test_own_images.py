@@ -7,16 +7,19 @@ import shlex
 import shutil
 
 import numpy as np
+import pandas as pd
 import PIL.Image
 import pytest
 from typer.testing import CliRunner
 
+import leaderboard
 from baselines import RunConfig, lengthen, train
 from baselines.commands import train as cli
 from baselines.outputs import pictures
 from baselines.run import Run
 from baselines.run_folder import Snapshots, default_folder
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, from_folder, from_images
+from leaderboard.commands import scores
 from leaderboard.reading import representations
 from leaderboard.scoring import candidates
 
@@ -269,6 +272,27 @@ def test_two_folders_of_pictures_are_compared_and_are_no_task_of_the_board(photo
         match=r"received one on your own pictures, 'far'. Without a task it has scores that you choose: offaxis bo",
     ):
         list(candidates.results_of(runs[1:], tier="smoke"))
+
+
+def test_a_run_on_pictures_has_one_score_however_it_is_computed(photos, tmp_path):
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder, seed in zip(folders, (3, 7), strict=True):
+        asked = ("--objective", "beta_vae", *SMALL, "--set", f"seed={seed}", "--steps", 2, "--to", folder)
+        typed("run", "--images", photos, "--dataset", "mine", *asked)
+    scores.score(folders, names=["mig", "sap"], to=tmp_path / "scores.csv")
+    scores.score(folders[:1])  # mig and dci, without a word of tasks
+    table = pd.read_csv(tmp_path / "scores.csv").pivot(index="file", columns="metric", values="value")
+    names = {"metrics": ["mig", "sap"], "progress": False}
+    evaluated = leaderboard.evaluate(folders, photos, **names)
+    assert evaluated.frame()["seed"].tolist() == [3, 7]
+    assert {row.budget.steps for row in evaluated.rows} == {2}
+    opened = [Run.open(folder) for folder in folders]
+    called = leaderboard.evaluate([lambda images, run=run: run.encode(images).mean for run in opened], photos, **names)
+    for frame in (evaluated.frame(), called.frame()):
+        np.testing.assert_allclose(frame[["mig", "sap"]], table[["mig", "sap"]], atol=1e-9)
+    other = from_images("mine", 255 - PIXELS, {"kind": np.arange(40) % 4})
+    with pytest.raises(InvalidInput, match=r"a has codes of mine alone and no encoder\.onnx"):
+        leaderboard.evaluate(folders[0], other, **names)
 
 
 def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):
