@@ -386,7 +386,9 @@ class Evaluation:
             common_scores = [key for key in rows[0].scores if all(key in row.scores for row in rows)]
             shown_scores = [key for key in common_scores if self.shows_all or key in protocol.COLUMNS] or common_scores
             values = {key: [row.scores[key] for row in rows] for key in shown_scores}
-            cells[task] = {"seeds": str(len(rows))} | {key: _format_mean(scores) for key, scores in values.items()}
+            cells[task] = {"seeds": str(len(rows))} | {
+                key: intervals.format_mean(scores) for key, scores in values.items()
+            }
         steps = [row.budget.steps for row in self.rows]
         step_range = " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)}))
         description = "; ".join(dict.fromkeys(row.source.description for row in self.rows))
@@ -486,9 +488,3 @@ def _compare_scores(ours: list[float], theirs: list[float], seeded_method: str) 
         return comparison, note
     comparison = verdicts.welch([ours], [theirs])
     return comparison, "" if comparison.p is not None else f"no verdict, which takes {intervals.SEEDS} seeds of both"
-
-
-def _format_mean(values: list[float]) -> str:
-    """Return a mean with its 95% interval over seeds, as text."""
-    interval = intervals.mean_interval(values) if len(values) > 1 and np.isfinite(values).all() else None
-    return f"{np.mean(values):.3f}" + (f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else "")

@@ -20,6 +20,7 @@ from leaderboard.arrays import warn_if_continuous, warn_if_same
 from leaderboard.commands.arguments import run_record
 from leaderboard.reading import representations, units
 from leaderboard.scoring import measure
+from leaderboard.store import intervals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,13 +51,13 @@ def compute(
             own, and a file may hold factors.
         names: metrics, or ``["all"]``; mig and dci if None.
         array: the array or output that holds the codes; codes or mean if empty.
-        to: a CSV file to write the scores to: a line for each file and score.
+        to: a CSV file to write the scores to: a line for each file and score, with what a run's record says of it.
     """
     needs("this command", "metrics", "pandas")
     paths = list(dict.fromkeys(paths))
     modules = measure.metrics_by_name(names)
     source = benchmark_data.named_or_folder(dataset) if dataset else None
-    samples, settings = [], set()
+    samples = []
     for path in paths:  # all of them are read before any is scored
         with console.err.status(f"reading {path}"):
             loaded = representations.codes(path, dataset=source, array=array or None)
@@ -65,17 +66,18 @@ def compute(
                 f"{path} holds codes without factors. Name the --dataset, or store class ids (n, F) with the codes, as "
                 "an array `factors`."
             )
-        recorded = run_record(path)
-        settings.add(json.dumps([recorded.get("method"), recorded.get("hyperparameters")], sort_keys=True))
-        _check_data(path, recorded, loaded.dataset)
+        _check_data(path, recorded := run_record(path), loaded.dataset)
         warn_if_same(loaded.codes, str(path))
         warn_if_continuous(loaded.factors, loaded.names, str(path))
-        samples.append((path, loaded, _read_held_out(path, dataset, array)))
+        settings = json.dumps(recorded.get("hyperparameters", {}), sort_keys=True)
+        row = {"file": str(path), "dataset": loaded.dataset, "method": recorded.get("method", "")}
+        row |= {"seed": recorded.get("seed", ""), "hyperparameters": settings}
+        samples.append((path, loaded, _read_held_out(path, dataset, array), row))
     records: list[dict[str, Any]] = []
     doubts: list[tuple[Path, str]] = []
     with console.progress() as progress:
         progress_task = progress.add_task("scoring", total=len(modules) * len(paths))
-        for path, loaded, held_out in samples:
+        for path, loaded, held_out, row in samples:
             doubts += [(path, sentence) for sentence in _sample_doubts(path, loaded, held_out)]
             for name, module in modules.items():
                 progress.update(progress_task, description=name)
@@ -86,8 +88,7 @@ def compute(
                         raise
                     doubts.append((path, f"{name} is left out: {error}"))
                 else:
-                    of = {"file": str(path), "dataset": loaded.dataset, "metric": name}
-                    records += [of | {"score": score, "value": value} for score, value in scores.items()]
+                    records += [{**row, "metric": name, "score": score, "value": scores[score]} for score in scores]
                     doubts += [(path, sentence) for sentence in metric_doubts]
                 progress.advance(progress_task)
     if not records:
@@ -95,7 +96,7 @@ def compute(
             f"{', '.join(map(str, paths))}: expected codes that some metric can score, received {doubts[-1][1]}"
         )
     _report_scores(records, to)
-    if len(settings) > 1:
+    if len({(row["method"], row["hyperparameters"]) for *_, row in samples}) > 1:
         console.warn("mean and sd are over runs of several methods or settings: score each setting by itself")
     has_several_paths = len(paths) > 1
     for path, sentence in doubts:
@@ -146,17 +147,18 @@ def _score(name: str, module: Any, loaded: Any, held_out: tuple[Any, Any] | None
 
 
 def _report_scores(records: list[dict[str, Any]], to: Path | None) -> None:
-    """Print scores, and write them if they are wanted; of several files, print mean and spread of each by dataset."""
+    """Print scores, and write them if they are wanted; of several files, print means by dataset with 95% intervals."""
     import pandas as pd
 
     from leaderboard import figures
 
     table = pd.DataFrame(records)
     file_count = table["file"].nunique()
-    table = summary = table.drop(columns=[key for key in ("file", "dataset") if table[key].nunique() == 1])
+    keys = [*(["dataset"] if table["dataset"].nunique() > 1 else []), "metric", "score"]
+    summary = table[[*keys, "value"]]
     if file_count > 1:
-        values = table.groupby([key for key in table if key not in ("file", "value")], sort=False)["value"]
-        summary = values.agg(mean="mean", sd="std", least="min", greatest="max").reset_index()
+        values = table.groupby(keys, sort=False)["value"]
+        summary = values.agg(mean=lambda group: intervals.format_mean(list(group)), sd="std").reset_index()
     show(summary, f"{file_count} files" if file_count > 1 else "")
     if to is not None:
         figures.write_csv(table, to)

@@ -131,6 +131,17 @@ def mean_intervals(values: Sequence[ArrayLike]) -> list[tuple[float, float]] | N
     return [(mean - half, mean + half) for mean, half in zip(means.tolist(), halves.tolist(), strict=True)]
 
 
+def format_mean(values: Sequence[float]) -> str:
+    """Return a mean with its 95% interval over seeds, from `SEEDS` finite scores on, as text.
+
+    Example:
+        >>> format_mean([0.1, 0.2, 0.3, 0.4]), format_mean([0.1, 0.2])
+        ('0.250 (0.045 to 0.455)', '0.150')
+    """
+    interval = mean_interval(values) if np.isfinite(values).all() else None
+    return f"{np.mean(values):.3f}" + (f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else "")
+
+
 def t_quantile(freedom: float) -> float:
     """Return how many standard errors an interval of a mean goes to either side: a quantile of Student's t."""
     return float(scipy.special.stdtrit(freedom, 1 - ERROR / 2))

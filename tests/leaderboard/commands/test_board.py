@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from baselines import program
@@ -461,10 +462,13 @@ def test_evaluate_and_heatmap_name_the_command_that_writes_what_is_missing(board
     assert (code, f"received none. Write it: offaxis train encode --layers {folder}" in err) == (2, True), err
 
 
-def test_metrics_of_a_run_are_of_the_data_that_it_was_trained_on(board, run_folder):
+def test_metrics_of_a_run_are_of_the_data_that_it_was_trained_on(board, run_folder, tmp_path):
     folder = run_folder(seed=0)
-    code, _, err = board("score", folder, run_folder(seed=1), "--metric", "mig")
+    code, _, err = board("score", folder, run_folder(seed=1), "--metric", "mig", "--to", tmp_path / "a.csv")
     assert (code, "several methods or settings" in err) == (0, False)
+    table = pd.read_csv(tmp_path / "a.csv")
+    assert table[["dataset", "method", "seed"]].values.tolist() == [["toy/small", "beta_vae", seed] for seed in (0, 1)]
+    assert set(table["hyperparameters"]) == {'{"beta": 1.0}'}
     code, _, err = board("score", folder, run_folder(seed=2, hyperparameters={"beta": 9.0}), "--metric", "mig")
     assert (code, "mean and sd are over runs of several methods or settings" in err) == (0, True)
     run_folder(seed=0, dataset_digest={"pixels": "0" * 64, "factors": "0" * 64})
