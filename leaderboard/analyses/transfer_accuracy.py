@@ -171,7 +171,7 @@ def averages(table: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         A row per target, source and classifier in the order of the table: ``train`` and ``test``, and ``deviation``,
-        the standard deviation of ``test`` over seeds, 0 for a single one.
+        the standard deviation of ``test`` over seeds (n - 1 degrees of freedom), NaN for a single one.
 
     Raises:
         InvalidInput: a column is missing.
@@ -179,14 +179,14 @@ def averages(table: pd.DataFrame) -> pd.DataFrame:
     Example:
         >>> rows = [("a", "constant", "x", 0.5, 0.4), ("a", "constant", "y", 0.7, 0.8)]
         >>> averages(pd.DataFrame(rows, columns=["source", "classifier", "label", "train", "test"])).round(2).values
-        array([['a', 'constant', 0.6, 0.6, 0.0]], dtype=object)
+        array([['a', 'constant', 0.6, 0.6, nan]], dtype=object)
     """
     figures.check_columns(table, ["source", "classifier", "label", "train", "test"])
     keys = [key for key in ("target", "source", "classifier") if key in table]
     per_run = [*keys, "seed"] if "seed" in table else keys
     runs = table.groupby(per_run, sort=False, dropna=False)[["train", "test"]].mean().reset_index()
     grouped = runs.groupby(keys, sort=False)
-    return grouped[["train", "test"]].mean().assign(deviation=grouped["test"].std(ddof=0)).reset_index()
+    return grouped[["train", "test"]].mean().assign(deviation=grouped["test"].std()).reset_index()
 
 
 def by_label(table: pd.DataFrame, *, classifier: str = "gbt") -> pd.DataFrame:

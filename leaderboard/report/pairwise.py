@@ -231,7 +231,7 @@ def _compare_rows(board: Table, left: Row, right: Row, key: str) -> tuple[verdic
     return (comparison._replace(p=None) if neither else comparison), neither
 
 
-FIELDS = ("tier", "task", "score", "first", "second", "difference", "low", "high", "p_after_holm", "seeds", "verdict")
+FIELDS = ("tier", "task", "score", "first", "second", "difference", "low", "high", "p_after_holm", "fewest_seeds", "verdict")
 
 
 def comma_separated(pair: Pair) -> str:
@@ -246,7 +246,9 @@ def comma_separated(pair: Pair) -> str:
     rows = []
     for difference in pair.differences:
         gap = difference.comparison
-        numbers = (difference.first, difference.second, gap.difference, gap.low, gap.high, difference.p)
-        answer = verdicts.in_words(difference.answer, supported=pair.first[0], opposed=pair.second[0])
+        p = None if difference.p is None else f"{difference.p:.3g}"
+        numbers = (difference.first, difference.second, gap.difference, gap.low, gap.high, p)
+        first, second = (f"{name} is higher" for name, _ in (pair.first, pair.second))
+        answer = verdicts.in_words(difference.answer, supported=first, opposed=second)
         rows.append((pair.tier, difference.task, difference.column.key, *numbers, gap.seeds, answer))
     return files.comma_separated([*FIELDS[:3], pair.first[0], pair.second[0], *FIELDS[5:]], rows)

@@ -63,7 +63,9 @@ def test_two_methods_are_compared(board, made_result, tmp_path):
     # Welch by hand: an error of 0.0649 with 3.06 degrees of freedom, times 3.15.
     assert any(line.startswith("toy/spacing_1 MIG 0.815 0.250 +0.565 +0.361 to +0.769 a is higher") for line in lines)
     assert any(line.startswith("mean over tasks MIG 0.815 0.250 +0.565") for line in lines)
-    assert (tmp_path / "pair.csv").read_text("utf-8").count("\n") == 4
+    table = pd.read_csv(tmp_path / "pair.csv")
+    assert table["verdict"].tolist() == ["a is higher"] * 3
+    assert 0 < table["p_after_holm"].max() < 0.006
     code, _, error = board("compare", "a", "c", "--results", root)
     assert code
     assert "method with results: expected one of a, b" in error

@@ -101,7 +101,7 @@ def test_few_seeds_come_to_no_verdict(boards):
     assert (one.answer, one.p) == ("too few seeds", None)
     assert one.comparison.difference == pytest.approx(0.85 - 0.54)
     line = next(csv.DictReader(io.StringIO(pairwise.comma_separated(of(boards, "few", "a")))))
-    assert (line["low"], line["p_after_holm"], line["seeds"], line["verdict"]) == ("", "", "2", "too few seeds")
+    assert (line["low"], line["p_after_holm"], line["fewest_seeds"], line["verdict"]) == ("", "", "2", "too few seeds")
     assert (line["few"], line["a"]) == ("0.850000", "0.540000")
 
 
