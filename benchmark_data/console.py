@@ -25,6 +25,9 @@ import typer
 
 from benchmark_data.errors import OffaxisError, OffaxisWarning, printable
 
+if os.environ.get("COLUMNS") == "0":  # of a shell that knows no width; nothing would be printed
+    del os.environ["COLUMNS"]
+
 out = rich.console.Console()
 """Results go here: standard output."""
 

@@ -35,7 +35,8 @@ class Factor:
         labels: the name of each class id, such as ``("square", "ellipse", "heart")``; by default the values.
 
     Raises:
-        InvalidInput: no values, the number of labels differs, or the kind is none of the four.
+        InvalidInput: no values, values that are no numbers, or the number of labels differs.
+        UnknownName: the kind is none of the four.
 
     Example:
         >>> Factor("shape", (1, 2, 3), "categorical", labels=("square", "ellipse", "heart")).size
@@ -49,7 +50,13 @@ class Factor:
     labels: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(float(v) for v in self.values))
+        try:
+            object.__setattr__(self, "values", tuple(float(v) for v in self.values))
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(
+                f"factor {self.name!r}: expected numbers as values, received {self.values!r:.80}. Number these, "
+                "and name them: values=range(3), kind='categorical', labels=('square', 'ellipse', 'heart')."
+            ) from error
         object.__setattr__(self, "labels", tuple(self.labels) or _format_values(self.values))
         if not self.values:
             raise InvalidInput(f"factor {self.name!r}: expected at least one value, received none.")

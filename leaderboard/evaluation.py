@@ -102,7 +102,7 @@ def evaluate(
     needs("leaderboard.evaluate", "board", "pandas", "pydantic")
     encoders = list(encode) if isinstance(encode, list | tuple) else [encode]
     chosen_tasks = [protocol.task_of(dataset) for dataset in (tasks if isinstance(tasks, list | tuple) else [tasks])]
-    seed_list = np.atleast_1d(range(len(encoders)) if seeds is None else seeds).tolist()
+    seed_list = np.ravel(range(len(encoders)) if seeds is None else seeds).tolist()
     if not encoders or not chosen_tasks or not len(seed_list) == len(set(seed_list)) == len(encoders):
         raise InvalidInput("evaluate takes at least one encoder, one task, and one seed of its own for each encoder.")
     if repeated := {chosen.id for chosen in chosen_tasks if [other.id for other in chosen_tasks].count(chosen.id) > 1}:

@@ -355,8 +355,8 @@ def tier(name: str) -> Tier:
         >>> [m.train for m in tier("smoke").measurements]
         [10000, 2000]
     """
-    if name not in TIERS:
-        raise UnknownName("tier", name, TIERS)
+    if not isinstance(name, str) or name not in TIERS:
+        raise UnknownName("tier", str(name), TIERS)
     return TIERS[name]
 
 

@@ -384,7 +384,11 @@ def _with_settings(values: dict[str, Any], settings: list[str], option_names: Co
     from baselines.config import RunConfig
     from baselines.nets import architectures
 
-    pairs = dict(validation.setting("--set", text) for text in settings)
+    pairs: dict[str, Any] = {}
+    for key, value in (validation.setting("--set", text) for text in settings):
+        if key in pairs:
+            raise InvalidInput(f"--set {key}: expected one value, received {pairs[key]} and {value}.")
+        pairs[key] = value
     for key in pairs.keys() & option_names:
         raise InvalidInput(f"--{key} and --set {key}={pairs[key]}: give one of them.")
     config_keys = {f.name for f in dataclasses.fields(RunConfig)}

@@ -130,9 +130,12 @@ def resolve_source(config: RunConfig, folder: Path, dataset: Dataset) -> RunConf
     }
     for what, (expected, actual) in requirements.items():
         if expected != actual:
-            weights_remedy = "Restore the source, or leave start_weights out to start from what it is now."
-            remedy = weights_remedy if what == "weights" else f"A run has the {what} of the one that it starts from."
-            raise InvalidInput(f"{what} of {config.start_from}: expected {expected}, received {actual}. {remedy}")
+            if what == "weights":
+                remedy = "Restore the source, or leave start_weights out to start from what it is now."
+                raise InvalidInput(f"weights of {config.start_from}: expected {expected}, received {actual}. {remedy}")
+            source_text = f"that of {config.start_from}, which this run starts from"
+            remedy = " Choose a dataset of such images." if what == "image shape" else ""
+            raise InvalidInput(f"{what}: expected {actual}, {source_text}, received {expected}.{remedy}")
     layer_names = [layer for network in ("encoder", "decoder") for layer in layers(weights, network)]
     for layer in (*config.reset, *config.frozen):
         if layer not in layer_names:

@@ -231,7 +231,19 @@ def _compare_rows(board: Table, left: Row, right: Row, key: str) -> tuple[verdic
     return (comparison._replace(p=None) if neither else comparison), neither
 
 
-FIELDS = ("tier", "task", "score", "first", "second", "difference", "low", "high", "p_after_holm", "fewest_seeds", "verdict")
+FIELDS = (
+    "tier",
+    "task",
+    "score",
+    "first",
+    "second",
+    "difference",
+    "low",
+    "high",
+    "p_after_holm",
+    "fewest_seeds",
+    "verdict",
+)
 
 
 def comma_separated(pair: Pair) -> str:

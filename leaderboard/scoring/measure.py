@@ -34,9 +34,12 @@ def metrics_by_name(names: str | Sequence[str] | None) -> dict[str, Any]:
 
     Raises:
         UnknownName: there is no such metric.
+        InvalidInput: they are no names.
     """
-    requested = [names] if isinstance(names, str) else list(names or ["mig", "dci"])
-    metric_names = discovery.names("leaderboard.metrics") if requested == ["all"] else requested
+    requested = [names] if isinstance(names, str) else names or ["mig", "dci"]
+    if not isinstance(requested, Sequence) or not all(isinstance(name, str) for name in requested):
+        raise InvalidInput(f"metrics: expected names, such as ['mig', 'dci'], or 'all', received {names!r}.")
+    metric_names = discovery.names("leaderboard.metrics") if list(requested) == ["all"] else requested
     return {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in metric_names}
 
 

@@ -115,6 +115,7 @@ def test_list_names_everything():
         ("run --dataset xysquares/spacing_1 --objective bta_vae", "objective: .* Did you mean 'beta_vae'"),
         ("run --dataset xysquares/spacing_1 --objective beta_vae --set bta=4", "conv: .* Did you mean 'beta'"),
         ("run --dataset xysquares --objective ae --seed 3 --set seed=4", "--seed and --set seed=4: give one of them"),
+        ("run --dataset xysquares --objective ae --set seed=3 --set seed=4", "--set seed: .* received 3 and 4"),
         (
             "run --dataset xysquares/spacing_1 --objective beta_vae --set beta",
             "--set: expected KEY=VALUE, received 'beta'.",

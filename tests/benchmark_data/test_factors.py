@@ -46,6 +46,8 @@ def test_labels_of_close_values_differ():
         (((1, 2), "ordinal", "", ("a",)), "expected 2 labels, all different, received 1 labels, 1 different"),
         (((1, 2), "ordinal", "", ("a", "a")), "expected 2 labels, all different, received 2 labels, 1 different"),
         (((1, 1),), "expected 2 labels, all different, received 2 labels, 1 different"),
+        ((("red", "green"),), r"expected numbers as values, received \('red', 'green'\). Number these, and name"),
+        ((5,), "expected numbers as values, received 5"),
     ],
 )
 def test_a_factor_that_makes_no_sense(arguments, message):

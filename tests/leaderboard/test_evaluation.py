@@ -447,13 +447,17 @@ def test_units_of_several_numbers_are_scored():
         ({"seeds": [1, 2]}, "one seed of its own for each"),
         ({"seeds": 3, "encode": [squares, squares]}, "one seed of its own for each"),
         ({"seeds": [0, 0], "encode": [squares, squares]}, "one seed of its own for each"),
+        ({"seeds": [[1]], "tier": "des"}, "tier: .* received 'des'"),
+        ({"tier": ["desk"]}, "tier: .* received"),
+        ({"metrics": 5}, "metrics: expected names, such as .* received 5"),
+        ({"metrics": [5]}, r"metrics: expected names, such as .* received \[5\]"),
         ({"encode": "nowhere"}, "neither an ONNX file nor a run folder at nowhere"),
         ({"encode": "nowhere.bin"}, "neither an ONNX file nor a run folder"),
         ({"encode": types.SimpleNamespace}, "a function from images to codes, .* received the class SimpleNamespace"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(InvalidInput, match=message):
+    with pytest.raises((InvalidInput, UnknownName), match=message):
         leaderboard.evaluate(**({"encode": squares, "tasks": TASK, "progress": False} | arguments))
 
 

@@ -175,9 +175,15 @@ def test_what_cannot_be_started_from(trained, tiny, tmp_path):
     with pytest.raises(UnknownName, match=r"layer with weights of .*'decoder_9'. Did you mean 'decoder_1'"):
         train(tiny(start_from=there, frozen=["decoder_9"]), into)
     for changes, message in (
-        ({"latents": 4}, "latents of .*: expected 4, received 3"),
-        ({"architecture_parameters": {"width": 9}}, "architecture_parameters of .*: expected"),
-        ({"dataset": "dsprites"}, r"image shape of .*: expected \(64, 64, 1\), received \(64, 64, 3\)"),
+        ({"latents": 4}, "latents: expected 3, that of .*, received 4"),
+        (
+            {"architecture_parameters": {"width": 9}},
+            "architecture_parameters: expected {'width': 8}, .*, received {'width': 9}",
+        ),
+        (
+            {"dataset": "dsprites"},
+            r"image shape: expected \(64, 64, 3\), .*, received \(64, 64, 1\)\. Choose a dataset",
+        ),
         ({"start_weights": "0" * 64}, "weights of .*: expected 000"),
     ):
         with pytest.raises(InvalidInput, match=message):
@@ -231,7 +237,7 @@ def test_different_transfers_have_different_default_folders(trained, tiny, tmp_p
 
 def test_a_transfer_to_another_objective_or_architecture(trained, tmp_path):
     asked = (trained.folder, "--dataset", TARGET, "--steps", 1, "--to", tmp_path / "run")
-    message = "architecture of .*: expected conv, received fc. A run has the architecture of the one that it starts"
+    message = "architecture: expected fc, that of .*, which this run starts from, received conv"
     with pytest.raises(InvalidInput, match=message):
         transferred(*asked, "--set", "architecture=conv")
     transferred(*asked, "--set", "objective=ae")

@@ -50,6 +50,12 @@ def test_list_fits_a_narrow_terminal(command, monkeypatch):
     assert "…" not in out
 
 
+def test_a_shell_that_knows_no_width_gets_a_table():
+    listing = [sys.executable, "-c", "from baselines import program; program.main()", "data", "list"]
+    listed = subprocess.run(listing, env={**os.environ, "COLUMNS": "0"}, capture_output=True, text=True, check=True)
+    assert "dsprites_archive" in listed.stdout
+
+
 def test_splits_are_listed_by_names_that_can_be_typed(command):
     code, shown, _ = command("info", "xyobject", "--splits")
     assert code == 0
