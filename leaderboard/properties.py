@@ -19,7 +19,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from benchmark_data import discovery
 from benchmark_data.errors import InvalidInput, UnknownName
@@ -30,8 +30,7 @@ Copied: TypeAlias = Literal["same", "zero", "no higher", "infinite"]
 """What a copy of every latent does to a score."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One column of a table.
 
     Args:

@@ -22,6 +22,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -81,8 +82,7 @@ class Measurement:
         object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
 
 
-@dataclasses.dataclass(frozen=True)
-class Tier:
+class Tier(NamedTuple):
     """A label for the training budget, which authors state for their runs, and the number of rows of each metric.
 
     Nothing here measures or limits a budget: the tier of a run is stated when it is scored, and its record has the

@@ -9,7 +9,7 @@ import shlex
 import warnings
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -60,8 +60,7 @@ LOW_EXPLAINED_SHARE = 0.1
 """A share of the pixels' variance that is hardly more than the mean picture."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """The options of a training that its config does not hold.
 
     Attributes:

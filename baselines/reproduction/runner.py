@@ -10,12 +10,11 @@ What an entry leaves behind, and when that is left alone, is said in `baselines.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import rich.progress
@@ -52,8 +51,7 @@ def digest_of_inputs(entry: Entry, tier: str) -> str:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Progress:
+class Progress(NamedTuple):
     """How far an entry is.
 
     Attributes:

@@ -8,10 +8,9 @@ rule holds out.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,8 +37,7 @@ COLUMNS = (WHOLE, protocol.COLUMNS["mig"], protocol.COLUMNS["dci.disentanglement
 """The scores that are compared, in the order of a table's columns."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Fall:
+class Fall(NamedTuple):
     """The difference of a score from that on the reference.
 
     Attributes:
@@ -51,8 +49,7 @@ class Fall:
     answer: verdicts.Answer
 
 
-@dataclasses.dataclass(frozen=True)
-class RuleLine:
+class RuleLine(NamedTuple):
     """One method on one divided dataset.
 
     Attributes:
@@ -79,8 +76,7 @@ class RuleLine:
         return _mean_with_interval(values, column) if values else None
 
 
-@dataclasses.dataclass(frozen=True)
-class Study:
+class Study(NamedTuple):
     """One method on all rules of one dataset.
 
     Attributes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from benchmark_data.types import Estimate
 from benchmark_data.variants.splitting import Divided
@@ -15,8 +15,7 @@ from leaderboard.store import intervals, statistics
 from leaderboard.store.giveaways import Giveaway
 
 
-@dataclasses.dataclass(frozen=True)
-class DatasetLine:
+class DatasetLine(NamedTuple):
     """One dataset.
 
     Attributes:
@@ -42,8 +41,7 @@ class DatasetLine:
         return self.table.dataset
 
 
-@dataclasses.dataclass(frozen=True)
-class Prediction:
+class Prediction(NamedTuple):
     """Correlation of the giveaway of datasets with the scores of a method.
 
     Attributes:
@@ -64,8 +62,7 @@ class Prediction:
     on_shared: Estimate | None
 
 
-@dataclasses.dataclass(frozen=True)
-class Hardness:
+class Hardness(NamedTuple):
     """The datasets of a tier.
 
     Attributes:

@@ -7,16 +7,15 @@ other seeds on the same tasks would give, nothing of other tasks.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from leaderboard.report import ranking
 from leaderboard.report.ranking import Table
 from leaderboard.store import rank_intervals
 
 
-@dataclasses.dataclass(frozen=True)
-class Standing:
+class Standing(NamedTuple):
     """One method across the tasks that are averaged over.
 
     Attributes:
@@ -37,8 +36,7 @@ class Standing:
     mean: float
 
 
-@dataclasses.dataclass(frozen=True)
-class Overall:
+class Overall(NamedTuple):
     """The standings of a tier.
 
     Attributes:

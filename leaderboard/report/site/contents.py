@@ -5,9 +5,9 @@ Internal.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from leaderboard.store import results_tree
 from leaderboard.store.results import Result
 
 
-@dataclasses.dataclass(frozen=True)
-class TaskPage:
+class TaskPage(NamedTuple):
     """What is shown of a task."""
 
     id: str
@@ -78,8 +77,7 @@ SHARED = (
 """Settings that all methods have; the others are a method's own, such as the beta of a beta-VAE."""
 
 
-@dataclasses.dataclass(frozen=True)
-class MethodPage:
+class MethodPage(NamedTuple):
     """What is shown of a method."""
 
     name: str
@@ -113,8 +111,7 @@ class MethodPage:
         return len(self.by_tier[tier])
 
 
-@dataclasses.dataclass(frozen=True)
-class Contents:
+class Contents(NamedTuple):
     """What is shown of a results tree.
 
     Attributes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import io
 from pathlib import Path
+from typing import NamedTuple
 
 from PIL import Image
 
@@ -16,8 +16,7 @@ LARGEST = 4 * 2**20
 """Bytes of a picture that is shown."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A picture on a page.
 
     Attributes:

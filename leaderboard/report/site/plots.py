@@ -9,7 +9,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -25,16 +25,14 @@ INSET = 18
 """Between the ends of an axis and its first and last place."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Tick:
+class Tick(NamedTuple):
     """A place on an axis, with a line of text."""
 
     at: float
     label: str
 
 
-@dataclasses.dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A value in a plot, in the plot's coordinates, with the ends of its interval."""
 
     x: float
@@ -43,8 +41,7 @@ class Point:
     high: float | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Series:
+class Series(NamedTuple):
     """A method in a plot: a line for each run of adjacent ticks. Beyond `COLOURS` the styles repeat, hollow."""
 
     title: str
@@ -55,8 +52,7 @@ class Series:
     runs: tuple[tuple[Point, ...], ...]
 
 
-@dataclasses.dataclass(frozen=True)
-class Panel:
+class Panel(NamedTuple):
     """One set of axes."""
 
     title: str

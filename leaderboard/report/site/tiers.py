@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmark_data.sources import Derived
 from leaderboard import protocol
@@ -18,8 +18,7 @@ from leaderboard.store import giveaways
 from leaderboard.store.results import Result
 
 
-@dataclasses.dataclass(frozen=True)
-class TierPage:
+class TierPage(NamedTuple):
     """What is shown of a tier: all methods on all of its tasks, and what they come to.
 
     Attributes:
@@ -119,8 +118,7 @@ class TierPage:
         return tuple(dict.fromkeys(family(table.dataset) for table in self.tables))
 
 
-@dataclasses.dataclass(frozen=True)
-class MatrixRow:
+class MatrixRow(NamedTuple):
     """One method on all tasks of a tier.
 
     Attributes:
