@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 import benchmark_data
 from benchmark_data import parallel, reading
 from benchmark_data.dataset import Dataset, Digest
-from benchmark_data.errors import InvalidInput, MissingExtra
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra
 from benchmark_data.factors import Indices
 from benchmark_data.files import exclusive, read_json, user_path, write_json, write_text, written_atomically
 from benchmark_data.inspect import contact_sheets
@@ -374,8 +374,8 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
             raise InvalidInput(
                 f"publish {dataset.id}: expected splits named by letters and digits, received {split!r}."
             )
-    records = [read_json(path) for path in folder.glob(f"*/{card.RECORD}")]
-    names = {record["name"] if isinstance(record, dict) and "name" in record else "other files" for record in records}
+    records = {path: read_json(path) for path in folder.glob(f"*/{card.RECORD}")}
+    names = {r["name"] if isinstance(r, dict) and "name" in r else "other files" for r in records.values()}
     entries = [*(path for path in folder.glob("[!.]*") if path.is_file()), *folder.glob("[!.]*/[!.]*")]
     if not records and not all(_stored_signature(path) for path in entries if path.name != card.SHEET):
         names = {"other files"}
@@ -385,6 +385,11 @@ def check_publishable(dataset: Dataset, folder: Path) -> None:
             f"{folder}: expected an empty folder or one of {dataset.name}, received a folder of {', '.join(others)}. "
             "Publish each dataset to its own folder; configs of one dataset share it."
         )
+    for path, record in records.items():
+        if missing := sorted(card.record(dataset, splits=[], digests={}).keys() - record.keys()):
+            raise DamagedFile(
+                f"{path}: expected a record with {missing[0]}, received none. Remove it, and publish again."
+            )
 
 
 def _signature(dataset: Dataset, digest: Digest, rows: range) -> str:

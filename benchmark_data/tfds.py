@@ -53,7 +53,7 @@ import benchmark_data
 from benchmark_data import console, discovery, parallel, reading
 from benchmark_data.archives.store import locked
 from benchmark_data.dataset import Dataset, Family
-from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName, check_count
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName, check_count
 from benchmark_data.factors import Indices
 from benchmark_data.files import unwritable, user_path
 from benchmark_data.publish import records as encoding
@@ -61,6 +61,7 @@ from benchmark_data.publish import records as encoding
 try:
     import tensorflow_datasets as tfds
     from array_record.python import array_record_module
+    from google.protobuf.json_format import ParseError
     from tensorflow_datasets.core import dataset_builder, file_adapters
 except ImportError as error:
     raise MissingExtra("benchmark_data.tfds", (error.name or "tensorflow-datasets").split(".")[0], "tfds") from error
@@ -96,7 +97,11 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
     """The dataset, or the family whose configurations are the builder's."""
 
     def __init__(self, *, file_format: Any = None, **kwargs: Any) -> None:
-        super().__init__(file_format=file_format, **kwargs)
+        try:
+            super().__init__(file_format=file_format, **kwargs)
+        except (ParseError, AssertionError) as error:  # of a dataset_info.json, which TFDS reads here
+            file, reason = self.data_path / "dataset_info.json", str(error).partition("\n")[0].strip()
+            raise DamagedFile(f"{file}: {reason} {self._rebuild_remedy}") from error
         if file_format is None and not self.info.splits:  # nothing is built yet
             self.info.set_file_format("array_record", override=True)
 
@@ -162,6 +167,13 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
                     raise unwritable(self.data_path, error) from error
         if not self.info.splits:  # another process has built them since the builder was made
             self.info.read_from_directory(path)
+        for file in (file for split in self.info.splits.values() for file in split.filepaths):
+            if not file.exists():
+                raise DamagedFile(f"{file}: expected a file of {path}, received none. {self._rebuild_remedy}")
+
+    @property
+    def _rebuild_remedy(self) -> str:
+        return f"Remove {self.data_path}, and build it again."
 
     def _download_and_prepare(self, dl_manager: Any, download_config: Any = None) -> None:
         """Write all splits, bypassing TFDS's own encoding of one example after another."""

@@ -227,7 +227,7 @@ class _TFDSReader:
             file_format = str(self._builder.info.file_format.value)
             if file_format == "array_record":
                 self._sources = {split: self._builder.as_data_source(split) for split in dataset.splits}
-        except (OSError, ValueError, KeyError) as error:
+        except Exception as error:  # of files that TFDS cannot read: what its parsers raise
             raise _missing_copy_error(dataset, path, "build", copy.folder) from error
         if file_format != "array_record":
             raise InvalidInput(

@@ -413,6 +413,9 @@ def test_a_damaged_record_is_named(tiny_grid, tmp_path):
     (tmp_path / "default/offaxis.json").write_text("{")
     with pytest.raises(DamagedFile, match=r"offaxis\.json: expected valid JSON"):
         hf.publish(tiny_grid, tmp_path)
+    (tmp_path / "default/offaxis.json").write_text('{"name": "tiny_grid"}')
+    with pytest.raises(DamagedFile, match=r"offaxis\.json: expected a record with citation, received none. Remove it"):
+        hf.publish(tiny_grid, tmp_path)
 
 
 def test_one_process_at_a_time_publishes_to_a_folder(tmp_path, tiny_grid):

@@ -16,7 +16,8 @@ from PIL import Image
 import benchmark_data
 from baselines import program
 from benchmark_data import Derived, Rendered, reading
-from benchmark_data.errors import InvalidInput, MissingExtra, UnknownName
+from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, UnknownName
+from benchmark_data.publish import verify
 
 tfds = pytest.importorskip("tensorflow_datasets")
 
@@ -180,6 +181,25 @@ def test_a_builder_knows_what_another_has_built_since(builders, tmp_path):
     first.download_and_prepare()
     waiting.download_and_prepare()
     assert len(waiting.as_dataset(split="train[:5]")) == 5
+
+
+def test_a_copy_that_is_no_longer_whole_is_not_taken_for_built(builders, tmp_path, tiny_grid):
+    folder = builders_folder(tmp_path, "tiny_grid")
+    builder = builders["tiny_grid"](data_dir=tmp_path)
+    builder.download_and_prepare()
+    info = (folder / "dataset_info.json").read_text()
+    for content, reason in (("{", "Failed to load JSON"), ("[]", "do not match"), ('{"a": 1}', 'no field named "a"')):
+        (folder / "dataset_info.json").write_text(content)
+        with pytest.raises(
+            DamagedFile, match=rf"dataset_info\.json: .*{reason}.* Remove .*1\.2\.3, and build it again"
+        ):
+            provider.build(tiny_grid, tmp_path)
+        _, found = verify.verify(tiny_grid, [("tfds", tmp_path)])
+        assert "expected a whole copy of tiny_grid, received none. Remove it and make" in found.problem
+    (folder / "dataset_info.json").write_text(info)
+    next(folder.glob("*.array_record*")).unlink()
+    with pytest.raises(DamagedFile, match=r"array_record-0\S*: expected a file of .*, received none. Remove .*1\.2\.3"):
+        provider.build(tiny_grid, tmp_path)
 
 
 def test_a_build_that_fails_leaves_nothing(tmp_path, tiny_grid):
