@@ -98,7 +98,7 @@ class Batch:
         codes: a sample of it, (n, latents); its mean where the objective is not stochastic.
         kl: KL(q(z|x) || N(0, 1)) in nats, shape (n,): summed over the latents, or their mean when the run's reduction
             is ``"mean"``.
-        step: the number of this step, from 1, a float32 scalar.
+        step: the number of this step, from 1, a float32 scalar tensor: choose by ``ops.where``, not by ``if``.
         inputs: what `Objective.inputs` gave.
         call: runs the objective's own networks.
         sizes: how many values each of the dataset's factors has; nothing where no factors are known.
