@@ -58,8 +58,7 @@ def transfer(names: Mapping[str, Any]) -> Values:
 
     averages = transfer_accuracy.averages(names["table"])
     accuracies: Values = {
-        ("accuracy", source if classifier == "gbt" else classifier): test
-        for source, classifier, test in averages[["source", "classifier", "test"]].itertuples(index=False)
+        ("accuracy", source): test for source, test in averages[["source", "test"]].itertuples(index=False)
     }
     images = names["target"].images(protocol.task("dsprites").test[:500])
     source, target = (names["runs"][name].activations(images) for name in ("solids", "dsprites"))

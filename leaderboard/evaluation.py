@@ -391,7 +391,8 @@ class Evaluation:
             }
         steps = [row.budget.steps for row in self.rows]
         step_range = " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)}))
-        description = "; ".join(dict.fromkeys(row.source.description for row in self.rows))
+        descriptions = list(dict.fromkeys(row.source.description for row in self.rows))
+        description = "; ".join(descriptions[:2]) + f"; and {len(descriptions) - 2} more" * (len(descriptions) > 2)
         parts = [
             f"{self.name}, tier {self.tier}, {step_range} steps of training; {description}",
             pd.DataFrame.from_dict(cells, orient="columns" if self.shows_all else "index").to_string(na_rep=""),
