@@ -232,17 +232,8 @@ def _compare_rows(board: Table, left: Row, right: Row, key: str) -> tuple[verdic
 
 
 FIELDS = (
-    "tier",
-    "task",
-    "score",
-    "first",
-    "second",
-    "difference",
-    "low",
-    "high",
-    "p_after_holm",
-    "fewest_seeds",
-    "verdict",
+    *("tier", "task", "score", "first", "second"),
+    *("difference", "low", "high", "p_after_holm", "fewest_seeds", "verdict"),
 )
 
 
