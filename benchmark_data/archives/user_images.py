@@ -83,13 +83,13 @@ def from_images(
     Args:
         name: what runs call it: lower-case letters, digits and underscores.
         images: uint8, shape (n, H, W, C) or (n, H, W); or an iterable of images of one size, each uint8 (H, W, C) or
-            (H, W), a Pillow image, a tensor, or a record that has one of them as ``image``; or the path of a folder of
-            PNG and JPEG files of one size, which are read in the order of their names, those in folders within it as
-            well. Pillow images are read as files are: all are grey if every one is, else all are colours, and
-            photographs are turned as their EXIF data say.
+            (H, W), a Pillow image, a tensor, or a record that has one of them as ``image``; or the path of a folder, as
+            for `from_folder`. Pillow images are read as files are: all are grey if every one is, else all are colours,
+            and photographs are turned as their EXIF data say.
         labels: what is known of the images, if anything: name -> n numbers or texts, one for each image, as a
             dictionary or a table with named columns, such as a ``pandas.DataFrame``. Each becomes a factor whose
-            classes are the different values in order.
+            classes are the different values in order. Those of a folder, if given, take the place of its CSV file, and
+            are in the order of the names of all pictures in it.
 
     Returns:
         The dataset. Its digest tells whether a run goes on with the images that it began with.
@@ -112,6 +112,8 @@ def from_images(
     what = f"images of {name}"
     columns = _label_columns(f"labels of {name}", labels)
     if isinstance(images, str | os.PathLike):
+        if labels is None:
+            return from_folder(images, name)
         return _dataset_of_files(name, picture_files.list_pictures(Path(images)), columns)
     pixels = images if isinstance(images, np.ndarray) else _stack_images(what, images)
     _check_layout(what, pixels)
@@ -185,7 +187,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
             f"{', '.join(table_path.name for table_path in table_paths)}."
         )
     if not table_paths:
-        return from_images(name, folder)
+        return _dataset_of_files(name, picture_files.list_pictures(folder), {})
     table_path = table_paths[0]
     table = _read_table(table_path)
     file_column = "file_name" if "file_name" in table else str(table.columns[0])

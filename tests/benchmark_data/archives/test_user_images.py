@@ -258,6 +258,11 @@ def test_a_folder(folder):
     assert [factor.kind for factor in data.space.factors] == ["ordinal", "categorical"]
     assert data.space.factors[1].labels == ("None", "cat", "dog")
     assert from_folder(folder, "other").digest() == data.digest()
+    same = from_images("my_pictures", str(folder))
+    assert (same.id, same.space.names, same.digest()) == (data.id, data.space.names, data.digest())
+    relabelled = from_images("my_pictures", folder, {"level": [0, 1, 2, 3]})
+    assert relabelled.images(range(4))[:, 0, 0, 0].tolist() == [0, 10, 20, 30], "by name, not as the table has them"
+    assert relabelled.space.names == ("level",)
 
 
 def test_hidden_tables_are_left_alone_and_capitals_are_read(folder):
