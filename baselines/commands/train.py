@@ -357,6 +357,8 @@ def draw(
     from baselines.run import Run
 
     for opened in [Run.open(run) for run in runs]:
+        if opened.step < opened.config.steps:
+            console.tell(f"{opened.folder}: not finished, drawn at step {opened.step:,} of {opened.config.steps:,}")
         for path in pictures.draw_all(opened, row=row):
             console.say(path)
         tell_explained(opened)

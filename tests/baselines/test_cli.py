@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 
 import pytest
 import typer.main
@@ -45,7 +46,12 @@ def test_run_encode_traverse_resume(tmp_path, monkeypatch, few_rows):
     (folder / "codes.npz").unlink()
     assert call(f"encode {folder}").stdout.strip() == str(folder / "codes.npz")
     assert call(f"resume {folder} --no-encode").exit_code == 0
-    drawn = call(f"draw {folder}").stdout.split()
+    drawing = call(f"draw {folder}")
+    drawn = drawing.stdout.split()
+    assert "not finished" not in drawing.stderr
+    call(f"resume {folder} --no-encode --steps 3")
+    shutil.rmtree(folder / "snapshots" / "step_00000003")
+    assert "not finished, drawn at step 0 of 3" in call(f"draw {folder}").stderr
     assert [path.rsplit("/")[-1] for path in drawn][:2] == ["traversals.png", "traversals.gif"]
 
 
