@@ -225,7 +225,7 @@ def exclusive(
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write ``text`` in UTF-8, atomically.
+    """Write ``text`` in UTF-8, atomically; bytes of file names that are not UTF-8 as JSON escapes them.
 
     Args:
         path: the file to write.
@@ -235,7 +235,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         InvalidInput: the file cannot be written.
     """
     with written_atomically(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 import benchmark_data
 from benchmark_data import console, draws
-from benchmark_data.errors import InvalidInput, OffaxisWarning, Unavailable, needs
+from benchmark_data.errors import InvalidInput, OffaxisWarning, Unavailable, needs, printable
 from leaderboard import protocol
 from leaderboard.arrays import warn_if_continuous, warn_if_same
 from leaderboard.commands.arguments import run_record
@@ -70,7 +70,8 @@ def compute(
         warn_if_same(loaded.codes, str(path))
         warn_if_continuous(loaded.factors, loaded.names, str(path))
         settings = json.dumps(recorded.get("hyperparameters", {}), sort_keys=True)
-        row = {"file": str(path), "dataset": loaded.dataset, "method": recorded.get("method", "")}
+        trained_on = loaded.dataset or recorded.get("dataset", "")  # of your own images only the record has the name
+        row = {"file": printable(str(path)), "dataset": trained_on, "method": recorded.get("method", "")}
         row |= {"seed": recorded.get("seed", ""), "hyperparameters": settings}
         samples.append((path, loaded, _read_held_out(path, dataset, array), row))
     records: list[dict[str, Any]] = []

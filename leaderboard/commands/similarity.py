@@ -10,7 +10,7 @@ import typer
 
 from benchmark_data import console, files
 from benchmark_data.console import say
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, printable
 from leaderboard.commands.arguments import run_record
 
 
@@ -61,7 +61,8 @@ def similarity(
         table, interval = heatmap.compare_runs(pairs, similarity=measure)
     ends = [Path(os.path.abspath(path.with_suffix("") if path.is_file() else path)) for path in (runs[0], runs[half])]
     shared = os.path.commonpath([end.parent for end in ends])
-    x_name, y_name = (end.relative_to(shared).as_posix() + f" and {half - 1} more" * (half > 1) for end in ends)
+    names = [printable(end.relative_to(shared).as_posix()) for end in ends]
+    x_name, y_name = (name + f" and {half - 1} more" * (half > 1) for name in names)
     heatmap.draw(table, to, half_width=interval, x_name=x_name, y_name=y_name)
     numbers = table.join(interval.add_suffix(" half width").dropna(axis=1))
     figures.write_csv(numbers.rename_axis("layer").reset_index(), to.with_suffix(".csv"))

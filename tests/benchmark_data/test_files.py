@@ -248,6 +248,8 @@ def test_a_name_that_is_no_utf8_is_written(tmp_path):
     write_text(path, "done")
     assert path.read_text() == "done"
     assert len(os.listdir(tmp_path)) == 1
+    write_json(tmp_path / "where.json", {"folder": str(path), "é": "ü"})
+    assert read_json(tmp_path / "where.json") == {"folder": str(path), "é": "ü"}
 
 
 def test_a_key_twice_is_refused_at_any_depth(tmp_path):

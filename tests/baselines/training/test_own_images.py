@@ -282,6 +282,7 @@ def test_a_run_on_pictures_has_one_score_however_it_is_computed(photos, tmp_path
     scores.score(folders, names=["mig", "sap"], to=tmp_path / "scores.csv")
     scores.score(folders[:1])  # mig and dci, without a word of tasks
     table = pd.read_csv(tmp_path / "scores.csv").pivot(index="file", columns="metric", values="value")
+    assert set(pd.read_csv(tmp_path / "scores.csv")["dataset"]) == {"mine"}
     names = {"metrics": ["mig", "sap"], "progress": False}
     evaluated = leaderboard.evaluate(folders, photos, **names)
     assert evaluated.frame()["seed"].tolist() == [3, 7]
