@@ -9,6 +9,7 @@ import inspect
 import math
 import os
 import sys
+import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, TypeAlias, get_args
@@ -197,6 +198,8 @@ class Encoder:
                 f"The encoder was {self.description}. If it expects another layout or range, pass input= "
                 f"one of {', '.join(get_args(Input))}." + " Tensors stay tensors." * bool(self._modules)
             )
+            if "torch" in sys.modules and not self._modules:
+                error.add_note("No PyTorch module was found in it: pass the module itself, or use torch.from_numpy.")
             raise
 
     def _prepare_batch(self, images: Pixels) -> Any:
@@ -229,8 +232,10 @@ def _referenced_objects(encode: Any) -> Iterator[Any]:
         defaults = (*(encode.__defaults__ or ()), *(encode.__kwdefaults__ or {}).values())
         for value in _flatten((*variables.nonlocals.values(), *referenced, *defaults)):
             yield value
-            if inspect.ismethod(value):
-                yield value.__self__
+            owner = value.__self__ if inspect.ismethod(value) else value
+            yield owner
+            if not isinstance(owner, type | types.ModuleType | types.FunctionType):  # such as self.model of a trainer
+                yield from _flatten(getattr(owner, "__dict__", {}).values())
     elif hasattr(encode, "__dict__"):
         yield from _flatten(vars(encode).values())
 
@@ -316,12 +321,14 @@ def _check_batch_codes(codes: Any, n: int) -> NDArray[np.floating[Any]]:
     if array.dtype.kind not in "fiub":
         received = f"dtype {array.dtype}" if hasattr(codes, "dtype") else f"an object of type {type(codes).__name__}"
         raise InvalidInput(f"codes: expected real numbers, received {received}.")
-    if array.ndim not in (2, 3) or len(array) != n:
+    if array.ndim not in (2, 3) or len(array) != n or (array.ndim == 3 and array.shape[1] == 1 < array.shape[2]):
         remedy = "Return one row of numbers for each image."
         if array.ndim == 2 and array.shape[1] == n:
             remedy = "They look transposed: return codes.T."
         elif array.ndim == 1 and len(array) == n:
             remedy = "For a single latent, return codes[:, None]."
+        elif array.ndim == 3 and len(array) == n:
+            remedy = f"It is one unit of {array.shape[2]} numbers: for as many latents, return codes[:, 0]."
         elif array.ndim > 3 and len(array) == n:
             remedy = "Pass what encodes, such as model.encode; maps of features as codes.reshape(len(codes), -1)."
         raise InvalidInput(

@@ -20,7 +20,7 @@ from benchmark_data import console
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, needs
 from benchmark_data.files import written_atomically
-from leaderboard import protocol
+from leaderboard import properties, protocol
 from leaderboard.arrays import check_codes, to_float32, warn_if_continuous, warn_if_same
 from leaderboard.encoding import Input
 from leaderboard.metrics.r_squared import ROUNDING
@@ -118,13 +118,18 @@ def evaluate(
         [source.record(task, name, seed, steps, supervision, pca) for seed, source in seeded_sources]
         for task in chosen_tasks
     ]
+    runs = [source.run for source in sources if source.run]
+    if len(methods := {run.method for run in runs}) > 1:
+        raise InvalidInput(f"{name}: expected runs of one method, received {sorted(methods)}. Evaluate each by itself.")
+    if runs and (seeds is not None or steps or supervision != "unsupervised"):
+        raise InvalidInput("Run folders have their own seeds, steps and supervision. Leave these arguments out.")
     recorded = [record.seed for record in records[0]]
     if len(set(recorded)) < len(recorded):
         raise InvalidInput(f"seeds: expected each once, received {recorded}, as the run folders say. Leave copies out.")
     for task, task_records in zip(chosen_tasks, records, strict=True):
         for record in task_records:
             candidates.check_part(task, tier, record.hyperparameters, name)
-            for field in ("supervision", "hyperparameters"):
+            for field in ("supervision", "selection", "hyperparameters"):
                 expected, received = getattr(task_records[0], field), getattr(record, field)
                 if received != expected:
                     raise InvalidInput(
@@ -196,8 +201,11 @@ def _score(
     tier_measurements = {measurement.metric: measurement for measurement in protocol.tier(tier).measurements}
     measurements = []
     for name, metric in measure.metrics_by_name(list(tier_measurements) if metrics is None else metrics).items():
-        test_rows = protocol.TEST if measure.has_argument(metric, measure.TEST_NAMES[0]) else 0
-        measurement = tier_measurements.get(name, protocol.Measurement(name, test=test_rows))
+        # Of a metric that needs no held-out rows, these alone in the tier whose other rows were trained on.
+        on_test_rows = tier == "held_out" and not measure.has_argument(metric, measure.TEST_NAMES[0])
+        test_rows = protocol.TEST if on_test_rows or measure.has_argument(metric, measure.TEST_NAMES[0]) else 0
+        default = protocol.Measurement(name, train=0 if on_test_rows else protocol.TRAIN, test=test_rows)
+        measurement = tier_measurements.get(name, default)
         extra_arguments = {"constant_factors": "drop"} if measure.has_argument(metric, "constant_factors") else {}
         measurements.append(dataclasses.replace(measurement, arguments={**measurement.arguments, **extra_arguments}))
     scores: dict[str, float] = {}
@@ -351,7 +359,8 @@ class Evaluation:
 
         def fill(form: dict[str, Any]) -> None:
             form["about"]["description"] = candidate.about.description
-            form |= {"supervision": candidate.record.supervision, "hyperparameters": candidate.record.hyperparameters}
+            known = candidate.record
+            form |= {key: getattr(known, key) for key in ("supervision", "selection", "hyperparameters", "versions")}
             for record in (row.candidate.record for row in self.rows):
                 seed_entry = {"seed": record.seed, "budget": record.budget.model_dump()}
                 form["tasks"][record.dataset]["seeds"][seeds.index(record.seed)] |= seed_entry
@@ -387,12 +396,15 @@ class Evaluation:
             shown_scores = [key for key in common_scores if self.shows_all or key in protocol.COLUMNS] or common_scores
             values = {key: [row.scores[key] for row in rows] for key in shown_scores}
             cells[task] = {"seeds": str(len(rows))} | {
-                key: intervals.format_mean(scores) for key, scores in values.items()
+                key: intervals.format_mean(scores, properties.score_range(key)) for key, scores in values.items()
             }
         steps = [row.budget.steps for row in self.rows]
         step_range = " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)}))
         descriptions = list(dict.fromkeys(row.source.description for row in self.rows))
         description = "; ".join(descriptions[:2]) + f"; and {len(descriptions) - 2} more" * (len(descriptions) > 2)
+        _, *unit_shape = self.rows[0].candidate.submitted_codes.shape
+        if len(unit_shape) == 2:
+            description += f"; {unit_shape[0]} units of {unit_shape[1]} numbers, reduced to one number each"
         parts = [
             f"{self.name}, tier {self.tier}, {step_range} steps of training; {description}",
             pd.DataFrame.from_dict(cells, orient="columns" if self.shows_all else "index").to_string(na_rep=""),
@@ -420,10 +432,12 @@ class Evaluation:
         return results.result(protocol.task(task).id, self.name, [run for run in runs if run], about=about)
 
     def _read_runs(self, task: str, method: str, tree: Path) -> tuple[Scored, ...]:
-        """Return the runs that are published of a method on a task, in the tier."""
+        """Return the runs that are published of a method on a task, in the tier and of the same version of the data."""
         file = results_tree.path(tree, f"{task}@{protocol.VERSION}", method)
         result = results_tree.read(file) if file.is_file() else None
-        return result.runs_in(self.tier) if result and not result.quarantine else ()
+        runs = result.runs_in(self.tier) if result and not result.quarantine else ()
+        version = self._rows_of_task(task)[0].candidate.record.dataset_version
+        return tuple(run for run in runs if run.dataset_version == version)
 
     def _comparison_rows(self, task: str, other: str | Evaluation, tree: Path) -> Iterator[dict[str, Any]]:
         """Yield a line for each score that both have, or one that says why there is none."""
@@ -433,7 +447,7 @@ class Evaluation:
         other_runs = self._read_runs(task, other, tree) if isinstance(other, str) else other._rows_of_task(task)
         untrained = self._read_runs(task, "random_encoder", tree) or self._read_runs(task, "random_encoder", PUBLISHED)
         if not other_runs:
-            note = f"{method} has no published row on this task in tier {self.tier}, or a quarantined one"
+            note = f"{method} has no published row on this task in tier {self.tier}, or a quarantined or outdated one"
             yield table_row | {"note": note if isinstance(other, str) else f"{method} was not evaluated on this task"}
             return
         if isinstance(other_runs[0], _Row) and not protocol.is_same_dataset(

@@ -65,7 +65,7 @@ class Monitor:
                 raise InvalidInput(
                     f"samples: expected 1 to {len(pool)} {part} rows of {scored_task.dataset}, received {count!r}."
                 )
-        self._split = samples[0]
+        self._split, self._is_divided = samples[0], scored_task.is_divided
         self._modules, self._metric_names = measure.metrics_by_name(metrics), metrics
         dataset = scored_task.load()
         rows = [*scored_task.train[: samples[0]], *scored_task.test[: samples[1]]]
@@ -97,7 +97,8 @@ class Monitor:
         held_out = codes[self._split :], self._factors[self._split :]
         scores: dict[str, float] = {}
         for name, metric in self._modules.items():
-            sample, arguments = measure.split_rows(metric, codes[: self._split], self._factors[: self._split], held_out)
+            fit = codes[: self._split], self._factors[: self._split]
+            sample, arguments = measure.split_rows(metric, *fit, held_out, trained_on=self._is_divided)
             with measure.refusals(name, self._metric_names):
                 scores |= _compute_scores(name, metric, *sample, **arguments)
         return scores

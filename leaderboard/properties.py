@@ -171,6 +171,21 @@ def find(name: str, package: str = "leaderboard.metrics") -> Properties:
     return read(discovery.find(package, name, kind="metric"))
 
 
+def score_range(key: str) -> tuple[float, float]:
+    """Return the least and the greatest value of a score, infinite where it has none.
+
+    Example:
+        >>> score_range("dci.disentanglement"), score_range("mig"), score_range("r_squared")
+        ((0.0, 1.0), (0.0, 1.0), (-inf, 1.0))
+    """
+    metric, _, score = key.partition(".")
+    try:
+        declared = find(metric)
+    except (InvalidInput, UnknownName):
+        return -math.inf, math.inf
+    return (-math.inf, math.inf) if (score or metric) in declared.unbounded else declared.range
+
+
 def part_ranges(name: str) -> Mapping[str, tuple[float, float]]:
     """Return the ranges of the parts of a metric's scores.
 

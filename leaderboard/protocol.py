@@ -193,6 +193,11 @@ class Task:
         """The task's name: ``<dataset>@<version>``."""
         return f"{self.dataset}@{self.version}"
 
+    @property
+    def is_divided(self) -> bool:
+        """Whether a split rule divides the dataset, so that encoders are trained on the train rows' part alone."""
+        return isinstance(self.load().source, Divided)
+
     @functools.cached_property
     def indices(self) -> Indices:
         """All rows to encode: int64, the train rows, then the test rows."""

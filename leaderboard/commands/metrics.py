@@ -15,7 +15,7 @@ import numpy as np
 import benchmark_data
 from benchmark_data import console, draws
 from benchmark_data.errors import InvalidInput, OffaxisWarning, Unavailable, needs, printable
-from leaderboard import protocol
+from leaderboard import properties, protocol
 from leaderboard.arrays import warn_if_continuous, warn_if_same
 from leaderboard.commands.arguments import run_record
 from leaderboard.reading import representations, units
@@ -97,8 +97,13 @@ def compute(
             f"{', '.join(map(str, paths))}: expected codes that some metric can score, received {doubts[-1][1]}"
         )
     _report_scores(records, to)
-    if len({(row["method"], row["hyperparameters"]) for *_, row in samples}) > 1:
+    models = {(row["method"], row["hyperparameters"]) for *_, row in samples}
+    if len(models) > 1:
         console.warn("mean and sd are over runs of several methods or settings: score each setting by itself")
+    elif len(paths) > 1 and ("", "{}") in models:
+        console.tell(
+            "mean and sd are those of one encoder only if the files are its seeds; --to FILE.csv has each value"
+        )
     has_several_paths = len(paths) > 1
     for path, sentence in doubts:
         console.warn(f"{path}: {sentence}" if has_several_paths else sentence)
@@ -140,7 +145,10 @@ def _read_held_out(path: Path, dataset: str, array: str) -> tuple[Any, Any] | No
 
 def _score(name: str, module: Any, loaded: Any, held_out: tuple[Any, Any] | None) -> tuple[dict[str, Any], list[str]]:
     """Score codes by one metric: the scores, and what is to be doubted."""
-    sample, options = measure.split_rows(module, loaded.codes, loaded.factors, held_out, train=_train_count(loaded))
+    trained_on = _is_of_task(loaded) and protocol.task(loaded.dataset).is_divided
+    sample, options = measure.split_rows(
+        module, loaded.codes, loaded.factors, held_out, train=_train_count(loaded), trained_on=trained_on
+    )
     scores = dict(measure.compute_metric(name, module.score, *sample, **options))
     if name == "downstream" or _is_of_task(loaded):  # a curve over sample sizes by itself, or the board's own rows
         return scores, []
@@ -159,7 +167,12 @@ def _report_scores(records: list[dict[str, Any]], to: Path | None) -> None:
     summary = table[[*keys, "value"]]
     if file_count > 1:
         values = table.groupby(keys, sort=False)["value"]
-        summary = values.agg(mean=lambda group: intervals.format_mean(list(group)), sd="std").reset_index()
+        summary = values.agg(sd="std").reset_index()
+        ranges = [
+            properties.score_range(protocol.key(*row)) for row in summary[["metric", "score"]].itertuples(index=False)
+        ]
+        means = [intervals.format_mean(list(group), ends) for (_, group), ends in zip(values, ranges, strict=True)]
+        summary.insert(len(keys), "mean", means)
     show(summary, f"{file_count} files" if file_count > 1 else "")
     if to is not None:
         figures.write_csv(table, to)

@@ -68,13 +68,14 @@ def shared(boards: Sequence[Table]) -> tuple[Table, ...]:
         boards: the tables of one tier.
 
     Returns:
-        Some of them, in their order; all, where no method has a rank.
+        Some of them, in their order; all, where there is no such task.
     """
     rows = [[row for row in board.rows if row.rank] for board in boards]
     has_trained_here = any(row.trained_here for group in rows for row in group)
     ranked = [{row.result.method for row in group if row.trained_here or not has_trained_here} for group in rows]
     methods = set().union(*ranked)
-    return tuple(board for board, names in zip(boards, ranked, strict=True) if 2 * len(names) >= len(methods))
+    counted = tuple(board for board, names in zip(boards, ranked, strict=True) if 2 * len(names) >= len(methods))
+    return counted or tuple(boards)
 
 
 def overall(boards: Sequence[Table]) -> Overall | None:

@@ -33,6 +33,10 @@ CATEGORIES = {
 """Categories as they are printed, in the order of the groups of a table. Ranks are given within a category."""
 
 
+OTHER_DATA = "of the dataset's version "
+"""How the note of a result begins whose dataset has changed since."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Row:
     """One method in the table of a task.
@@ -71,8 +75,9 @@ class Row:
 
     @property
     def warning(self) -> bool:
-        """Whether a reader should see the note: the result is marked or in quarantine."""
-        return bool(self.result.quarantine or any(run.marks for run in self.runs))
+        """Whether a reader should see the note: the result is marked, in quarantine or of other data."""
+        is_of_other_data = self.note.startswith(OTHER_DATA)
+        return bool(self.result.quarantine or is_of_other_data or any(run.marks for run in self.runs))
 
     @property
     def selected(self) -> bool:
@@ -167,6 +172,8 @@ class Table:
 
     def _remedy(self, note: str) -> str:
         """Say what to do about a row that has no rank."""
+        if note.startswith(OTHER_DATA):
+            return "Train or encode with the dataset of today, and score again."
         if note.startswith("in quarantine"):
             return "The board's maintainers can lift it."
         if note.startswith(("marked", "recomputed")):
@@ -373,6 +380,8 @@ def _make_row(result: Result, tier: str) -> Row:
     runs = result.runs_in(tier)
     if result.quarantine:
         note = f"in quarantine: {result.quarantine}"
+    elif (version := runs[0].dataset_version) != (today := _dataset_version(result.task, version)):
+        note = f"{OTHER_DATA}{version}, not {today}"
     elif marks := sorted({mark for run in runs for mark in run.marks}):
         note = f"marked: {', '.join(marks)}"
     elif runs[0].supervision == "reference":
@@ -384,6 +393,13 @@ def _make_row(result: Result, tier: str) -> Row:
     else:
         note = ""
     return Row(result, runs, None, note, _with_intervals(result.summary[tier], runs))
+
+
+def _dataset_version(task: str, otherwise: str) -> str:
+    """Return the version today of a task's dataset; another text where there is no such dataset."""
+    with contextlib.suppress(UnknownName):
+        return protocol.task(task).load().version
+    return otherwise
 
 
 def _with_intervals(summaries: Mapping[str, Summary], runs: Sequence[Scored]) -> dict[str, Summary]:

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from benchmark_data.archives import npz
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName
 from benchmark_data.files import path_in_run
-from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol, record, schema
 from leaderboard.arrays import to_float32, warn_if_same
 from leaderboard.reading import representations, units
@@ -272,7 +271,7 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
     """
     if tier != "held_out":
         return
-    if not isinstance(task.load().source, Divided):
+    if not task.is_divided:
         raise InvalidInput(
             f"tier held_out of {task.dataset}: expected a dataset that a split rule divides, such as "
             "dsprites/composition, received one whose held-out rows are drawn from all. Score in another tier, or "

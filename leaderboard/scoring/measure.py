@@ -118,7 +118,13 @@ def arguments(metric: Any, held_out: tuple[Any, ...] = ()) -> dict[str, Any]:
 
 
 def split_rows(
-    metric: Any, codes: Any, factors: Any, held_out: tuple[Any, Any] | None = None, *, train: int | None = None
+    metric: Any,
+    codes: Any,
+    factors: Any,
+    held_out: tuple[Any, Any] | None = None,
+    *,
+    train: int | None = None,
+    trained_on: bool = False,
 ) -> tuple[tuple[Any, Any], dict[str, Any]]:
     """Divide codes into rows to learn from and held-out rows, as a metric is called with.
 
@@ -128,6 +134,8 @@ def split_rows(
         factors: class ids, shape (n, F).
         held_out: codes and factors of the held-out rows where they are apart; None to hold out the last rows.
         train: how many rows come before those; by default two thirds.
+        trained_on: whether encoders were trained on all rows but these, as on a part of a split: a metric that needs no
+            held-out rows is then computed on them alone.
 
     Returns:
         Codes and factors to learn from, and the other arguments of the metric.
@@ -135,6 +143,8 @@ def split_rows(
     train = (train or train_count(len(codes))) if held_out is None else len(codes)
     if held_out is None:
         held_out = codes[train:], factors[train:]
+    if trained_on and not has_argument(metric, TEST_NAMES[0]):
+        return held_out, arguments(metric)
     return (codes[:train], factors[:train]), arguments(metric, held_out)
 
 

@@ -131,15 +131,16 @@ def mean_intervals(values: Sequence[ArrayLike]) -> list[tuple[float, float]] | N
     return [(mean - half, mean + half) for mean, half in zip(means.tolist(), halves.tolist(), strict=True)]
 
 
-def format_mean(values: Sequence[float]) -> str:
-    """Return a mean with its 95% interval over seeds, from `SEEDS` finite scores on, as text.
+def format_mean(values: Sequence[float], ends: tuple[float, float] = (-math.inf, math.inf)) -> str:
+    """Return a mean with its 95% interval over seeds, from `SEEDS` finite scores on, cut at the ends of a range.
 
     Example:
-        >>> format_mean([0.1, 0.2, 0.3, 0.4]), format_mean([0.1, 0.2])
-        ('0.250 (0.045 to 0.455)', '0.150')
+        >>> format_mean([0.1, 0.2, 0.3, 0.4]), format_mean([0.1, 0.2]), format_mean([0.1, 0.2, 0.8, 0.9], (0, 1))
+        ('0.250 (0.045 to 0.455)', '0.150', '0.500 (0.000 to 1.000)')
     """
     interval = mean_interval(values) if np.isfinite(values).all() else None
-    return f"{np.mean(values):.3f}" + (f" ({interval[0]:.3f} to {interval[1]:.3f})" if interval else "")
+    shown = f" ({max(interval[0], ends[0]):.3f} to {min(interval[1], ends[1]):.3f})" if interval else ""
+    return f"{np.mean(values):.3f}{shown}"
 
 
 def t_quantile(freedom: float) -> float:

@@ -159,6 +159,28 @@ def test_whole_numbers_become_real_ones_that_hold_them(given, kept):
     assert Encoder(lambda images: np.ones((len(images), 2), given))(IMAGES).dtype == kept
 
 
+def test_a_torch_module_of_an_object_that_a_function_refers_to_is_found():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+    class Trainer:
+        def __init__(self):
+            self.model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 8 * 6, 4))
+
+        def evaluate(self):
+            return Encoder(lambda images: self.model(images))(IMAGES)
+
+        def encode(self, images):
+            return self.model(images)
+
+    trainer = Trainer()
+    for codes in (trainer.evaluate(), Encoder(lambda images: trainer.encode(images))(IMAGES)):
+        np.testing.assert_array_equal(codes, Encoder(trainer.model)(IMAGES))
+    hidden = {"model": trainer.model}
+    with pytest.raises(TypeError) as raised:
+        Encoder(lambda images: hidden["model"](images))(IMAGES)
+    assert "No PyTorch module was found in it: pass the module itself" in raised.value.__notes__[-1]
+
+
 def test_a_torch_module_that_is_not_found_is_warned_of():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     hidden = {"model": torch.nn.Linear(1, 2)}

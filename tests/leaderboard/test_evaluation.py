@@ -104,7 +104,7 @@ def test_a_single_encoder_is_named_on_either_side(solved, random, tree, tmp_path
 def test_what_is_not_compared_is_said(random, tree, tmp_path):
     other = leaderboard.evaluate(squares, "xysquares/spacing_4", name="squares", tier="smoke", progress=False)
     (line,) = other.compare("sums", published=tree).to_dict("records")
-    assert line["note"] == "sums has no published row on this task in tier smoke, or a quarantined one"
+    assert line["note"] == "sums has no published row on this task in tier smoke, or a quarantined or outdated one"
     other.save(tmp_path)
     single = dataclasses.replace(other, name="mine").compare("squares", published=tmp_path)
     assert single["note"].str.contains("no verdict").all()
@@ -120,7 +120,13 @@ def test_a_quarantined_row_is_not_compared(random, tree, tmp_path):
     (file,) = results_tree.files(published)
     results_tree.quarantine(file, "trained on the test rows")
     (line,) = dataclasses.replace(random, name="mine").compare("sums", published=published).to_dict("records")
-    assert line["note"].endswith("or a quarantined one")
+    assert line["note"].endswith("or a quarantined or outdated one")
+    content = json.loads(file.read_text()) | {"quarantine": ""}
+    for run in content["runs"]:
+        run["dataset_version"] = "0.9.0"
+    file.write_text(json.dumps(content))
+    (line,) = dataclasses.replace(random, name="mine").compare("sums", published=published).to_dict("records")
+    assert line["note"].endswith("or a quarantined or outdated one")
 
 
 def test_methods_at_chance_are_not_told_apart(random, tree, tmp_path, monkeypatch):
@@ -422,7 +428,7 @@ def test_chosen_metrics_are_measured_as_the_tier_measures_them(toys, one_tier, t
 def test_no_seed_has_trained_on_held_out_rows(monkeypatch):
     task = protocol.task("dsprites/extrapolation")
     records = [
-        types.SimpleNamespace(seed=seed, supervision="unsupervised", hyperparameters=hyper)
+        types.SimpleNamespace(seed=seed, supervision="unsupervised", selection="none", hyperparameters=hyper)
         for seed, hyper in ((0, {}), (1, {"train_share": 0.5}))
     ]
     encoders = [functools.partial(squares), functools.partial(squares)]
@@ -436,6 +442,9 @@ def test_no_seed_has_trained_on_held_out_rows(monkeypatch):
 def test_units_of_several_numbers_are_scored():
     found = leaderboard.evaluate(lambda images: images[:, 20:23, 20:24, 0], TASK, metrics=["mig"], progress=False)
     assert found.rows[0].candidate.codes.shape[1] == 3
+    assert "in [0, 255]; 3 units of 4 numbers, reduced to one number each" in str(found)
+    with pytest.raises(InvalidInput, match=r"It is one unit of 4 numbers: for as many latents, return codes\[:, 0\]"):
+        leaderboard.evaluate(lambda images: images[:, :1, 20:24, 0], TASK, metrics=["mig"], progress=False)
 
 
 @pytest.mark.parametrize(
@@ -530,12 +539,21 @@ def test_a_run_folder_is_scored_by_its_codes(solved, tmp_path):
     assert isinstance(candidates.load(tmp_path), candidates.Candidate)
     with pytest.raises(InvalidInput, match=r"seeds: expected each once, received \[0, 0\], as the run folders say"):
         leaderboard.evaluate([tmp_path, tmp_path], TASK, metrics=["mig"], progress=False)
+    with pytest.raises(InvalidInput, match="Run folders have their own seeds, steps and supervision"):
+        leaderboard.evaluate([tmp_path], TASK, seeds=[4], metrics=["mig"], progress=False)
     other = shutil.copytree(tmp_path, tmp_path / "other")
     content = json.loads((other / "run.json").read_text()) | {"seed": 1, "hyperparameters": {"beta": 8}}
     record.write(other, content)
     with pytest.raises(
         InvalidInput, match=r"hyperparameters of seed 1: expected \{\}, as of seed 0, received \{'beta': 8"
     ):
+        leaderboard.evaluate([tmp_path, other], TASK, metrics=["mig"], progress=False)
+    record.write(other, content | {"selection": "best of 6 by MIG", "versions": {"torch": "2.9"}})
+    leaderboard.evaluate(other, TASK, name="chosen", tier="smoke", progress=False).submission(tmp_path / "handed_in")
+    form = json.loads((tmp_path / "handed_in" / submission.FILE).read_text())
+    assert (form["selection"], form["versions"]) == ("best of 6 by MIG", {"torch": "2.9"})
+    record.write(other, content | {"hyperparameters": {}, "method": "another"})
+    with pytest.raises(InvalidInput, match=r"expected runs of one method, received \['another', 'squares'\]"):
         leaderboard.evaluate([tmp_path, other], TASK, metrics=["mig"], progress=False)
     with pytest.raises(InvalidInput, match=r"evaluate: name: .* received '\.\./evil'"):
         leaderboard.evaluate(tmp_path, TASK, name="../evil", metrics=["mig"], progress=False)
@@ -663,6 +681,28 @@ def test_seeds_that_were_trained_for_different_lengths_are_printed_as_such(rando
     assert "1,000 to 3,000 steps of training" in str(dataclasses.replace(random, rows=rows))
     compared = dataclasses.replace(random, rows=rows[1:], name="mine").compare("sums", published=tree)
     assert set(compared["steps"]) == {3000}, "the most, of seeds of which the first has 1,000"
+
+
+def test_rows_that_were_trained_on_are_not_scored_where_they_are_held_out():
+    """An encoder that has learned the train rows by heart, and encodes nothing of the others."""
+    task = protocol.task("dsprites_spaced/spacing_8.extrapolation")
+    data = task.load()
+    pairs = zip(data.images(task.train), data.labels(task.train), strict=True)
+    by_heart = {image.tobytes(): labels + 0.01 * (labels % 2) for image, labels in pairs}
+    noise = np.random.default_rng(0).normal(size=(256, len(data.space.names)))
+
+    def encode(images):
+        return np.array([by_heart.get(image.tobytes(), noise[image.sum() % 256]) for image in images])
+
+    metrics = ["mig", "jemmig", "mcc", "r_squared"]
+    held_out = leaderboard.evaluate(encode, task.dataset, tier="held_out", metrics=metrics, progress=False).rows[0]
+    desk = leaderboard.evaluate(encode, task.dataset, metrics=metrics, progress=False).rows[0]
+    watched = leaderboard.Monitor(task.dataset, metrics, samples=(300, 200))(encode)
+    for key in ("mig", "jemmig.jemmig", "mcc.pearson"):
+        key = key if key in held_out.scores else key.partition(".")[0]
+        assert max(held_out.scores[key], watched[key]) < desk.scores[key] - 0.2
+    with pytest.raises(InvalidInput, match="expected a dataset that a split rule divides"):
+        leaderboard.evaluate(encode, "dsprites", tier="held_out", metrics=["mig"], progress=False)
 
 
 def test_held_out_scores_need_a_divided_dataset():

@@ -81,6 +81,9 @@ def test_a_divided_task_holds_out_its_own_rows(board, tmp_path):
     expected = r_squared.score(codes[: len(learnt)], learnt, codes_test=codes[len(learnt) :], factors_test=held_out)
     (row,) = pd.read_csv(tmp_path / "s.csv").query("score == 'r_squared'").to_dict("records")
     assert row["value"] == pytest.approx(expected["r_squared"], abs=0.02)
+    arguments = ["--dataset", task.dataset, "--metric", "mig", "--to", tmp_path / "m.csv"]
+    code, _, err = board("score", tmp_path / "codes.npz", *arguments)
+    assert (code, pd.read_csv(tmp_path / "m.csv")["value"][0] < 0.1) == (0, True), "of the held-out rows"
 
 
 def test_metrics_on_anyone_s_codes(board, tmp_path):
@@ -133,6 +136,7 @@ def test_metrics_of_several_files_give_mean_and_spread(board, tmp_path):
     assert values.iloc[0] > 0.9 > values.iloc[1] + 0.3
     (line,) = (line.split() for line in out.splitlines() if line.split()[:2] == ["mig", "mig"])
     assert line[2:] == [f"{v:.3f}" for v in (values.mean(), values.std())]
+    assert "mean and sd are those of one encoder only if the files are its seeds" in err
     for seed in (2, 3):
         codes = factors + np.random.default_rng(seed).normal(size=(300, 2))
         np.savez(tmp_path / f"c{seed}.npz", codes=codes, factors=factors)
@@ -140,7 +144,8 @@ def test_metrics_of_several_files_give_mean_and_spread(board, tmp_path):
     code, out, _ = board("score", *files, "--metric", "mig", "--to", tmp_path / "m.csv")
     values = pd.read_csv(tmp_path / "m.csv").value
     half = 3.18245 * values.std() / 2  # Student's t of three degrees of freedom, over the root of four
-    assert f"{values.mean():.3f} ({values.mean() - half:.3f} to {values.mean() + half:.3f})" in out
+    low, high = max(0, values.mean() - half), min(1, values.mean() + half)  # of a score from 0 to 1
+    assert f"{values.mean():.3f} ({low:.3f} to {high:.3f})" in out
     np.savez(tmp_path / "b.npz", codes=np.zeros((300, 2)), factors=factors)
     with warnings.catch_warnings():
         warnings.simplefilter("default", SameCodes)

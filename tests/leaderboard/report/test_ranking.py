@@ -15,7 +15,7 @@ import rich.console
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard import protocol
 from leaderboard.record import About, Budget, Digests, Supervision
-from leaderboard.report import formats, overall, ranking
+from leaderboard.report import formats, overall, pairwise, ranking
 from leaderboard.report.site import build
 from leaderboard.store import results, results_tree
 from leaderboard.store.results import Compared, Sample, Scored, Verification
@@ -79,6 +79,18 @@ def test_rank_is_by_the_mean_and_ties_share_it():
         method("a", *[0.3] * 5),
     ]
     assert order(*found) == [(1, "a"), (2, "b"), (2, "c"), (4, "d")]
+
+
+def test_a_row_of_another_version_of_the_dataset_has_no_rank_and_is_not_compared():
+    found = [method("a", *[0.3] * 5), method("b", *[0.2] * 5), method("old", *[0.9] * 5, dataset_version="0.9.0")]
+    assert order(*found) == [(1, "a"), (2, "b"), (None, "old")]
+    board = ranking.table("xysquares/spacing_8@v1", "study", found)
+    assert board.notes[0] == (
+        "Not ranked (of the dataset's version 0.9.0, not 1.0.0): old. Train or encode with the dataset of today, and "
+        "score again."
+    )
+    with pytest.raises(InvalidInput, match="expected a task that both were scored on"):
+        pairwise.compare([board], "a", "old")
 
 
 def test_what_is_not_ranked_comes_after_what_is_and_says_why():
@@ -504,6 +516,10 @@ def test_submissions_on_a_few_tasks_change_no_mean_of_others():
     assert overall.shared([more, tables[two]]) == (more, tables[two])
     alone = dataclasses.replace(few, groups={"unsupervised": tuple(ranked)})
     assert overall.shared([alone]) == (alone,), "where nothing was trained here, all count"
+    disjoint = ranking.tables(method(name, *[0.5] * 5, task=task) for name, task in zip("ab", (one, two), strict=True))
+    disjoint += ranking.tables([method("c", *[0.5] * 5, task="dsprites@v1")])
+    assert overall.shared(disjoint) == tuple(disjoint), "no task has half of the methods"
+    assert overall.overall(disjoint) is None
 
 
 def test_without_ranks_all_tasks_are_averaged_over():
