@@ -5,6 +5,7 @@ Internal.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shlex
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import benchmark_data
+from baselines import objectives
 from baselines.config import RunConfig
 from benchmark_data import discovery, files, parallel
 from benchmark_data.dataset import Dataset, Digest
@@ -123,12 +125,14 @@ def check_pixels(folder: Path, digests: Digests) -> None:
 
 
 def objective_code(name: str) -> str:
-    """Hash the file of an objective, which decides a run's loss together with the config."""
-    return files.hash_of(str(discovery.find("baselines.objectives", name, kind="objective").__file__))
+    """Hash the file of an objective and those that objectives share, which decide a run's loss with the config."""
+    file = Path(str(discovery.find("baselines.objectives", name, kind="objective").__file__))
+    shared = sorted(Path(objectives.__file__).parent.glob("_*.py"))
+    return hashlib.sha256("".join(files.hash_of(path) for path in (file, *shared)).encode()).hexdigest()
 
 
 def warn_if_code_changed(runs: Iterable[tuple[Path, RunConfig]]) -> None:
-    """Warn where the file of a run's objective is not the one that its last steps were taken with."""
+    """Warn where the code of a run's objective is not what its last steps were taken with."""
     changed = []
     for folder, config in runs:
         trained_with = read_record(folder).get("computed", {}).get("objective_code")
@@ -138,7 +142,7 @@ def warn_if_code_changed(runs: Iterable[tuple[Path, RunConfig]]) -> None:
         folder, objective = changed[0]
         others = f" and {len(changed) - 1} more" * (len(changed) > 1)
         warnings.warn(
-            f"{folder}{others}: the file of the objective {objective} has changed since these steps were trained. They "
+            f"{folder}{others}: the code of the objective {objective} has changed since these steps were trained. They "
             "are kept. To train with the new code, remove the folder or choose another.",
             OffaxisWarning,
             stacklevel=3,

@@ -222,9 +222,9 @@ class Run:
             images: uint8, shape (n, H, W, C).
 
         Returns:
-            Layer -> float32 (n, p), in order from ``input`` to ``output``. The noise of ``sampled`` is this snapshot's
-            own: the same every time, and drawn apart from that of any other run and of any other snapshot. Noise that
-            two models share would pass for similarity where both ignore the image.
+            Layer -> float32 (n, p), in order from ``input`` to ``output``. The noise of ``sampled`` is that of
+            the config and the step: the same every time, unless the run is made longer, and drawn apart from that of
+            other runs and snapshots. Noise that two models share would pass for similarity where both ignore the image.
 
         Raises:
             InvalidInput: not uint8 images of the right shape.
@@ -320,11 +320,12 @@ class Run:
         """Check that the run is open at the last step of its training, and not at an earlier snapshot.
 
         Raises:
-            InvalidInput: it is not.
+            InvalidInput: it is not, or was made longer since it was opened.
         """
-        if self.step != self.config.steps:
-            expected, received = f"a finished run of {self.config.steps} steps", f"step {self.step}"
-            remedy = "Open it without step=" if self.config.steps in self.steps else "Resume the run first"
+        steps = read_config(self.folder).steps
+        if self.step != steps:
+            expected, received = f"a finished run of {steps} steps", f"step {self.step}"
+            remedy = "Open it without step=" if steps in self.steps else "Resume the run first"
             raise InvalidInput(f"{self.folder}: expected {expected}, received {received}. {remedy}.")
 
     def _check_dataset(self, dataset: Dataset | None) -> Dataset:

@@ -217,13 +217,15 @@ def _train(
     that its own folder names. A run that is to ``lengthen`` loses what was made of it once nothing refuses it.
     """
     from baselines.engines import devices
-    from baselines.record import own_images
+    from baselines.record import own_images, read_record
     from baselines.run_folder import has_codes, is_trained
     from baselines.training import claims, stopping
     from baselines.training.batches import training_rows
     from baselines.training.loop import Stopped, train
     from benchmark_data.variants import splitting
 
+    if options.threads is None:  # another number rounds differently
+        options = options._replace(threads=read_record(folder).get("computed", {}).get("threads"))
     options.choose_device()
     console.tell(f"device: {devices.device_summary()}")
     for sentence in devices.advice(options.device, config.precision):
@@ -233,7 +235,10 @@ def _train(
         _claim_folder(config, folder, dataset, image_folder)
     if dataset is not None:
         count = len(training_rows(dataset, config.train_share, config.split))
-        console.tell(f"images: {len(dataset):,} of {dataset.id}, {count:,} trained on, the rest held out (train_share)")
+        held_out_by = f"split {config.split}, train_share" if config.split else "train_share"
+        console.tell(
+            f"images: {len(dataset):,} of {dataset.id}, {count:,} trained on, the rest held out ({held_out_by})"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", devices.SlowDevice)  # said above
         if lengthen:

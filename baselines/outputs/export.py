@@ -22,7 +22,6 @@ import numpy as np
 import benchmark_data
 from baselines.outputs import onnx_graphs
 from baselines.run import Run
-from baselines.run_folder import has_codes
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, needs
 from leaderboard.reading import encoders, graphs
@@ -82,7 +81,7 @@ def export(run: Run, to: str | os.PathLike[str]) -> Path:
     """Write a folder with all that others need of a run.
 
     Args:
-        run: a finished run on a dataset that the leaderboard has a task on. It may have no ``codes.npz`` yet.
+        run: a finished run on a dataset that the leaderboard has a task on.
         to: the folder, a path that is free.
 
     Returns:
@@ -102,13 +101,12 @@ def export(run: Run, to: str | os.PathLike[str]) -> Path:
             f"{run.config.dataset!r}. Without --to its encoder is written: offaxis train export "
             f"{shlex.quote(str(run.folder))}"
         )
-    if not has_codes(run.folder):
-        run.encode_task()
     with files.written_atomically(to) as temporary:
         temporary.mkdir()
         write_encoder(run, temporary / ENCODER)
         _write_weights(run, temporary / "weights.safetensors")
-        for name in ("codes.npz", "run.json", "config.json"):
+        run.write_codes(temporary / "codes.npz", run.dataset)
+        for name in ("run.json", "config.json"):
             shutil.copyfile(run.folder / name, temporary / name)
     return to
 

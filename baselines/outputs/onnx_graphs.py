@@ -180,6 +180,11 @@ def _write_one_hot(write: _Writer, node: Any, values: _ValueNames) -> str:
     return write("OneHot", values[id(node.input_tensors[0])], depth, off_on_values, axis=-1)
 
 
+def _write_rescaling(write: _Writer, node: Any, values: _ValueNames) -> str:
+    layer, x = node.operation, values[id(node.input_tensors[0])]
+    return write("Add", write("Mul", x, write.constant(layer.scale)), write.constant(layer.offset))
+
+
 def _operator_writer(operator: str) -> Callable[[_Writer, Any, _ValueNames], str]:
     return lambda write, node, values: write(operator, *_input_names(write, node, values))
 
@@ -192,6 +197,7 @@ _OPERATIONS: Mapping[str, Callable[[_Writer, Any, _ValueNames], str]] = {
     "Softmax": lambda write, node, values: _unary_writer("Softmax", axis=node.operation.axis)(write, node, values),
     "Transpose": lambda write, node, values: _unary_writer("Transpose", perm=node.operation.axes)(write, node, values),
     "Flatten": _write_reshape,
+    "Rescaling": _write_rescaling,
     "Reshape": _write_reshape,
     "Multiply": _operator_writer("Mul"),
     "Add": _operator_writer("Add"),

@@ -196,7 +196,9 @@ def train_together(
     if request.requested:
         started = [i for i in unfinished if recorders[i].step] or unfinished
         raise stopping.stop_error(
-            [paths[i] for i in started], [recorders[i].step for i in started], own=user_dataset is not None
+            [paths[i] for i in started],
+            [recorders[i].step for i in started],
+            again=user_dataset is not None or len(unfinished) > 1,
         )
     failures = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
     return [failure or Run.open(folder, dataset=user_dataset) for failure, folder in zip(failures, paths, strict=True)]
@@ -206,9 +208,10 @@ def _warn_of_mean_reduction(config: RunConfig) -> None:
     """Warn where a mean reduction makes something else of hyperparameters or epsilon than the paper's loss does."""
     if config.reduction != "mean":
         return
-    if changes := config.build_objective().mean_changes:
+    objective = config.build_objective()
+    if changes := objective.mean_changes:
         warnings.warn(f'{config.objective} with reduction "mean": {changes}', OffaxisWarning, stacklevel=3)
-    if config.epsilon >= 1e-8:
+    if config.epsilon >= 1e-8 and objective.decodes and objective.reconstructs:
         message = "has smaller gradients, so that the encoder may hardly learn. Set a smaller one: epsilon=1e-12"
         warnings.warn(f'epsilon={config.epsilon:g}: reduction "mean" {message}', OffaxisWarning, stacklevel=3)
 
@@ -222,6 +225,8 @@ def check(configs: Sequence[RunConfig], dataset: Dataset) -> None:
     for config in distinct.values():
         rows = training_rows(dataset, config.train_share, config.split)
         model = Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision)
+        if all(model.frozen()):
+            raise InvalidInput("frozen: expected a layer that is trained, received all layers. Leave some out.")
         finetune.load_source_weights(model)
         space = drawable_factors(config, model.objective, dataset)
         draw_batch(config, model.objective, dataset, rows, 1, images=False, space=space)
@@ -319,7 +324,7 @@ class _Program:
     ) -> None:
         self._recorders, self._engine = recorders, engine
         self._checkpoint_seconds = checkpoint_seconds
-        self._seconds_before = [self._resume(i) for i in range(len(recorders))]
+        self._seconds = [self._resume(i) for i in range(len(recorders))]
         self.steps_before = [recorder.step for recorder in recorders]
         positions = group_by_steps([r.config for r in recorders], self.steps_before)
         self._bar_groups = [[recorders[i] for i in group] for group in positions]
@@ -328,7 +333,7 @@ class _Program:
             for group in self._bar_groups
         ]
         self._stepped: list[int] = []
-        self._start_time = self._save_time = self._show_time = time.perf_counter()
+        self._step_time = self._save_time = self._show_time = time.perf_counter()
 
     def _resume(self, i: int) -> float:
         """Put a run where its last snapshot left it; return the seconds that it had taken."""
@@ -345,7 +350,7 @@ class _Program:
             if recorder.snapshots.last is None:
                 self._keep_snapshot(i)
             elif not (recorder.folder / "run.json").exists():  # somebody has removed it
-                recorder.describe(recorder.step, self._seconds_before[i])
+                recorder.describe(recorder.step, self._seconds[i])
 
     def step(self, batch: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
         """Take a step of every run; return its scalars for each, where a run records them."""
@@ -360,6 +365,9 @@ class _Program:
     def process_step(self, scalars: dict[str, NDArray[Any]], *, stop: bool) -> None:
         """Record, keep and show what is due after a step; mark the runs that have diverged."""
         now = time.perf_counter()
+        for i in self._stepped:  # those that are over took no part
+            self._seconds[i] += (now - self._step_time) / len(self._stepped)
+        self._step_time = now
         keep_all = stop or now - self._save_time > self._checkpoint_seconds
         show_all = now - self._show_time > DISPLAY_SECONDS
         for i in self._stepped:
@@ -378,5 +386,4 @@ class _Program:
         self._show_time = now if show_all else self._show_time
 
     def _keep_snapshot(self, i: int) -> None:
-        run_seconds = (time.perf_counter() - self._start_time) / len(self._recorders)
-        self._recorders[i].keep(self._engine.copy(i), self._seconds_before[i] + run_seconds)
+        self._recorders[i].keep(self._engine.copy(i), self._seconds[i])

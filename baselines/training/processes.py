@@ -28,16 +28,19 @@ Task: TypeAlias = tuple[list[worker.Assignment], str, bool]
 """What `worker.train_runs` takes, but for what to compute with."""
 
 
-def train(tasks: Sequence[Task], jobs: int | None, threads: int | None, device: str) -> None:
-    """Train in so many worker processes, one for each core if None, each with so many threads."""
+def train(tasks: Sequence[Task], jobs: int | None, threads: int | None, device: str, in_all: int) -> None:
+    """Train in so many worker processes, one for each core if None, each with so many threads.
+
+    Threads are shared out among the tasks of the sweep ``in_all``, so that a run has as many when it is resumed alone.
+    """
     needs("training many runs", "train", "joblib")
     import joblib
 
     waiting = collections.deque(tasks)
-    jobs = min(jobs or joblib.cpu_count(), len(tasks))
     if not tasks:
         return
-    thread_count = threads or max(1, joblib.cpu_count() // jobs)
+    thread_count = threads or max(1, joblib.cpu_count() // min(jobs or joblib.cpu_count(), in_all))
+    jobs = min(jobs or joblib.cpu_count(), len(tasks))
     core_sets = _choose_cores(jobs, thread_count)
     processes: list[subprocess.Popen[str]] = []
     stop_event = threading.Event()

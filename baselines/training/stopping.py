@@ -96,24 +96,24 @@ def sigterm_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous_handler)
 
 
-def stop_error(folders: Sequence[Path], steps: Sequence[int], *, own: bool) -> Stopped:
+def stop_error(folders: Sequence[Path], steps: Sequence[int], *, again: bool) -> Stopped:
     """Make the error that says where runs have stopped and how they go on.
 
     Args:
         folders: the run folders.
         steps: the step that each has done last.
-        own: whether they are trained on the user's own images, which no command knows.
+        again: whether only the same call goes on with all: others have not begun, or images are the user's own.
 
     Returns:
         What to raise.
 
     Example:
-        >>> print(stop_error([Path("runs/a b")], [979], own=False))
+        >>> print(stop_error([Path("runs/a b")], [979], again=False))
         stopped after step 979, with a snapshot. To go on: offaxis train resume 'runs/a b'
     """
     several = len(folders) > 1
     where = f"stopped {len(folders)} runs, each" if several else f"stopped after step {steps[0]},"
-    continuation = "the same call again" if own or several else command("resume", str(folders[0]))
+    continuation = "the same call again" if again or several else command("resume", str(folders[0]))
     return Stopped(f"{where} with a snapshot.", continuation)
 
 

@@ -171,7 +171,9 @@ def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStat
             state, step = "done", config.steps
     failure_file = worker.failure_path(into, digest)
     if failure_file.exists() and state != "done":
-        state, error = "failed", _read_failure(failure_file)[0]
+        message, diverged = _read_failure(failure_file)
+        if not (diverged and state == "waiting"):  # of a folder that was removed, to train the run again
+            state, error = "failed", message
     return RunStatus(
         run=name,
         state=state,
@@ -302,7 +304,7 @@ def run(
         if ray is None:
             for dataset in dict.fromkeys(config.dataset for config in todo):
                 benchmark_data.load(dataset).prepare()  # once, so that what is missing is said once
-            processes.train(tasks, jobs, threads, device)
+            processes.train(tasks, jobs, threads, device, len(list(_group_runs(configs, together))))
         else:
             ray_device = "gpu" if gpus and device == "auto" else device
             options = (threads or 1, ray_device, min(gpus, 1.0) or 1.0)

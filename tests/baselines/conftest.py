@@ -56,7 +56,7 @@ def training_here():
         patch.setattr(
             processes,
             "train",
-            lambda tasks, jobs, threads, device: [worker.train_runs(*task, 1, device) for task in tasks],
+            lambda tasks, jobs, threads, device, in_all: [worker.train_runs(*task, 1, device) for task in tasks],
         )
         yield
 

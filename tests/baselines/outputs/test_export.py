@@ -9,12 +9,14 @@ import onnxruntime
 import pytest
 from typer.testing import CliRunner
 
+import benchmark_data
 from baselines import train
 from baselines.commands import train as cli
 from baselines.nets import architectures
 from baselines.nets.backend import keras
 from baselines.outputs import export, onnx_graphs
 from baselines.run import Run
+from baselines.training import claims
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.reading import graphs, representations
@@ -41,11 +43,16 @@ def ends(network):
     return network.inputs[0], network.outputs[0]
 
 
-@pytest.mark.parametrize("name", architectures.ARCHITECTURES)
-def test_the_graph_of_every_architecture_gives_what_the_network_gives(name):
+@pytest.mark.parametrize(
+    ("name", "small"),
+    [
+        *((name, {"width": 32} if name == "fc" else {}) for name in architectures.ARCHITECTURES),
+        ("conv", {"pixel_mean": 0.1, "pixel_std": 0.2}),  # as in the sweeps of Michlo et al.
+    ],
+)
+def test_the_graph_of_every_architecture_gives_what_the_network_gives(name, small):
     """Images whose sides differ, so that a mistaken axis shows."""
     rng = np.random.default_rng(0)
-    small = {"width": 32} if name == "fc" else {}
     network, _ = architectures.find(name)((32, 48, 3), 5, rng, **small)
     for variable in network.trainable_variables:  # zeros and ones of the start would hide what is left out
         variable.assign(np.asarray(variable.value) + 0.05 * rng.standard_normal(variable.shape).astype(np.float32))
@@ -111,6 +118,11 @@ def test_an_export_holds_all_that_others_need(trained, tmp_path):
     rows = protocol.task(trained.config.dataset).indices
     codes = run((folder / "encoder.onnx").read_bytes(), trained.dataset.images(rows))
     np.testing.assert_allclose(codes, np.load(folder / "codes.npz")["codes"], atol=1e-5)
+    trained.write_codes(trained.folder / "codes.npz", benchmark_data.load("xysquares/spacing_2"))
+    again = export.export(trained, tmp_path / "again")
+    assert (again / "codes.npz").read_bytes() == (folder / "codes.npz").read_bytes(), (
+        "the run's own, whatever lay there"
+    )
 
 
 def test_a_graph_that_encodes_in_another_way_than_the_run_is_not_written(trained, tmp_path, monkeypatch):
@@ -134,6 +146,9 @@ def test_an_encoder_that_the_board_does_not_take_is_told_by_its_run(trained, tmp
 def test_a_run_that_is_not_finished(trained, tmp_path):
     with pytest.raises(InvalidInput, match="expected a finished run of 6 steps, received step 4"):
         export.export(Run.open(trained.folder, step=4), tmp_path / "out")
+    claims.lengthen(trained.folder, 8)
+    with pytest.raises(InvalidInput, match="expected a finished run of 8 steps, received step 6"):
+        trained.encode_task()  # opened before
 
 
 def test_commands(trained, tmp_path):
@@ -152,6 +167,7 @@ def test_of_several_runs_each_has_its_folder(trained, tmp_path):
 
 def test_scores_come_out_of_codes_to_every_printed_digit_and_of_the_encoder_nearly(trained, tmp_path):
     """What the board publishes of a run has no codes: the encoder gives them again, up to the rounding of sums."""
+    trained.encode_task()
     folder = export.export(trained, tmp_path / "out")
     (from_codes,) = candidates.results_of([folder])
     (of_the_run,) = candidates.results_of([trained.folder])

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from baselines import record, train
+from baselines import objectives, record, train
 from baselines.commands import train as cli
 from baselines.engines import devices
 from baselines.run import Run
 from baselines.run_folder import read_config
-from baselines.training import claims, recorder, sweep
+from baselines.training import claims, finetune, recorder, sweep
 from benchmark_data import InvalidInput, OffaxisError, files
 from benchmark_data.errors import OffaxisWarning
 
@@ -136,10 +136,16 @@ def test_a_run_of_an_objective_whose_file_has_changed_says_so(trained, tmp_path,
     folder = shutil.copytree(trained.folder, tmp_path / sweep.run_path(config))
     assert train(config, folder).step == config.steps, "the same file: nothing is said, or the suite would fail"
     computed = files.read_json(folder / "run.json")["computed"]
-    assert computed["objective_code"] == files.hash_of(sys.modules[f"baselines.objectives.{config.objective}"].__file__)
+    assert computed["objective_code"] == record.objective_code(config.objective) != record.objective_code("ae")
+    shared = Path(objectives.__file__).with_name("_pairs.py")
+    with monkeypatch.context() as patch:  # a file that objectives share counts, too
+        patch.setattr(
+            files, "hash_of", lambda path, real=files.hash_of: "changed" if Path(path) == shared else real(path)
+        )
+        assert record.objective_code(config.objective) != computed["objective_code"]
     for module in (record, recorder):
         monkeypatch.setattr(module, "objective_code", lambda name: "another file")
-    with pytest.warns(OffaxisWarning, match=f"seed_0.*the file of the objective {config.objective} has changed since"):
+    with pytest.warns(OffaxisWarning, match=f"seed_0.*the code of the objective {config.objective} has changed since"):
         train(config, folder)
     with pytest.warns(OffaxisWarning, match="They are kept. To train with the new code, remove the folder or choose"):
         assert [state.state for state in sweep.run([config], tmp_path, encode=False)] == ["done"]
@@ -151,3 +157,22 @@ def test_a_run_of_an_objective_whose_file_has_changed_says_so(trained, tmp_path,
         "another file",
         computed["objective_code"],
     ]
+
+
+def test_a_resumed_run_computes_with_the_threads_that_it_had(trained, tmp_path, monkeypatch):
+    folder = shutil.copytree(trained.folder, tmp_path / "run")
+    known = files.read_json(folder / "run.json")
+    files.write_json(folder / "run.json", known | {"computed": known["computed"] | {"threads": 3}})
+    chosen = []
+    monkeypatch.setattr(cli.Options, "choose_device", lambda options: chosen.append(options.threads))
+    resume(folder, "--no-encode")
+    resume(folder, "--no-encode", "--threads", 1)
+    assert chosen == [3, 1]
+
+
+def test_a_run_whose_layers_are_all_frozen_is_refused(trained, tiny, tmp_path):
+    weights = trained.model.weights()
+    layers = [layer for network in ("encoder", "decoder") for layer in finetune.layers(weights, network)]
+    with pytest.raises(InvalidInput, match="frozen: expected a layer that is trained, received all layers"):
+        train(tiny(start_from=str(trained.folder), frozen=layers), tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -143,6 +143,7 @@ def test_a_mean_reduction_that_changes_what_hyperparameters_mean_is_warned_of(ti
     train(tiny(reduction="mean", epsilon=1e-12), tmp_path / "other")
     with pytest.warns(OffaxisWarning, match=r'^epsilon=1e-08: reduction "mean" has smaller gradients'):
         train(tiny(reduction="mean"), tmp_path / "default")
+    train(tiny(objective="simclr", reduction="mean"), tmp_path / "simclr")  # has no reconstruction to divide
 
 
 def test_a_loss_that_explodes_stops_the_run_and_leaves_the_last_good_snapshot(tiny, tmp_path):

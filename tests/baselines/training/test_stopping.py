@@ -77,7 +77,7 @@ def test_a_signal_leaves_a_snapshot_and_the_command_that_goes_on(tmp_path, numbe
 
 def test_the_command_that_goes_on_has_the_options_that_the_config_does_not_hold(tmp_path, monkeypatch):
     def stopped(config, folder, **_):
-        raise stopping.stop_error([folder], [7], own=True)
+        raise stopping.stop_error([folder], [7], again=True)
 
     monkeypatch.setattr(loop, "train", stopped)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
@@ -178,8 +178,9 @@ def test_what_is_ignored_stays_so_and_threads_are_left_alone():
 
 
 def test_many_runs_and_own_images_go_on_with_the_same_call():
-    assert "the same call again" in str(stopping.stop_error([Path("a")], [3], own=True))
-    assert "stopped 2 runs, each with a snapshot" in str(stopping.stop_error([Path("a"), Path("b")], [3, 3], own=False))
+    assert "the same call again" in str(stopping.stop_error([Path("a")], [3], again=True))
+    several = stopping.stop_error([Path("a"), Path("b")], [3, 3], again=False)
+    assert "stopped 2 runs, each with a snapshot" in str(several)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")

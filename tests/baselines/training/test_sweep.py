@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -198,6 +199,18 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
     monkeypatch.setattr(processes, "_start_worker", lambda threads, cores: pytest.fail("there is nothing to do"))
     assert sweep.run(runs, tmp_path, encode=False) == states
     assert index(tmp_path) == found
+    shutil.rmtree(tmp_path / states[2].run)
+    assert sweep.run_status(runs[2], tmp_path).state == "waiting", "one whose folder is removed is trained again"
+
+
+@pytest.mark.parametrize(("in_all", "threads"), [(8, 1), (3, 1), (2, 2), (1, 4)])
+def test_a_run_has_as_many_threads_when_the_others_are_done(tmp_path, monkeypatch, in_all, threads):
+    """With others its sums are rounded in another way."""
+    monkeypatch.setattr("joblib.cpu_count", lambda: 4)
+    chosen = []
+    monkeypatch.setattr(processes, "_choose_cores", lambda jobs, threads: chosen.append((jobs, threads)) or [])
+    processes.train([([], str(tmp_path), False)], None, None, "cpu", in_all)
+    assert chosen == [(1, threads)]
 
 
 def test_rows_of_one_objective_and_seed_are_told_apart_by_their_settings(tiny, tmp_path):
@@ -268,7 +281,7 @@ def test_a_worker_that_begins_while_a_sweep_is_stopped_gets_no_run(tmp_path, mon
     monkeypatch.setattr(processes, "_start_worker", start)
     monkeypatch.setattr(processes, "_end_workers", ending)
     with pytest.raises(OSError, match="stopped"):
-        processes.train([([], str(tmp_path), False)] * 4, 2, 1, "cpu")
+        processes.train([([], str(tmp_path), False)] * 4, 2, 1, "cpu", 4)
     assert not (tmp_path / "begun").exists()
 
 
