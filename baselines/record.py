@@ -73,8 +73,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     record.read(folder)  # refuses one that is damaged
-    content: dict[str, Any] = files.read_json(path)
-    return content
+    return dict(files.read_json(path))
 
 
 def about(method: str) -> dict[str, str]:
@@ -140,13 +139,10 @@ def warn_if_code_changed(runs: Iterable[tuple[Path, RunConfig]]) -> None:
             changed.append((folder, config.objective))
     if changed:
         folder, objective = changed[0]
-        others = f" and {len(changed) - 1} more" * (len(changed) > 1)
-        warnings.warn(
-            f"{folder}{others}: the code of the objective {objective} has changed since these steps were trained. They "
-            "are kept. To train with the new code, remove the folder or choose another.",
-            OffaxisWarning,
-            stacklevel=3,
-        )
+        more = f" and {len(changed) - 1} more" * (len(changed) > 1)
+        what = f"{folder}{more}: the code of the objective {objective} has changed since these steps were trained"
+        remedy = "They are kept. To train with the new code, remove the folder or choose another."
+        warnings.warn(f"{what}. {remedy}", OffaxisWarning, stacklevel=3)
 
 
 def own_images(folder: Path, config: RunConfig) -> Dataset | None:

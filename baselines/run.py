@@ -137,9 +137,9 @@ class Run:
         return height, width, channels
 
     def _read_integers(self, key: str, count: int | None = None) -> list[int]:
-        values = read_record(self.folder).get(key)
-        is_list = isinstance(values, list) and all(is_whole(value) and value > 0 for value in values)
-        if not isinstance(values, list) or not is_list or count not in (None, len(values)):
+        values: Any = read_record(self.folder).get(key)
+        sound = isinstance(values, list) and all(is_whole(value) and value > 0 for value in values)
+        if not sound or count not in (None, len(values)):
             raise DamagedFile(f"{self.folder / 'run.json'}: expected a run's record with {key}, received {values!r}.")
         return values
 

@@ -8,6 +8,8 @@ occurs, a model trains. Only what the factor is said to do gives them away. So a
 and `tests/contracts/label_check.py` measures it: an ordinal factor's measure must rise with its class id, a cyclic
 one's must go round with its value, and a categorical one's must come in the declared order. A factor that no simple
 measure of one image shows has a sentence in place of an effect, which says why.
+
+Internal.
 """
 
 from __future__ import annotations
@@ -22,26 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data.types import Pixels
-
-__all__ = [
-    "AS_PUBLISHED",
-    "Effect",
-    "Mask",
-    "Measure",
-    "area",
-    "as_published",
-    "bright",
-    "brighter",
-    "brightness",
-    "channel",
-    "direction",
-    "down",
-    "foreground",
-    "hue",
-    "larger",
-    "mean_hue",
-    "right",
-]
 
 Measure: TypeAlias = Callable[[Pixels], NDArray[np.float64]]
 """Takes images uint8 (n, H, W, C), gives a number for each, float64 (n,)."""
@@ -110,8 +92,7 @@ def bright(images: Pixels) -> NDArray[np.bool_]:
     Returns:
         bool, shape (n, H, W).
     """
-    mask = np.asarray((images >= 128).any(axis=-1))
-    return mask
+    return np.asarray((images >= 128).any(axis=-1))
 
 
 def channel(images: Pixels, *, number: int) -> NDArray[np.bool_]:

@@ -101,7 +101,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
             super().__init__(file_format=file_format, **kwargs)
         except (ParseError, AssertionError) as error:  # of a dataset_info.json, which TFDS reads here
             file, reason = self.data_path / "dataset_info.json", str(error).partition("\n")[0].strip()
-            raise DamagedFile(f"{file}: {reason} {self._rebuild_remedy}") from error
+            raise DamagedFile(f"{file}: {reason} Remove {file.parent}, and build it again.") from error
         if file_format is None and not self.info.splits:  # nothing is built yet
             self.info.set_file_format("array_record", override=True)
 
@@ -169,11 +169,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
             self.info.read_from_directory(path)
         for file in (file for split in self.info.splits.values() for file in split.filepaths):
             if not file.exists():
-                raise DamagedFile(f"{file}: expected a file of {path}, received none. {self._rebuild_remedy}")
-
-    @property
-    def _rebuild_remedy(self) -> str:
-        return f"Remove {self.data_path}, and build it again."
+                raise DamagedFile(f"{file}: expected a file, received none. Remove {path}, and build it again.")
 
     def _download_and_prepare(self, dl_manager: Any, download_config: Any = None) -> None:
         """Write all splits, bypassing TFDS's own encoding of one example after another."""

@@ -27,7 +27,8 @@ from rich.table import Table
 
 import benchmark_data
 from benchmark_data.datasets import room3d
-from benchmark_data.inspect.distances import PUBLISHED, pair_distances
+from benchmark_data.inspect.distances import pair_distances
+from benchmark_data.inspect.published import PUBLISHED
 
 DATASET = benchmark_data.load("room3d")
 ENLARGED, LEFT, TOP = 3.5, 1.5, 0.5

@@ -1,4 +1,4 @@
-"""What every metric does first: look at the arrays, and refuse what would give a silent wrong score."""
+"""What every metric does first: look at the arrays, and refuse what would give a silent wrong score. Internal."""
 
 from __future__ import annotations
 
@@ -16,24 +16,6 @@ if TYPE_CHECKING:
     from jaxtyping import Real as Real
 else:  # shapes in types are for readers and tests
     Real = Annotated
-
-__all__ = [
-    "Codes",
-    "ConstantFactors",
-    "ContinuousFactors",
-    "LostSpread",
-    "SameCodes",
-    "check_codes",
-    "check_codes_factors",
-    "check_factors",
-    "check_rows",
-    "check_train_test",
-    "standardise",
-    "varying",
-    "warn_if_continuous",
-    "warn_if_lost",
-    "warn_if_same",
-]
 
 Codes = NDArray[np.float32] | NDArray[np.float64]
 ConstantFactors = Literal["refuse", "drop"]

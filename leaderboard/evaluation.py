@@ -201,10 +201,10 @@ def _score(
     tier_measurements = {measurement.metric: measurement for measurement in protocol.tier(tier).measurements}
     measurements = []
     for name, metric in measure.metrics_by_name(list(tier_measurements) if metrics is None else metrics).items():
-        # Of a metric that needs no held-out rows, these alone in the tier whose other rows were trained on.
-        on_test_rows = tier == "held_out" and not measure.has_argument(metric, measure.TEST_NAMES[0])
-        test_rows = protocol.TEST if on_test_rows or measure.has_argument(metric, measure.TEST_NAMES[0]) else 0
-        default = protocol.Measurement(name, train=0 if on_test_rows else protocol.TRAIN, test=test_rows)
+        takes_both = measure.has_argument(metric, measure.TEST_NAMES[0])
+        default = protocol.Measurement(name, test=protocol.TEST if takes_both else 0)
+        if tier == "held_out" and not takes_both:  # the train rows were trained on
+            default = protocol.Measurement(name, train=0, test=protocol.TEST)
         measurement = tier_measurements.get(name, default)
         extra_arguments = {"constant_factors": "drop"} if measure.has_argument(metric, "constant_factors") else {}
         measurements.append(dataclasses.replace(measurement, arguments={**measurement.arguments, **extra_arguments}))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import threading
 import time
 import warnings
 from collections.abc import Sequence
@@ -191,9 +192,9 @@ def train_together(
         request = stack.enter_context(stopping.catch_stop_signals())
         pending = list(recorders.values())
         for group in [pending] if backend.name() == "jax" else [[recorder] for recorder in pending]:
-            if not request.requested:
+            if not request.is_set():
                 _train_group(group, dataset, progress, checkpoint_seconds, device_bytes, request)
-    if request.requested:
+    if request.is_set():
         started = [i for i in unfinished if recorders[i].step] or unfinished
         raise stopping.stop_error(
             [paths[i] for i in started],
@@ -277,7 +278,7 @@ def _train_group(
     progress: rich.progress.Progress,
     checkpoint_seconds: float,
     device_bytes: int | None,
-    request: stopping.Request,
+    request: threading.Event,
 ) -> None:
     """Train runs in one program until each is finished or has diverged, or a stop is requested."""
     models = [_build_model(recorder, dataset) for recorder in recorders]
@@ -293,7 +294,7 @@ def _train_group(
             scalars = program.step(batch)
             for recorder in recorders:
                 recorder.raise_write_error(wait=False)
-            program.process_step(scalars, stop=(stop := request.requested))
+            program.process_step(scalars, stop=(stop := request.is_set()))
             if stop or not any(recorder.running for recorder in recorders):
                 break
     for recorder in recorders:

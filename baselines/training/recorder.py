@@ -196,9 +196,8 @@ def settings(config: RunConfig) -> dict[str, Any]:
     """Return the settings that distinguish a run from others of its method, as run.json and results hold them."""
     excluded = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "selection", "start_from")
     nested = ("hyperparameters", "architecture_parameters")
-    unused = [name for name in ("split", "start_weights", "reset", "frozen") if not getattr(config, name)]
-    unused += ["precision"] if config.precision == "float32" else []
-    unused += ["reconstruction_weight"] if config.reconstruction_weight == 1 else []
+    optional = ("split", "start_weights", "reset", "frozen", "precision", "reconstruction_weight")
+    unused = [name for name in optional if getattr(config, name) == getattr(RunConfig, name)]
     unused += [] if config.build_objective().decodes else ["reconstruction", "reconstruction_weight", "reduction"]
     remaining = {name: value for name, value in config.as_json().items() if name not in (*excluded, *nested, *unused)}
     return {**config.hyperparameters, **config.architecture_parameters, **remaining}
@@ -229,10 +228,9 @@ def check_settings(folder: Path, config: RunConfig) -> None:
 
 
 def _read_computed(folder: Path) -> list[dict[str, Any]]:
-    """Read how a run was computed so far, each way once."""
+    """Read how a run was computed so far."""
     record = read_record(folder)
-    entries = [*record.get("computed_before", []), *([record["computed"]] if "computed" in record else [])]
-    return [entry for i, entry in enumerate(entries) if entry not in entries[:i]]
+    return [*record.get("computed_before", []), *([record["computed"]] if "computed" in record else [])]
 
 
 def _explosion_threshold(loss: float) -> float:

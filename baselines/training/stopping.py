@@ -32,18 +32,8 @@ class Stopped(KeyboardInterrupt):
         return "{} To go on: {}".format(*self.args)
 
 
-class Request:
-    """Whether a stop was requested.
-
-    Attributes:
-        requested: whether a signal has come.
-    """
-
-    requested = False
-
-
 @contextlib.contextmanager
-def catch_stop_signals() -> Iterator[Request]:
+def catch_stop_signals() -> Iterator[threading.Event]:
     """Take the first Ctrl-C or SIGTERM as a request to stop; the second ends the process at once.
 
     Signals that are ignored stay ignored, as under ``nohup``. Outside the main thread, where no signal arrives, nothing
@@ -52,14 +42,14 @@ def catch_stop_signals() -> Iterator[Request]:
     Yields:
         The request, to be looked at after each step.
     """
-    request = Request()
+    request = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield request
         return
     previous_handlers: dict[signal.Signals, Any] = {}
 
     def record_signal(number: int, _: FrameType | None) -> None:
-        request.requested = True
+        request.set()
         for caught_signal in previous_handlers:
             signal.signal(caught_signal, signal.SIG_DFL)
         with contextlib.suppress(OSError):  # not through a stream that the signal may have come in the middle of

@@ -21,16 +21,13 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, check_count, needs
 from benchmark_data.factors import Indices
-from benchmark_data.inspect.published import PUBLISHED, PUBLISHED_MEANS, RANDOM_PAIR
+from benchmark_data.inspect.published import PUBLISHED, RANDOM_PAIR
 from benchmark_data.types import Pixels
 
 if TYPE_CHECKING:
     from jaxtyping import Float64
 
 __all__ = [
-    "PUBLISHED",
-    "PUBLISHED_MEANS",
-    "RANDOM_PAIR",
     "STANDS_IN_FOR",
     "Correlation",
     "Matrices",

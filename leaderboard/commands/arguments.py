@@ -65,9 +65,7 @@ def run_record(path: Path) -> dict[str, Any]:
     """Read ``run.json`` of a run folder, or of the folder of its codes or activations; empty without one."""
     folder = path if path.is_dir() else path.parent
     is_of_run = path.is_dir() or path.name in ("codes.npz", "activations.npz")
-    if not is_of_run or not (folder / "run.json").is_file():
-        return {}
-    recorded = files.read_json(folder / "run.json")
+    recorded = files.read_json(folder / "run.json") if is_of_run and (folder / "run.json").is_file() else {}
     return recorded if isinstance(recorded, dict) else {}
 
 

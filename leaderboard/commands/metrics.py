@@ -69,11 +69,14 @@ def compute(
         _check_data(path, recorded := run_record(path), loaded.dataset)
         warn_if_same(loaded.codes, str(path))
         warn_if_continuous(loaded.factors, loaded.names, str(path))
-        settings = json.dumps(recorded.get("hyperparameters", {}), sort_keys=True)
         trained_on = loaded.dataset or recorded.get("dataset", "")  # of your own images only the record has the name
+        settings = json.dumps(recorded.get("hyperparameters", {}), sort_keys=True)
         row = {"file": printable(str(path)), "dataset": trained_on, "method": recorded.get("method", "")}
         row |= {"seed": recorded.get("seed", ""), "hyperparameters": settings}
-        samples.append((path, loaded, _read_held_out(path, dataset, array), row))
+        held_out = _read_held_out(path, dataset, array)
+        train_factors = loaded.factors if held_out else loaded.factors[: _train_count(loaded)]
+        measure.warn_if_left_out(train_factors, loaded.names, str(path))
+        samples.append((path, loaded, held_out, row))
     records: list[dict[str, Any]] = []
     doubts: list[tuple[Path, str]] = []
     with console.progress() as progress:
@@ -215,7 +218,7 @@ def _sample_doubts(path: Path, loaded: Any, held_out: tuple[Any, Any] | None) ->
         else:
             remedy = f"shuffle codes and {'factors' if loaded.indices is None else 'indices'} alike"
         doubts += [f"{sentence}: {remedy}." for sentence in _ordered_factor_doubts(loaded.factors, loaded.names)]
-    return doubts + _constant_factor_doubts(loaded, held_out)
+    return doubts
 
 
 def _is_of_task(loaded: Any) -> bool:
@@ -236,13 +239,6 @@ def _repeated_row_doubts(rows: Any) -> list[str]:
     train_rows, held_out = np.split(rows, [measure.train_count(len(rows))])
     twice = int(np.isin(held_out, train_rows).sum())
     return [f"{twice:,} of {len(held_out):,} held-out rows are learned from, too: give each row once."] if twice else []
-
-
-def _constant_factor_doubts(loaded: Any, held_out: tuple[Any, Any] | None) -> list[str]:
-    """Return which factors have one value in the rows to learn from, of which metrics can say nothing."""
-    train_factors = loaded.factors if held_out else loaded.factors[: _train_count(loaded)]
-    constant = [name for name, ids in zip(loaded.names, train_factors.T, strict=True) if (ids == ids[:1]).all()]
-    return [f"left out, with one value in all rows to learn from: {', '.join(constant)}."] if constant else []
 
 
 def _ordered_factor_doubts(factors: Any, names: Sequence[str]) -> list[str]:

@@ -47,8 +47,8 @@ def similarity(
     half = len(runs) // 2
     sides = runs[:half], runs[half:]
     for side in sides:
-        records = [run_record(path) for path in side]
-        settings = [{key: known.get(key) for key in ("dataset", "method", "hyperparameters")} for known in records]
+        keys = ("dataset", "method", "hyperparameters")
+        settings = [{key: known.get(key) for key in keys} for known in map(run_record, side)]
         if other := next((number for number, known in enumerate(settings) if known != settings[0]), 0):
             raise InvalidInput(
                 f"Give the seeds of one model, then those of another: of {half} files each, {side[0]} is of "

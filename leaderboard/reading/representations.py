@@ -39,7 +39,7 @@ from leaderboard import protocol
 from leaderboard.arrays import check_codes, check_rows
 from leaderboard.reading import encoders, units
 
-__all__ = ["LabelledCodes", "Posterior", "activations", "arrays", "check_same_rows", "codes", "posterior"]
+__all__ = ["LabelledCodes", "activations", "arrays", "check_same_rows", "codes"]
 
 Array: TypeAlias = NDArray[Any]
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -179,50 +179,6 @@ def check_same_rows(paths: Sequence[FilePath]) -> None:
                 "those of others. Write them of the same images: offaxis train encode --layers RUN... "
                 "--dataset NAME"
             )
-
-
-class Posterior(NamedTuple):
-    """A Gaussian posterior over samples, with what went in.
-
-    Attributes:
-        mean: shape (n, L).
-        variance: shape (n, L).
-        sampled: one draw of each, shape (n, L), if the file has it.
-        inputs: the images, shape (n, p), if the file has them.
-    """
-
-    mean: Array
-    variance: Array
-    sampled: Array | None
-    inputs: Array | None
-
-
-def posterior(path: FilePath) -> Posterior:
-    """Read the posterior from a run's activations.
-
-    Args:
-        path: a run folder or file as for ``activations``, with the arrays ``mean`` and ``variance`` or
-            ``log_variance``, and perhaps ``sampled`` and ``input``.
-
-    Returns:
-        The posterior.
-
-    Raises:
-        InvalidInput: there is no variance: the model has no posterior.
-        DamagedFile: as ``activations``.
-        UnknownName: as ``activations``.
-        MissingExtra: as ``activations``.
-    """
-    layers = activations(path)
-    if "mean" not in layers:
-        raise UnknownName(f"layer of {path}", "mean", layers)
-    if "variance" not in layers and "log_variance" not in layers:
-        raise InvalidInput(
-            f"{path}: expected a layer variance or log_variance, received the layers {', '.join(layers)}. A "
-            "deterministic autoencoder has no posterior."
-        )
-    variance = layers["variance"] if "variance" in layers else np.exp(layers["log_variance"].astype(np.float64))
-    return Posterior(layers["mean"], variance, layers.get("sampled"), layers.get("input"))
 
 
 def codes(

@@ -231,10 +231,7 @@ def _compare_rows(board: Table, left: Row, right: Row, key: str) -> tuple[verdic
     return (comparison._replace(p=None) if neither else comparison), neither
 
 
-FIELDS = (
-    *("tier", "task", "score", "first", "second"),
-    *("difference", "low", "high", "p_after_holm", "fewest_seeds", "verdict"),
-)
+FIELDS = ("difference", "low", "high", "p_after_holm", "fewest_seeds", "verdict")
 
 
 def comma_separated(pair: Pair) -> str:
@@ -254,4 +251,4 @@ def comma_separated(pair: Pair) -> str:
         first, second = (f"{name} is higher" for name, _ in (pair.first, pair.second))
         answer = verdicts.in_words(difference.answer, supported=first, opposed=second)
         rows.append((pair.tier, difference.task, difference.column.key, *numbers, gap.seeds, answer))
-    return files.comma_separated([*FIELDS[:3], pair.first[0], pair.second[0], *FIELDS[5:]], rows)
+    return files.comma_separated(["tier", "task", "score", pair.first[0], pair.second[0], *FIELDS], rows)

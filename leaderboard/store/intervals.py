@@ -172,13 +172,11 @@ def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | Non
         >>> [round(end, 3) for end in interval_over_tasks([scores, scores])]  # the same runs again tell nothing new
         [0.045, 0.455]
     """
-    if not tasks or any(len(finite_scores(task, 1)) < SEEDS for task in tasks):
+    scores = [finite_scores(task, 1) for task in tasks]
+    if not scores or min(map(len, scores)) < SEEDS:
         return None
-    moments = Moments([tasks])
-    mean, squared, welch_terms = (float(moment[0]) for moment in (moments.means, moments.squared, moments.welch_terms))
-    if not squared:
-        return mean, mean
-    half = t_quantile(squared**2 / welch_terms) * math.sqrt(squared)
+    squared, freedom = squared_error(scores)
+    mean, half = float(np.mean([task.mean() for task in scores])), t_quantile(freedom) * math.sqrt(squared)
     return mean - half, mean + half
 
 

@@ -139,7 +139,7 @@ def test_the_second_ctrl_c_ends_at_once(tmp_path):
         "from baselines.training import stopping\n"
         "with stopping.catch_stop_signals() as request:\n"
         "    signal.raise_signal(signal.SIGINT)\n"
-        "    assert request.requested\n"
+        "    assert request.is_set()\n"
         "    signal.raise_signal(signal.SIGINT)\n"
         "    time.sleep(600)\n"
     )
@@ -152,9 +152,9 @@ def test_a_request_is_the_inner_blocks():
     with stopping.catch_stop_signals() as outer:
         with stopping.catch_stop_signals() as inner:
             signal.raise_signal(signal.SIGINT)
-        assert (outer.requested, inner.requested) == (False, True)
+        assert (outer.is_set(), inner.is_set()) == (False, True)
         signal.raise_signal(signal.SIGINT)
-        assert outer.requested, "behind the inner block it is the outer one's again"
+        assert outer.is_set(), "behind the inner block it is the outer one's again"
 
 
 def test_what_is_ignored_stays_so_and_threads_are_left_alone():
@@ -162,14 +162,14 @@ def test_what_is_ignored_stays_so_and_threads_are_left_alone():
     try:
         with stopping.catch_stop_signals() as request:
             signal.raise_signal(signal.SIGINT)
-            assert not request.requested
+            assert not request.is_set()
     finally:
         signal.signal(signal.SIGINT, held)
     found = []
 
     def look():
         with stopping.catch_stop_signals() as request, stopping.sigterm_as_interrupt():
-            found.append((request.requested, signal.getsignal(signal.SIGINT)))
+            found.append((request.is_set(), signal.getsignal(signal.SIGINT)))
 
     thread = threading.Thread(target=look)
     thread.start()

@@ -11,7 +11,8 @@ import pytest
 import benchmark_data
 from benchmark_data import Factor, FactorSpace, FactorTable, InvalidInput, Rendered, UnknownName
 from benchmark_data.inspect import distances
-from benchmark_data.inspect.distances import RANDOM_PAIR, Correlation, Matrices
+from benchmark_data.inspect.distances import Correlation, Matrices
+from benchmark_data.inspect.published import PUBLISHED, RANDOM_PAIR
 
 SPACING_8 = benchmark_data.load("xysquares/spacing_8")
 STEP = 128 / 12288  # two squares of 64 pixels out of 64 * 64 * 3
@@ -178,7 +179,7 @@ def test_a_full_grid_in_any_order_has_traversals():
 def test_published_names_are_those_of_the_factors():
     found = {name: benchmark_data.configs(name) for name in benchmark_data.names()}
     known = {full_name for names in found.values() for full_name in names}
-    for full_name in (set(distances.PUBLISHED) | set(distances.STANDS_IN_FOR)) & known:
+    for full_name in (set(PUBLISHED) | set(distances.STANDS_IN_FOR)) & known:
         _, expected = distances.published(full_name)
         assert set(expected) == {*benchmark_data.load(full_name).space.names, RANDOM_PAIR}
     assert distances.published("xysquares/spacing_1") == ("xysquares/spacing_1", {})

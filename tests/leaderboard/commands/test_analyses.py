@@ -105,21 +105,22 @@ def test_metrics_on_anyone_s_codes(board, tmp_path):
     assert (code, "such as --to scores.csv" in err) == (2, True)
 
 
+@pytest.mark.filterwarnings("default::leaderboard.scoring.measure.LeftOut")
 def test_metrics_say_which_factor_is_left_out_and_refuse_what_they_would_not_use(board, tmp_path):
     factors = np.random.default_rng(0).integers(0, [3, 1, 2], (300, 3))
     np.savez(tmp_path / "a.npz", codes=factors + 0.0, factors=factors, factor_names=["x", "floor", "y"])
     code, out, err = board("score", tmp_path / "a.npz", "--metric", "mig")
-    assert (code, "warning: left out, with one value in all rows to learn from: floor." in err) == (0, True), out
+    assert (code, "a.npz: floor: one value in the rows that metrics learn from" in err) == (0, True), out
     code, _, err = board("score", tmp_path / "a.npz", "--metric", "sap")
     assert (code, "cannot be scored" in err) == (0, False), err
     factors[:200, 0] = 0  # which varies in the rows that are held out
     np.savez(tmp_path / "a.npz", codes=factors + 0.0, factors=factors, factor_names=["x", "floor", "y"])
     _, _, err = board("score", tmp_path / "a.npz", "--metric", "mig")
-    assert "warning: left out, with one value in all rows to learn from: x, floor." in err
+    assert "a.npz: x, floor: one value in the rows that metrics learn from. Left out." in err
     held_out = {"codes_test": factors + 0.0, "factors_test": factors}
     np.savez(tmp_path / "b.npz", codes=factors + 0.0, factors=factors, **held_out)
     _, _, err = board("score", tmp_path / "b.npz", "--metric", "mig")
-    assert "warning: left out, with one value in all rows to learn from: factor_1." in err
+    assert "b.npz: factor_1: one value in the rows that metrics learn from. Left out." in err
 
 
 def test_metrics_of_several_files_give_mean_and_spread(board, tmp_path):
@@ -206,6 +207,7 @@ def test_metrics_of_a_dataset_s_rows_in_order_say_so(board, tmp_path):
     assert "stand in the order" not in err
 
 
+@pytest.mark.filterwarnings("default::leaderboard.scoring.measure.LeftOut")
 def test_metrics_of_a_run_s_rows_in_order_say_so(board, tmp_path):
     data = benchmark_data.load("xyobject/plain")
     for name, rows in {"in_order": np.arange(3_000), "of_the_task": protocol.task("xyobject/plain").indices}.items():
@@ -238,6 +240,7 @@ def test_metrics_of_codes_without_rows_say_which_they_are_taken_for(board, tmp_p
     assert "no array `indices`: the 15,000 rows are taken for those of xyobject/plain@v1 in order." in err
 
 
+@pytest.mark.filterwarnings("default::leaderboard.scoring.measure.LeftOut")
 def test_all_metrics_leave_out_those_that_refuse(board, tmp_path):
     """One factor is none to tell apart from another: what needs two is left out, and said."""
     factors = np.random.default_rng(0).integers(0, 4, (90, 1))
