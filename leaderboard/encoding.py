@@ -232,10 +232,10 @@ def _referenced_objects(encode: Any) -> Iterator[Any]:
         defaults = (*(encode.__defaults__ or ()), *(encode.__kwdefaults__ or {}).values())
         for value in _flatten((*variables.nonlocals.values(), *referenced, *defaults)):
             yield value
-            owner = value.__self__ if inspect.ismethod(value) else value
-            yield owner
-            if not isinstance(owner, type | types.ModuleType | types.FunctionType):  # such as self.model of a trainer
-                yield from _flatten(getattr(owner, "__dict__", {}).values())
+            if inspect.ismethod(value):
+                yield (value := value.__self__)
+            if not isinstance(value, type | types.ModuleType | types.FunctionType):  # such as self.model of a trainer
+                yield from _flatten(getattr(value, "__dict__", {}).values())
     elif hasattr(encode, "__dict__"):
         yield from _flatten(vars(encode).values())
 

@@ -395,9 +395,12 @@ class Evaluation:
             common_scores = [key for key in rows[0].scores if all(key in row.scores for row in rows)]
             shown_scores = [key for key in common_scores if self.shows_all or key in protocol.COLUMNS] or common_scores
             values = {key: [row.scores[key] for row in rows] for key in shown_scores}
-            cells[task] = {"seeds": str(len(rows))} | {
-                key: intervals.format_mean(scores, properties.score_range(key)) for key, scores in values.items()
-            }
+            images = {"images": f"{len(rows[0].task.indices):,}"} if rows[0].task.user_dataset else {}
+            cells[task] = (
+                {"seeds": str(len(rows))}
+                | images
+                | {key: intervals.format_mean(scores, properties.score_range(key)) for key, scores in values.items()}
+            )
         steps = [row.budget.steps for row in self.rows]
         step_range = " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)}))
         descriptions = list(dict.fromkeys(row.source.description for row in self.rows))

@@ -235,10 +235,8 @@ def _train(
         _claim_folder(config, folder, dataset, image_folder)
     if dataset is not None:
         count = len(training_rows(dataset, config.train_share, config.split))
-        held_out_by = f"split {config.split}, train_share" if config.split else "train_share"
-        console.tell(
-            f"images: {len(dataset):,} of {dataset.id}, {count:,} trained on, the rest held out ({held_out_by})"
-        )
+        rules = f"split {config.split}, train_share" if config.split else "train_share"
+        console.tell(f"images: {len(dataset):,} of {dataset.id}, {count:,} trained on, the rest held out ({rules})")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", devices.SlowDevice)  # said above
         if lengthen:

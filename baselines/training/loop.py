@@ -195,12 +195,9 @@ def train_together(
             if not request.is_set():
                 _train_group(group, dataset, progress, checkpoint_seconds, device_bytes, request)
     if request.is_set():
-        started = [i for i in unfinished if recorders[i].step] or unfinished
-        raise stopping.stop_error(
-            [paths[i] for i in started],
-            [recorders[i].step for i in started],
-            again=user_dataset is not None or len(unfinished) > 1,
-        )
+        started = [recorder for recorder in pending if recorder.step] or pending
+        again = user_dataset is not None or len(pending) > 1
+        raise stopping.stop_error([run.folder for run in started], [run.step for run in started], again=again)
     failures = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
     return [failure or Run.open(folder, dataset=user_dataset) for failure, folder in zip(failures, paths, strict=True)]
 

@@ -107,9 +107,8 @@ def compute(
         console.tell(
             "mean and sd are those of one encoder only if the files are its seeds; --to FILE.csv has each value"
         )
-    has_several_paths = len(paths) > 1
     for path, sentence in doubts:
-        console.warn(f"{path}: {sentence}" if has_several_paths else sentence)
+        console.warn(f"{path}: {sentence}" if len(paths) > 1 else sentence)
 
 
 def _check_data(path: Path, recorded: Mapping[str, Any], dataset: str) -> None:

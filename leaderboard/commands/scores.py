@@ -189,8 +189,8 @@ def _begin_submission(folder: Path, method: str, tasks: Sequence[str], tier: str
 
 def _has_record(path: Path) -> bool:
     """Return whether a path is a submission or a run folder that says of which dataset of the board its codes are."""
-    is_on_own_pictures = (path / "images.json").is_file()
-    return not is_on_own_pictures and any((path / name).is_file() for name in ("run.json", "submission.json"))
+    own_pictures, *records = ((path / name).is_file() for name in ("images.json", "run.json", "submission.json"))
+    return any(records) and not own_pictures
 
 
 def _load_runs(
