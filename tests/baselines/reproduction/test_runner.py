@@ -308,6 +308,8 @@ def test_transfers_count(decoders):
 
 def test_a_run_that_diverges_is_named(tiny, tmp_path):
     config = tiny()
+    (tmp_path / "runs" / sweep.run_path(config)).mkdir(parents=True)
+    files.write_json(tmp_path / "runs" / sweep.run_path(config) / "config.json", config.as_json())
     worker.record_failure(tmp_path / "runs", config.digest, "the loss is NaN", diverged=True)
     with pytest.raises(InvalidInput, match=r"1 of 1 runs: expected all to finish, received xysq.*: the loss is NaN"):
         runner.run(constant(desk=Plan(runs=(config,))), "desk", tmp_path, tmp_path / "runs", jobs=1)
