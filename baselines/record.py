@@ -5,6 +5,7 @@ Internal.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -123,6 +124,7 @@ def check_pixels(folder: Path, digests: Digests) -> None:
         )
 
 
+@functools.cache  # a process keeps the code that it has loaded
 def objective_code(name: str) -> str:
     """Hash the file of an objective and those that objectives share, which decide a run's loss with the config."""
     file = Path(str(discovery.find("baselines.objectives", name, kind="objective").__file__))

@@ -134,8 +134,7 @@ def evaluate(
                 if received != expected:
                     raise InvalidInput(
                         f"{name}: {field} of seed {record.seed}: expected {expected}, as of seed {recorded[0]}, "
-                        f"received {received}. Seeds of one encoder differ in nothing else: evaluate each setting "
-                        "by itself."
+                        f"received {received}. Seeds of one encoder differ in nothing else: evaluate others alone."
                     )
         if dataset := task.user_dataset:
             warn_if_continuous(task.labels(), task.scored, task.dataset)
@@ -395,12 +394,11 @@ class Evaluation:
             common_scores = [key for key in rows[0].scores if all(key in row.scores for row in rows)]
             shown_scores = [key for key in common_scores if self.shows_all or key in protocol.COLUMNS] or common_scores
             values = {key: [row.scores[key] for row in rows] for key in shown_scores}
-            images = {"images": f"{len(rows[0].task.indices):,}"} if rows[0].task.user_dataset else {}
-            cells[task] = (
-                {"seeds": str(len(rows))}
-                | images
-                | {key: intervals.format_mean(scores, properties.score_range(key)) for key, scores in values.items()}
-            )
+            cells[task] = {"seeds": str(len(rows))}
+            if rows[0].task.user_dataset:
+                cells[task]["images"] = f"{len(rows[0].task.indices):,}"
+            for key, scores in values.items():
+                cells[task][key] = intervals.format_mean(scores, properties.score_range(key))
         steps = [row.budget.steps for row in self.rows]
         step_range = " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)}))
         descriptions = list(dict.fromkeys(row.source.description for row in self.rows))

@@ -61,7 +61,6 @@ class Recorder:
     ) -> None:
         self.config, self.folder, self.snapshots = config, folder, Snapshots(folder)
         self.objective = config.build_objective()
-        self._objective_code = objective_code(config.objective)
         self.stopped: Diverged | None = None
         self._dataset, self._digests, self._observers = dataset, digests, observers
         self._pool = pool
@@ -135,7 +134,7 @@ class Recorder:
 
     def describe(self, step: int, seconds: float) -> None:
         """Write the run's record after a step and so many seconds of training."""
-        computed = {**devices.record(self.config.precision), "objective_code": self._objective_code}
+        computed = {**devices.record(self.config.precision), "objective_code": objective_code(self.config.objective)}
         computed_before = [entry for entry in self._computed_before if entry != computed]
         images = step * self.images_per_step
         write_record(

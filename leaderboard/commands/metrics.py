@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import shlex
 import warnings
@@ -111,15 +112,21 @@ def compute(
         console.warn(f"{path}: {sentence}" if len(paths) > 1 else sentence)
 
 
+@functools.lru_cache(maxsize=1)  # the seeds of one dataset mostly follow each other
+def _local_data(name: str) -> dict[str, Any]:
+    """Return what a run's record says of its dataset, of the dataset that is here."""
+    dataset = benchmark_data.load(name)
+    local: dict[str, Any] = {"dataset_version": dataset.version}
+    with contextlib.suppress(Unavailable):  # codes can be scored without the pixels
+        local["dataset_digest"] = dataset.digest()._asdict()
+    return local
+
+
 def _check_data(path: Path, recorded: Mapping[str, Any], dataset: str) -> None:
     """Refuse codes of a run whose record names other data than a dataset has here."""
     if not recorded or dataset.partition("/")[0] not in benchmark_data.names():
         return
-    loaded = benchmark_data.load(dataset)
-    local: dict[str, Any] = {"dataset_version": loaded.version}
-    with contextlib.suppress(Unavailable):  # codes can be scored without the pixels
-        local["dataset_digest"] = loaded.digest()._asdict()
-    for field, expected in local.items():
+    for field, expected in _local_data(dataset).items():
         if recorded.get(field, expected) != expected:
             raise InvalidInput(
                 f"{path}: {field}: expected {expected}, that of {dataset} here, received {recorded[field]}. "

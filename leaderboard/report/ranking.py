@@ -12,6 +12,7 @@ import itertools
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
+import benchmark_data
 from benchmark_data.errors import UnknownName
 from leaderboard import protocol
 from leaderboard.properties import Column
@@ -348,7 +349,11 @@ def table(task: str, tier: str, results: Iterable[Result]) -> Table:
     Returns:
         The table.
     """
-    rows = [_make_row(result, tier) for result in results]
+    results, today = list(results), ""
+    if len({run.dataset_version for result in results for run in result.runs_in(tier)}) > 1:
+        with contextlib.suppress(UnknownName):  # of an old result
+            today = benchmark_data.load(task.partition("@")[0]).version
+    rows = [_make_row(result, tier, today) for result in results]
     columns = tuple(c for key, c in protocol.COLUMNS.items() if any(key in row.cells for row in rows))
     key, title = (columns[0].key, columns[0].title) if columns else ("", "score of the table")
     rows = [row if key in row.cells else dataclasses.replace(row, note=row.note or f"no {title}") for row in rows]
@@ -376,11 +381,12 @@ def table(task: str, tier: str, results: Iterable[Result]) -> Table:
     return Table(task, tier, columns, groups)
 
 
-def _make_row(result: Result, tier: str) -> Row:
+def _make_row(result: Result, tier: str, today: str) -> Row:
+    """Make a row, not yet ranked; ``today`` is the dataset's version here, empty where all rows have one version."""
     runs = result.runs_in(tier)
     if result.quarantine:
         note = f"in quarantine: {result.quarantine}"
-    elif (version := runs[0].dataset_version) != (today := _dataset_version(result.task, version)):
+    elif today and (version := runs[0].dataset_version) != today:
         note = f"{OTHER_DATA}{version}, not {today}"
     elif marks := sorted({mark for run in runs for mark in run.marks}):
         note = f"marked: {', '.join(marks)}"
@@ -393,13 +399,6 @@ def _make_row(result: Result, tier: str) -> Row:
     else:
         note = ""
     return Row(result, runs, None, note, _with_intervals(result.summary[tier], runs))
-
-
-def _dataset_version(task: str, otherwise: str) -> str:
-    """Return the version today of a task's dataset; another text where there is no such dataset."""
-    with contextlib.suppress(UnknownName):
-        return protocol.task(task).load().version
-    return otherwise
 
 
 def _with_intervals(summaries: Mapping[str, Summary], runs: Sequence[Scored]) -> dict[str, Summary]:

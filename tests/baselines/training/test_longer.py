@@ -142,7 +142,7 @@ def test_a_run_of_an_objective_whose_file_has_changed_says_so(trained, tmp_path,
         patch.setattr(
             files, "hash_of", lambda path, real=files.hash_of: "changed" if Path(path) == shared else real(path)
         )
-        assert record.objective_code(config.objective) != computed["objective_code"]
+        assert record.objective_code.__wrapped__(config.objective) != computed["objective_code"]
     for module in (record, recorder):
         monkeypatch.setattr(module, "objective_code", lambda name: "another file")
     with pytest.warns(OffaxisWarning, match=f"seed_0.*the code of the objective {config.objective} has changed since"):
