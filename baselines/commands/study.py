@@ -33,7 +33,7 @@ def list_(tier: Tier = "desk", to: To = None, runs: RunsRoot = _RUNS) -> None:
     rows = []
     for id_, entry in entries.items():
         try:
-            state: Any = runner.state(entry, tier, to or Path("studies") / tier, runs)
+            state = runner.state(entry, tier, to or Path("studies") / tier, runs)
         except DamagedFile:
             state = "damaged"
         rows.append((id_, entry.claim, len(entry.plan(tier).configs), state))

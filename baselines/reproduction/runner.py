@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import rich.progress
@@ -51,26 +51,7 @@ def digest_of_inputs(entry: Entry, tier: str) -> str:
     )
 
 
-class Progress(NamedTuple):
-    """How far an entry is.
-
-    Attributes:
-        done: whether it is computed, from what it would be computed from now.
-        missing: runs that are not trained; of one that is done none is looked for.
-        runs: all runs that it needs.
-    """
-
-    done: bool
-    missing: int
-    runs: int
-
-    def __str__(self) -> str:
-        if self.missing:
-            return f"{self.missing} of {self.runs} runs missing"
-        return "done" if self.done else "ready"
-
-
-def state(entry: Entry, tier: str, into: Path, runs: Path) -> Progress:
+def state(entry: Entry, tier: str, into: Path, runs: Path) -> str:
     """Describe how far an entry is.
 
     Args:
@@ -80,13 +61,13 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> Progress:
         runs: the root of the runs.
 
     Returns:
-        Its state, which prints as ``done``, ``ready`` or how many runs are missing.
+        ``done``, of which no run is looked for, ``ready``, or how many runs are missing.
     """
     record, plan = records.read_record(into / entry.id), entry.plan(tier)
     if record is not None and _is_current(entry, tier, record):
-        return Progress(done=True, missing=0, runs=len(plan.configs))
+        return "done"
     missing = len(plan.configs) - sum(status.state == "done" for status in _run_statuses(plan, runs))
-    return Progress(done=False, missing=missing, runs=len(plan.configs))
+    return f"{missing} of {len(plan.configs)} runs missing" if missing else "ready"
 
 
 def _run_statuses(plan: Plan, runs: Path) -> list[sweep.RunStatus]:

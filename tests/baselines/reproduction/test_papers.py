@@ -743,7 +743,7 @@ def test_a_model_of_the_plane_is_trained_and_judged(tmp_path):
     entry = ENTRIES["2102.06822/fig1"]
     plan = _plane.plan(1, steps=20)
     small = dataclasses.replace(entry, desk=dataclasses.replace(plan, settings=plan.settings | {"points": 10}))
-    assert str(runner.state(small, "desk", tmp_path, tmp_path / "runs")) == "2 of 2 runs missing"
+    assert runner.state(small, "desk", tmp_path, tmp_path / "runs") == "2 of 2 runs missing"
     record = runner.run(small, "desk", tmp_path, tmp_path / "runs")
     assert record["judged"][0]["verdict"] == "too few seeds"
     assert record["budget"]["datasets"] == ["plane"]
@@ -904,7 +904,7 @@ def test_a_committed_record_is_shown_and_is_what_its_table_says(path, tmp_path):
     assert sorted(file.name for file in path.iterdir()) == sorted((records.PICTURE, records.TABLE, records.RECORD))
     record = records.read_record(path)
     shutil.copytree(path, tmp_path / id_)
-    assert runner.state(entry, record["tier"], tmp_path, tmp_path / "none").done
+    assert runner.state(entry, record["tier"], tmp_path, tmp_path / "none") == "done"
     assert runner.run(entry, record["tier"], tmp_path, tmp_path / "none") == record
     assert f"reproduction/{id_}/{records.RECORD}" in (COMMITTED.parent / "reproduction.md").read_text("utf-8")
 

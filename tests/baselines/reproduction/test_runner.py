@@ -71,7 +71,7 @@ def made(heatmaps, sweeps_here, tmp_path_factory):
         runner.run(dataclasses.replace(heatmaps, draw=broken), "desk", folder, folder / "runs", jobs=1)
     assert (folder / FIRST / "table.csv.gz").exists()
     assert not (folder / FIRST / "verdict.json").exists()
-    assert str(runner.state(heatmaps, "desk", folder, folder / "runs")) == "ready"
+    assert runner.state(heatmaps, "desk", folder, folder / "runs") == "ready"
     trained = stamps(folder)
     record = runner.run(heatmaps, "desk", folder, folder / "runs", jobs=1)
     assert stamps(folder) == trained, "finished runs are not trained again"
@@ -146,7 +146,7 @@ def test_a_study_that_is_killed_goes_on_from_the_snapshots(configs, tmp_path):
     with filelock.FileLock(first.parents[2] / ".lock", timeout=60):  # its worker's, which ends a moment later
         pass
     assert not (half / FIRST).exists()
-    assert str(runner.state(entry, "desk", half, half / "runs")) == "2 of 2 runs missing"
+    assert runner.state(entry, "desk", half, half / "runs") == "2 of 2 runs missing"
     written = first.stat().st_mtime_ns
     runner.run(entry, "desk", half, half / "runs", jobs=1)
     assert first.stat().st_mtime_ns == written
@@ -162,10 +162,10 @@ def test_what_is_finished_is_left_alone_until_it_changes(made, heatmaps):
 
     again = dataclasses.replace(heatmaps, compute=never)
     assert runner.run(again, "desk", folder, folder / "runs") == record
-    assert str(runner.state(again, "desk", folder, folder / "runs")) == "done"
+    assert runner.state(again, "desk", folder, folder / "runs") == "done"
     plan = again.desk
     changed = dataclasses.replace(again, desk=dataclasses.replace(plan, settings=plan.settings | {"samples": 7}))
-    assert str(runner.state(changed, "desk", folder, folder / "runs")) == "ready"
+    assert runner.state(changed, "desk", folder, folder / "runs") == "ready"
     with pytest.raises(AssertionError):
         runner.run(changed, "desk", folder, folder / "runs")
 
@@ -186,7 +186,7 @@ def test_a_claim_that_changes_is_judged_by_the_table_that_is_there(made, heatmap
     other = dataclasses.replace(
         again, claim="Another one.", second=None, judge=lambda table: Verdict("supported", {"rows": len(table)})
     )
-    assert str(runner.state(other, "desk", folder, tmp_path / "none")) == "done"
+    assert runner.state(other, "desk", folder, tmp_path / "none") == "done"
     record = runner.run(other, "desk", folder, tmp_path / "none")
     rows = len(records.read_table(folder / heatmaps.id))
     (one,) = record["judged"]
@@ -200,7 +200,7 @@ def test_another_figure_takes_the_same_runs(made, configs, in_this_process, few_
     trained = stamps(folder)
     entry = catalogue.entries()[SCORES]
     entry = dataclasses.replace(entry, desk=Plan(runs=configs, settings={"runs": configs}, codes=True))
-    assert str(runner.state(entry, "desk", folder, folder / "runs")) == "2 of 2 runs missing"  # their codes
+    assert runner.state(entry, "desk", folder, folder / "runs") == "2 of 2 runs missing"  # their codes
     runner.run(entry, "desk", folder, folder / "runs", jobs=1)
     assert stamps(folder) == trained
     table = records.read_table(folder / SCORES)
@@ -271,7 +271,7 @@ def decoders(configs):
 def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_process):
     folder, runs = tmp_path / "one", tmp_path / "one" / "runs"
     transfers = decoders.desk.transfers
-    assert str(runner.state(decoders, "desk", folder, runs)) == "5 of 5 runs missing"
+    assert runner.state(decoders, "desk", folder, runs) == "5 of 5 runs missing"
     with pytest.raises(DamagedFile, match=r"config\.json"):
         Runs(runs).open(transfers[0])
     record = runner.run(decoders, "desk", folder, runs, jobs=1)
@@ -286,7 +286,7 @@ def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_p
     moved = folder.rename(tmp_path / "two")
     trained = stamps(moved)
     (moved / decoders.id / "verdict.json").unlink()
-    assert str(runner.state(decoders, "desk", moved, moved / "runs")) == "ready"
+    assert runner.state(decoders, "desk", moved, moved / "runs") == "ready"
     assert runner.run(decoders, "desk", moved, moved / "runs", jobs=1)["judged"] == record["judged"]
     assert stamps(moved) == trained, "a transfer does not depend on where its source lies"
 
