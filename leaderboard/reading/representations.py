@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import benchmark_data
-from benchmark_data import draws
 from benchmark_data.archives import npz
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, needs
@@ -216,10 +215,10 @@ def codes(
     if path.suffix == ".onnx":
         if dataset is None:
             raise InvalidInput(f"{path}: expected the dataset to encode, received none. Name one: --dataset NAME.")
-        requested = _requested_rows(dataset)
-        raw_codes = encoders.encode(path, requested.dataset, requested.rows, output=array or "", **encoding)
-        reduced_codes = units.reduce(raw_codes, f"codes of {path}", train=requested.train)
-        return _label_codes(reduced_codes, requested.rows, requested)
+        task = protocol.task_of(dataset)
+        raw_codes = encoders.encode(path, task.load(), task.indices, output=array or "", **encoding)
+        reduced_codes = units.reduce(raw_codes, f"codes of {path}", train=len(task.train))
+        return _label_codes(reduced_codes, task.indices, task)
     dataset = _dataset_of_codes(path, dataset)
     path = file_in_run_folder(path, "codes.npz", "encode")
     file_arrays = arrays(path)
@@ -246,16 +245,17 @@ def _dataset_of_codes(path: Path, dataset: Dataset | str | None) -> Dataset | st
 
 def _codes_of_dataset(dataset: Dataset | str, path: Path, file_arrays: Mapping[str, Array], name: str) -> LabelledCodes:
     """Label codes with the factors of the dataset's rows: those in ``indices``, else those of its task."""
-    requested, rows, what = _requested_rows(dataset), file_arrays.get("indices"), f"{path}: {name}"
-    train = requested.train if rows is None or np.array_equal(rows, requested.rows) else None
-    checked = check_codes(units.reduce(file_arrays[name], what, train=train), what)
-    if rows is not None:
-        _check_rows_of_task(rows, requested, f"{path}: indices")
-    labelled = _label_codes(checked, rows, requested)
-    stored = file_arrays.get("factors") if requested.train is None else None
-    if stored is not None and rows is not None and not np.array_equal(requested.dataset.labels(rows), stored):
+    task, rows, what = protocol.task_of(dataset), file_arrays.get("indices"), f"{path}: {name}"
+    is_user_dataset = task.user_dataset is not None
+    is_of_task = not is_user_dataset if rows is None else np.array_equal(rows, task.indices)
+    checked = check_codes(units.reduce(file_arrays[name], what, train=len(task.train) if is_of_task else None), what)
+    if rows is not None and not is_user_dataset:
+        _check_rows_of_task(rows, task, f"{path}: indices")
+    labelled = _label_codes(checked, rows, task)
+    stored = file_arrays.get("factors") if is_user_dataset else None
+    if stored is not None and rows is not None and not np.array_equal(task.load().labels(rows), stored):
         raise InvalidInput(
-            f"{path}: factors: expected those of {requested.id}, received others: these are codes of other images. "
+            f"{path}: factors: expected those of {task.dataset}, received others: these are codes of other images. "
             "Leave out the dataset, or encode it: offaxis train encode RUN --dataset FOLDER --to codes.npz"
         )
     return labelled
@@ -300,29 +300,8 @@ def file_in_run_folder(path: FilePath, name: str, command: str) -> Path:
     return path / name
 
 
-class _RequestedRows(NamedTuple):
-    """A dataset's rows to encode, how many of them are train rows (None without a task), and the scored factors."""
-
-    dataset: Dataset
-    rows: Indices
-    train: int | None
-    id: str
-    scored: tuple[str, ...]
-
-
 def _load(dataset: Dataset | str) -> Dataset:
     return benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
-
-
-def _requested_rows(dataset: Dataset | str) -> _RequestedRows:
-    """Return the rows of a dataset's task or, where it has none, random rows, as many as a task has."""
-    loaded = _load(dataset)
-    if loaded.name in benchmark_data.names():
-        task = protocol.task(loaded.id)
-        return _RequestedRows(loaded, task.indices, len(task.train), task.id, task.scored)
-    rows = draws.permutation(0, len(loaded))[: protocol.TRAIN + protocol.TEST]
-    scored = tuple(factor.name for factor in loaded.space.factors if factor.size > 1)
-    return _RequestedRows(loaded, rows, None, loaded.id, scored)
 
 
 def _recorded_dataset(path: Path) -> str:
@@ -337,35 +316,36 @@ def _recorded_dataset(path: Path) -> str:
     return ""
 
 
-def _check_rows_of_task(indices: Array, requested: _RequestedRows, what: str) -> None:
+def _check_rows_of_task(indices: Array, task: protocol.Task, what: str) -> None:
     """Refuse codes of the rows that another dataset's task asks for, in its order: they are that one's codes."""
-    is_own_task = requested.train is None or np.array_equal(indices, requested.rows)
-    other_task = "" if is_own_task else protocol.task_id_of_rows(indices)
+    other_task = "" if np.array_equal(indices, task.indices) else protocol.task_id_of_rows(indices)
     if other_task:
         raise InvalidInput(
-            f"{what}: expected rows of {requested.dataset.id}, received the rows of {other_task}, in its order: these "
+            f"{what}: expected rows of {task.dataset}, received the rows of {other_task}, in its order: these "
             f"are codes of {other_task.partition('@')[0]}. Name the dataset that was encoded. If these rows of "
-            f"{requested.dataset.id} were meant, shuffle codes and indices alike."
+            f"{task.dataset} were meant, shuffle codes and indices alike."
         )
 
 
-def _label_codes(codes: Array, indices: Array | None, requested: _RequestedRows) -> LabelledCodes:
-    assumption = ""
-    if indices is None:  # the rows of the task, or all rows of the user's own images
-        order = "the order of its labels" if requested.train is None else "order"
-        assumption = f"those of {requested.id} in {order}"
-        if len(codes) != (count := len(requested.dataset if requested.train is None else requested.rows)):
+def _label_codes(codes: Array, indices: Array | None, task: protocol.Task) -> LabelledCodes:
+    dataset, assumption = task.load(), ""
+    if indices is None:
+        if task.user_dataset is None:
+            count, assumption = len(task.indices), f"those of {task.id} in order"
+        else:
+            count, assumption = len(dataset), f"those of {task.dataset} in the order of its labels"
+        if len(codes) != count:
             raise InvalidInput(
                 f"codes: expected {count} rows, {assumption}, received {len(codes)}. Store the rows of the dataset "
                 "beside them, as an array `indices`; or name no dataset if the codes have an array `factors` of their "
                 "own."
             )
-        codes, indices = codes[requested.rows] if requested.train is None else codes, requested.rows
-    rows = requested.dataset.rows(indices)
+        codes, indices = codes if task.user_dataset is None else codes[task.indices], task.indices
+    rows = dataset.rows(indices)
     if len(rows) != len(codes):
         raise InvalidInput(f"indices: expected {len(codes)} rows, as in codes, received {len(rows)}.")
-    labels = protocol.labels(requested.dataset, rows, requested.scored)
-    return LabelledCodes(check_codes(codes), rows, labels, requested.scored, assumption, requested.dataset.id)
+    labels = protocol.labels(dataset, rows, task.scored)
+    return LabelledCodes(check_codes(codes), rows, labels, task.scored, assumption, dataset.id)
 
 
 def codes_name(path: Path, file_arrays: Mapping[str, Array], array: str | None) -> str:
