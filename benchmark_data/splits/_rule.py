@@ -43,26 +43,6 @@ def check_grid(space: Space, rule: str) -> FactorSpace:
     return space
 
 
-def check_no_variant(rule: str, variant: str) -> None:
-    """Check that no variant was named for a rule that has none.
-
-    Raises:
-        InvalidInput: one was.
-    """
-    if variant:
-        raise InvalidInput(f"split rule {rule!r}: expected no variant, received {variant!r}. Write just {rule!r}.")
-
-
-def check_plain_grid(space: Space, rule: str, variant: str) -> FactorSpace:
-    """Check the space and the variant for a rule that needs a full grid and has no variants.
-
-    Raises:
-        InvalidInput: it is a table of labels, or a variant was named.
-    """
-    check_no_variant(rule, variant)
-    return check_grid(space, rule)
-
-
 def has_order(factor: Factor) -> bool:
     """Return whether a factor's values have an order, so that one may lie between or beyond others."""
     return factor.size > 1 and factor.kind in ("ordinal", "cyclic")

@@ -31,5 +31,5 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         >>> divide(FactorSpace(Factor("x", range(4)), Factor("y", range(4)))).test.tolist()
         [5, 6, 7, 9, 10, 11, 13, 14, 15]
     """
-    space = _rule.check_plain_grid(space, "composition", variant)
+    space = _rule.check_grid(space, "composition")
     return _rule.parts_from_mask(~_rule.values_mask(space, _schott2022.composed(space), every=False))

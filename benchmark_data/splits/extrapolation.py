@@ -30,5 +30,5 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         >>> divide(FactorSpace(Factor("shape", range(2), "categorical"), Factor("x", range(6)))).train.tolist()
         [0, 1, 6, 7]
     """
-    space = _rule.check_plain_grid(space, "extrapolation", variant)
+    space = _rule.check_grid(space, "extrapolation")
     return _rule.parts_from_mask(_rule.values_mask(space, _schott2022.extrapolated(space), every=False))

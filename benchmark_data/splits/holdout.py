@@ -28,5 +28,4 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         >>> divide(FactorSpace(Factor("x", range(20)))).test.tolist()
         [5, 16]
     """
-    _rule.check_no_variant("holdout", variant)
     return _rule.parts_from_mask(_rule.random_mask(space, -(-len(space) // 10), seed))

@@ -32,5 +32,5 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         >>> divide(FactorSpace(Factor("shape", range(2), "categorical"), Factor("x", range(6)))).train.tolist()
         [0, 5, 6, 11]
     """
-    space = _rule.check_plain_grid(space, "interpolation", variant)
+    space = _rule.check_grid(space, "interpolation")
     return _rule.parts_from_mask(_rule.values_mask(space, _schott2022.interpolated(space), every=False))

@@ -32,7 +32,6 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         >>> len(parts.train), len(parts.test)
         (55, 145)
     """
-    _rule.check_no_variant("random", variant)
     return _rule.parts_from_mask(~_rule.random_mask(space, _count_train_rows(space), seed))
 
 

@@ -196,6 +196,10 @@ def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Spl
     seed = named_seed if seed is None else seed
     if not is_whole(seed) or not 0 <= seed < 2**63:
         raise InvalidInput(f"seed of split {name!r}: expected an integer in [0, 2**63), received {seed!r}.")
+    if variant and not hasattr(rule, "variants"):
+        raise InvalidInput(
+            f"split rule {rule_name!r}: expected no variant, received {variant!r}. Write just {rule_name!r}."
+        )
     if seed and not rule.DRAWN:
         raise InvalidInput(f"seed of split {name!r}: expected none, since the rule draws nothing, received {seed}.")
     seed = int(seed)  # as the name has it
