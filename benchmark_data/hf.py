@@ -107,20 +107,8 @@ def _fixed_size_lists(array: NDArray[Any]) -> Any:
     return column
 
 
-def _load_dataset(name: str | Dataset, config: str | None) -> Dataset:
-    """Return the dataset that a reader is asked for."""
-    if not isinstance(name, Dataset):
-        return benchmark_data.load(f"{name}/{config}" if config else name)
-    if config is not None:
-        raise InvalidInput(
-            f"config of {name.id}: expected None, since a dataset was given and no name, received {config!r}."
-        )
-    return name
-
-
 def as_dataset(
     dataset: str | Dataset,
-    config: str | None = None,
     *,
     split: str = "train",
     shuffle_seed: int | None = None,
@@ -138,7 +126,6 @@ def as_dataset(
 
     Args:
         dataset: ``"<dataset>"`` or ``"<dataset>/<config>"``, or a dataset of your own.
-        config: the config, where ``dataset`` is a name and does not say it.
         split: such as ``"train"``, ``"train[:10%]"`` or ``"train+test"``.
         shuffle_seed: shuffles all rows, as `benchmark_data.reading.order` says; None keeps their order.
         epoch: which order of that seed.
@@ -154,17 +141,17 @@ def as_dataset(
 
     Raises:
         UnknownName: there is no such dataset, config, split or column.
-        InvalidInput: no row is in the split, it is no text, there is no such process or epoch, or both a dataset and a
-            config are given.
+        InvalidInput: no row is in the split, it is no text, or there is no such process or epoch.
         Unavailable: a source of the dataset could not be fetched.
 
     Example:
-        >>> data = as_dataset("xysquares", "spacing_4", split="train", shuffle_seed=0)
+        >>> data = as_dataset("xysquares/spacing_4", split="train", shuffle_seed=0)
         >>> batch = next(data.iter(batch_size=256))
         >>> batch["image"].shape, batch["label_x_R"].shape, len(data)
         ((256, 64, 64, 3), (256,), 262144)
     """
-    dataset = _load_dataset(dataset, config)
+    if not isinstance(dataset, Dataset):
+        dataset = benchmark_data.load(dataset)
     dataset.prepare()
     columns = reading.check_columns(dataset, columns, encoding.columns(dataset))
     # datasets.Split.TRAIN stands for its name.
