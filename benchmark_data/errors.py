@@ -98,14 +98,8 @@ def nearest(name: str, names: Iterable[str], *, count: int, cutoff: float) -> li
         >>> nearest("posx", ["posY", "posX", "shape"], count=2, cutoff=0.5)
         ['posX', 'posY']
     """
-    compare = difflib.SequenceMatcher()
-    compare.set_seq2(name.casefold())
-    scored = []
-    for position, candidate in enumerate(names):
-        compare.set_seq1(candidate.casefold())
-        if compare.ratio() >= cutoff:
-            scored.append((-compare.ratio(), candidate != name, position, candidate))
-    return [candidate for *_, candidate in sorted(scored)[:count]]
+    by_folded = {candidate.casefold(): candidate for candidate in names}
+    return [by_folded[match] for match in difflib.get_close_matches(name.casefold(), by_folded, count, cutoff)]
 
 
 class OffaxisWarning(UserWarning):

@@ -117,7 +117,7 @@ def test_list_names_everything():
     [
         ("run --objective ae", "A run needs --dataset NAME or --images FOLDER."),
         ("run --dataset xysquares/spacing_1", "A run needs --objective NAME."),
-        ("run --dataset xysquares/spacing_9 --objective ae", "config of xysquares: .* Did you mean 'spacing_1'"),
+        ("run --dataset xysquares/spacing_9 --objective ae", "config of xysquares: .* Did you mean 'spacing_8'"),
         ("run --dataset xysquares/spacing_1 --objective bta_vae", "objective: .* Did you mean 'beta_vae'"),
         ("run --dataset xysquares/spacing_1 --objective beta_vae --set bta=4", "conv: .* Did you mean 'beta'"),
         ("run --dataset xysquares --objective ae --seed 3 --set seed=4", "--seed and --set seed=4: give one of them"),
