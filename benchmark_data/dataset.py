@@ -404,7 +404,6 @@ class Dataset:
         return Digest(pixels.hexdigest(), factors.hexdigest())
 
 
-@dataclasses.dataclass(frozen=True)
 class Family:
     """Several configurations of one dataset: the same file, the same factors, one thing that varies.
 
@@ -418,18 +417,14 @@ class Family:
         (['spacing_1', 'spacing_2'], 'spacing_8')
     """
 
-    configs: Mapping[str, Dataset]
-    default: str
-
     def __init__(self, *datasets: Dataset, default: str) -> None:
-        configs = {d.config: d for d in datasets}
-        if len(configs) != len(datasets) or default not in configs or len({d.name for d in datasets}) != 1:
+        self.configs = {d.config: d for d in datasets}
+        self.default = default
+        if len(self.configs) != len(datasets) or default not in self.configs or len({d.name for d in datasets}) != 1:
             raise InvalidInput(
                 "family of datasets: expected one name, different configs, and a default among them, received "
                 f"{[d.id for d in datasets]} with default {default!r}."
             )
-        object.__setattr__(self, "configs", configs)
-        object.__setattr__(self, "default", default)
 
     def find(self, parameters: Mapping[str, object]) -> Dataset:
         """Return the one configuration whose parameters agree with the given ones.
