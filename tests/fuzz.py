@@ -64,8 +64,9 @@ def metrics(at):
 
 def run(at):
     opened = Run.open(at)
-    _ = opened.history, opened.image_shape, candidates.check(at)
+    _ = opened.history, opened.image_shape
     run_folder.read_arrays(run_folder.Snapshots(at).path(opened.step) / "weights.npz")
+    candidates.load(at)
 
 
 def archives(at):

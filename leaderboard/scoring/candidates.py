@@ -22,17 +22,16 @@ from numpy.typing import NDArray
 
 from benchmark_data.archives import npz
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName
-from benchmark_data.files import path_in_run
-from leaderboard import protocol, record, schema
+from leaderboard import protocol, record
 from leaderboard.arrays import to_float32, warn_if_same
 from leaderboard.reading import representations, units
-from leaderboard.record import About, Digests, RunFile, RunRecord
+from leaderboard.record import About, Digests, RunRecord
 from leaderboard.schema import Settings, pydantic, to_errors
 from leaderboard.scoring import copies, measure, verification
 from leaderboard.store import results
 from leaderboard.store.results import Result, Scored, Status
 
-__all__ = ["Candidate", "check", "load", "read_codes", "results_of", "score"]
+__all__ = ["Candidate", "load", "read_codes", "results_of", "score"]
 
 MAX_LATENTS = 2048
 """The most latents that are scored."""
@@ -102,49 +101,24 @@ def load(folder: str | os.PathLike[str]) -> Candidate:
     Warns:
         SameCodes: the codes are the same in all rows.
     """
-    checked = _check_run(Path(folder), record.read(Path(folder)))
-    if isinstance(checked, Candidate):
-        return checked
-    raise checked[0]
-
-
-def check(folder: str | os.PathLike[str]) -> Candidate | list[OffaxisError]:
-    """Look at everything in a run folder.
-
-    Args:
-        folder: the folder, with ``run.json`` and ``codes.npz``.
-
-    Returns:
-        The run, with its codes, or the list of all that is wrong with it.
-    """
-    file = Path(folder) / record.FILE
-    try:
-        parsed = schema.parse(RunFile, schema.read_bytes(path_in_run(Path(folder), record.FILE)), str(file))
-    except OffaxisError as error:
-        return [error]
-    return parsed if isinstance(parsed, list) else _check_run(Path(folder), parsed)
-
-
-def _check_run(folder: Path, run_file: RunFile) -> Candidate | list[OffaxisError]:
-    """Look at a run folder whose record is read."""
-    file = str(folder / record.FILE)
-    try:
-        if (folder / "images.json").exists():
-            raise InvalidInput(
-                f"{folder}: expected a run on a dataset that the board has a task on, received one on your own "
-                f"pictures, {run_file.dataset!r}. Without a task it has scores that you choose: offaxis board score "
-                f"{shlex.quote(str(folder))} --metric mig, or leaderboard.evaluate in Python."
-            )
-        task = protocol.task(run_file.dataset)
-    except OffaxisError as error:
-        return [error]
-    errors = [*record_errors(run_file, file), *unknown_claims(run_file.claimed, protocol.TIERS, f"{file}: claimed")]
-    try:
-        codes_file = representations.file_in_run_folder(folder, "codes.npz", "encode")
-        run = read_candidate(codes_file, task, run_file, run_file.about, folder / "encoder.onnx")
-    except OffaxisError as error:
-        errors.append(error)
-    return errors or run
+    folder = Path(folder)
+    run_file, file = record.read(folder), str(folder / record.FILE)
+    if (folder / "images.json").exists():
+        raise InvalidInput(
+            f"{folder}: expected a run on a dataset that the board has a task on, received one on your own "
+            f"pictures, {run_file.dataset!r}. Without a task it has scores that you choose: offaxis board score "
+            f"{shlex.quote(str(folder))} --metric mig, or leaderboard.evaluate in Python."
+        )
+    task = protocol.task(run_file.dataset)
+    check_dataset(task, run_file.dataset_version, run_file.dataset_digest, file)
+    _check_method_name(run_file, file)
+    for problem in (
+        *implausible_budget(run_file.budget, f"{file}: budget"),
+        *unknown_claims(run_file.claimed, protocol.TIERS, f"{file}: claimed"),
+    ):
+        raise problem
+    codes_file = representations.file_in_run_folder(folder, "codes.npz", "encode")
+    return read_candidate(codes_file, task, run_file, run_file.about, folder / "encoder.onnx")
 
 
 def read_candidate(codes: Path, task: protocol.Task, known: RunRecord, about: About, encoder: Path) -> Candidate:
@@ -205,21 +179,16 @@ def codes_digest(codes: NDArray[np.float32]) -> str:
     return hashlib.sha256(codes.astype("<f4").tobytes()).hexdigest()
 
 
-def record_errors(known: RunRecord, what: str) -> Iterator[OffaxisError]:
-    """Find data that are not those here, the name of a reference, and a budget of fewer images than steps."""
-    try:
-        check_dataset(protocol.task(known.dataset), known.dataset_version, known.dataset_digest, what)
-    except OffaxisError as error:
-        yield error
+def _check_method_name(known: RunRecord, what: str) -> None:
+    """Refuse the name of a reference, and one that differs from it by underscores alone."""
     for name in record.REFERENCES:
         collides = known.method.replace("_", "") == name.replace("_", "")
         if collides and (known.method != name or known.supervision != "reference"):
-            yield InvalidInput(
+            raise InvalidInput(
                 f"{what}: method: expected another name than that of a reference, received "
                 f"{known.method!r}{f', which is {name!r} but for underscores' * (known.method != name)}. Rename the "
                 "method."
             )
-    yield from implausible_budget(known.budget, f"{what}: budget")
 
 
 def implausible_budget(budget: record.Budget, what: str) -> Iterator[InvalidInput]:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from baselines import program
-from benchmark_data.errors import InvalidInput, Unavailable
+from benchmark_data.errors import InvalidInput, OffaxisError, Unavailable
 from leaderboard import protocol, record
 from leaderboard.commands import arguments
 from leaderboard.scoring import candidates, measure, verification
@@ -160,16 +160,23 @@ def test_check_lists_all_that_is_wrong_with_a_result(board, tree):
     assert "runs.0.latents: expected more than 0, received 0" in out
 
 
-def test_all_that_is_wrong_with_a_run_is_listed(run_folder):
-    said = "\n".join(map(str, candidates.check(run_folder(seed=4, selection=5, supervision="none"))))
-    assert "supervision: expected 'unsupervised'" in said
-    assert "selection: expected a text, received 5" in said
-    said = "\n".join(map(str, candidates.check(run_folder(dataset_version="2.0.0", codes=np.zeros((60, 0))))))
-    assert "dataset_version: expected 1.0.0" in said
-    assert "codes: expected 1 to 2048 latents, received 0" in said
-    for name in ("pca", "ground_truth", "groundtruth"):
-        (problem,) = candidates.check(run_folder(name, supervision="unsupervised"))
-        assert f"method: expected another name than that of a reference, received '{name}'" in str(problem)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"supervision": "none"}, "supervision: expected 'unsupervised'"),
+        ({"selection": 5}, "selection: expected a text, received 5"),
+        ({"supervision": "none", "selection": 5}, r"\(1 more problems\.\)"),
+        ({"dataset_version": "2.0.0"}, r"dataset_version: expected 1\.0\.0"),
+        ({"codes": np.zeros((60, 0))}, "codes: expected 1 to 2048 latents, received 0"),
+        *(
+            ({"method": name, "supervision": "unsupervised"}, f"expected another name .* reference, received '{name}'")
+            for name in ("pca", "ground_truth", "groundtruth")
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_run_is_said(run_folder, changes, message):
+    with pytest.raises(OffaxisError, match=message):
+        candidates.load(run_folder(**changes))
 
 
 def test_check_says_which_score_moved(board, tree, tmp_path, moved):
