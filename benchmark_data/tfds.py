@@ -337,36 +337,21 @@ def as_dataset(
     return data.apply(tf.data.experimental.assert_cardinality(length)).prefetch(tf.data.AUTOTUNE)
 
 
-def build(
-    dataset: Dataset,
-    data_dir: str | os.PathLike[str] | None = None,
-    *,
-    file_format: str | None = None,
-) -> Path:
+def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None) -> Path:
     """Build a dataset's files, unless they are there.
 
     Args:
         dataset: a dataset as `benchmark_data.load` gives it.
         data_dir: where TFDS keeps its data; TFDS's own default if None.
-        file_format: ``"array_record"`` (the default), ``"tfrecord"`` or ``"parquet"``.
 
     Returns:
         The folder of the files.
 
     Raises:
-        InvalidInput: the folder cannot be written, the disk is full, there is another format already, or the dataset is
-            not what its name stands for.
-        UnknownName: there is no such file format.
+        InvalidInput: the folder cannot be written, the disk is full, or the dataset is not what its name stands for.
     """
-    if file_format not in (None, "array_record", "tfrecord", "parquet"):
-        raise UnknownName("file format", file_format, ["array_record", "tfrecord", "parquet"])
     tfds_builder = builder(dataset, data_dir)
-    if file_format and tfds_builder.info.splits and tfds_builder.info.file_format.value != file_format:
-        raise InvalidInput(
-            f"{tfds_builder.data_path}: expected a free place, or files in {file_format}, received files in "
-            f"{tfds_builder.info.file_format.value}. Remove them or choose another folder."
-        )
-    tfds_builder.download_and_prepare(file_format=file_format)
+    tfds_builder.download_and_prepare()
     return Path(tfds_builder.data_dir)
 
 

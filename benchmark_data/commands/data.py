@@ -232,7 +232,6 @@ def prepare(
 def build(
     names: Names,
     to: Annotated[Path | None, typer.Option(metavar="DIR", help="TFDS's data_dir. Default: TFDS's own.")] = None,
-    file_format: Annotated[str | None, typer.Option(help="array_record (default), tfrecord or parquet.")] = None,
     ray: Ray = None,
 ) -> None:
     """Build files for TensorFlow Datasets, to be read by `tfds.load` and `tfds.data_source`."""
@@ -241,7 +240,7 @@ def build(
 
     with parallel.on_ray(ray):
         for dataset in datasets:
-            say(f"{dataset.id}: {tfds.build(dataset, to, file_format=file_format)}")
+            say(f"{dataset.id}: {tfds.build(dataset, to)}")
 
 
 @app.command()

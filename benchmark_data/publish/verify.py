@@ -232,7 +232,7 @@ class _TFDSReader:
         if file_format != "array_record":
             raise InvalidInput(
                 f"{path}: expected array_record files, which can be read at random, received {file_format}. Remove "
-                "them, and build the copy again without a file format."
+                "them, and build the copy again."
             )
 
     def names(self, factor: str) -> list[str]:

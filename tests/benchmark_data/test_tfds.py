@@ -253,10 +253,6 @@ def test_build_says_where_the_files_are(builders, tmp_path, tiny_family):
     assert path == tmp_path / "offaxis_tiny_family/plus_1/2.0.1"
     check(tfds.data_source("offaxis_tiny_family/plus_1", split="train", data_dir=tmp_path), dataset, range(8))
     assert provider.build(dataset, tmp_path) == path
-    with pytest.raises(InvalidInput, match="free place, or files in tfrecord, received files in array_record"):
-        provider.build(dataset, tmp_path, file_format="tfrecord")
-    with pytest.raises(UnknownName, match=r"file format: .* Did you mean 'tfrecord'"):
-        provider.build(dataset, tmp_path, file_format="tfrecords")
 
 
 def test_another_dataset_of_a_published_name_is_not_built(tmp_path, tiny_grid, monkeypatch, capsys):

@@ -204,8 +204,7 @@ def test_a_copy_is_sized_before_it_is_unpacked(copies, monkeypatch):
 def test_copies_that_cannot_be_read_at_random(file_format, corner, tmp_path):
     """They are whole: it is `verify` that cannot read them."""
     dataset = dataclasses.replace(corner, name=f"tiny_{file_format}")
-    tfds.builder_class(dataset)
-    tfds.build(dataset, tmp_path, file_format=file_format)
+    tfds.builder_class(dataset)(data_dir=tmp_path, file_format=file_format).download_and_prepare()
     problem = verify(dataset, [("tfds", tmp_path)])[1].problem
     assert f"array_record files, which can be read at random, received {file_format}" in problem
     assert "Remove them, and build" in problem
