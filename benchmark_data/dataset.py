@@ -151,18 +151,11 @@ class Dataset:
         """Whether images can be given at once: always for rendered data, after `prepare` for an archive."""
         return self.source.ready
 
-    def prepare(
-        self,
-        *,
-        manual_dir: str | os.PathLike[str] | None = None,
-        timeout: float = 60.0,
-        keep_downloads: bool = True,
-    ) -> None:
+    def prepare(self, *, manual_dir: str | os.PathLike[str] | None = None, keep_downloads: bool = True) -> None:
         """Download and cache what `images` needs, if anything. Does nothing where it is done already.
 
         Args:
             manual_dir: a folder with the user's own copies of source files; by default that of ``OFFAXIS_MANUAL_DIR``.
-            timeout: seconds without a byte after which a mirror counts as stalled.
             keep_downloads: keep what was downloaded, for the day when the mirrors are gone.
 
         Raises:
@@ -172,7 +165,7 @@ class Dataset:
         """
         if not self.prepared:
             folder = None if manual_dir is None else Path(manual_dir)
-            self.source.prepare(manual_dir=folder, timeout=timeout, keep_downloads=keep_downloads)
+            self.source.prepare(manual_dir=folder, keep_downloads=keep_downloads)
 
     @property
     def extras(self) -> Mapping[str, Extra]:

@@ -90,13 +90,10 @@ class Source(abc.ABC):
         """
         raise UnknownName("extra array", name, self.extras)
 
-    def prepare(  # noqa: B027  nothing to do is a fair default
-        self, *, manual_dir: Path | None = None, timeout: float = 60.0, keep_downloads: bool = True
-    ) -> None:
+    def prepare(self, *, manual_dir: Path | None = None, keep_downloads: bool = True) -> None:  # noqa: B027  a default
         """Make images available, where they are not. Does nothing by default.
 
         Args:
             manual_dir: a folder with the user's own copies of source files.
-            timeout: seconds without a byte after which a mirror counts as stalled.
             keep_downloads: keep what was downloaded.
         """

@@ -117,12 +117,11 @@ class Cached(Source):
         }
         return Dataset(**defaults | facts)
 
-    def prepare(self, *, manual_dir: Path | None = None, timeout: float = 60.0, keep_downloads: bool = True) -> None:
+    def prepare(self, *, manual_dir: Path | None = None, keep_downloads: bool = True) -> None:
         """Make the prepared form, unless it is there: one process does it, others that ask meanwhile wait.
 
         Args:
             manual_dir: a folder with the user's own copies of source files; by default that of ``OFFAXIS_MANUAL_DIR``.
-            timeout: seconds without a byte after which a mirror counts as stalled.
             keep_downloads: keep what was downloaded, for the day when the mirrors are gone.
 
         Raises:
@@ -133,7 +132,7 @@ class Cached(Source):
         manual_path = manual_dir or os.environ.get(downloads.MANUAL_DIR)
         manual_dir = user_path(manual_path) if manual_path else None
         if not self.ready:
-            self._prepare_base(manual_dir=manual_dir, timeout=timeout, keep_downloads=keep_downloads)
+            self._prepare_base(manual_dir=manual_dir, keep_downloads=keep_downloads)
             with store.locked(self.folder):
                 if not self.ready:
                     if os.path.lexists(self.folder):  # said before hours of downloading
@@ -141,12 +140,12 @@ class Cached(Source):
                             f"{self.folder}: expected a prepared dataset or nothing, received a folder without "
                             "meta.json. Remove the folder and prepare the dataset again."
                         )
-                    self._build(manual_dir, timeout, keep_downloads)
+                    self._build(manual_dir, keep_downloads)
 
     def _prepare_base(self, **options: Any) -> None:
         """Prepare what this is made from."""
 
-    def _build(self, manual_dir: Path | None, timeout: float, keep_downloads: bool) -> None:
+    def _build(self, manual_dir: Path | None, keep_downloads: bool) -> None:
         raise NotImplementedError
 
     def _write(self, fill: Callable[[Writer], None], sources: list[dict[str, object]]) -> None:
@@ -255,8 +254,8 @@ class Archive(Cached):
         """Where downloaded files are kept."""
         return store.root() / "downloads" / self.id
 
-    def _build(self, manual_dir: Path | None, timeout: float, keep_downloads: bool) -> None:
-        distribution, files = self._fetch(manual_dir, timeout)
+    def _build(self, manual_dir: Path | None, keep_downloads: bool) -> None:
+        distribution, files = self._fetch(manual_dir)
         sources: list[dict[str, object]] = [
             {"name": name, "origin": f.origin, "size": f.size, "sha256": f.sha256, "difference": f.difference}
             for name, f in files.items()
@@ -275,7 +274,7 @@ class Archive(Cached):
                 if path.parent == self.download_folder:
                     path.unlink()
 
-    def _fetch(self, manual_dir: Path | None, timeout: float) -> tuple[Distribution, dict[str, downloads.Fetched]]:
+    def _fetch(self, manual_dir: Path | None) -> tuple[Distribution, dict[str, downloads.Fetched]]:
         failures = []
         for distribution in sorted(self.distributions, key=lambda option: self._missing_share(option, manual_dir)):
             pixel_bytes = len(self.space) * math.prod(self.image_shape) // (1 if self.encoding == "raw" else 8)
@@ -284,9 +283,7 @@ class Archive(Cached):
             try:
                 with console.transfers() as progress:
                     return distribution, {
-                        file.name: downloads.fetch(
-                            file, self.download_folder, progress=progress, manual_dir=manual_dir, timeout=timeout
-                        )
+                        file.name: downloads.fetch(file, self.download_folder, progress=progress, manual_dir=manual_dir)
                         for file in distribution.files
                     }
             except Unavailable as failure:
@@ -327,7 +324,7 @@ class Precomputed(Cached):
     def _prepare_base(self, **options: Any) -> None:
         self.base.prepare(**options)
 
-    def _build(self, manual_dir: Path | None, timeout: float, keep_downloads: bool) -> None:
+    def _build(self, manual_dir: Path | None, keep_downloads: bool) -> None:
         def fill(writer: Writer) -> None:
             for rows, images in self.base.batches():
                 labels = self.base.labels(rows)

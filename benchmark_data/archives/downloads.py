@@ -29,6 +29,9 @@ LIMIT = 64 * 2**30
 
 BLOCK = 2**20
 
+TIMEOUT = 60.0
+"""Seconds without a byte after which a mirror counts as stalled."""
+
 HTML = "an HTML page instead of the file, such as a quota or log-in page"
 
 
@@ -83,7 +86,6 @@ def fetch(
     *,
     progress: rich.progress.Progress,
     manual_dir: Path | None = None,
-    timeout: float = 60.0,
 ) -> Fetched:
     """Return a source file: the user's own copy, or what was fetched before, or the first mirror that serves it.
 
@@ -92,7 +94,6 @@ def fetch(
         folder: where fetched files are kept. An unfinished one lies there as ``<name>.part`` and is resumed.
         progress: shows the transfer.
         manual_dir: a folder with the user's own copies; they are used where they lie.
-        timeout: seconds without a byte after which a mirror counts as stalled.
 
     Returns:
         The checked file.
@@ -122,7 +123,7 @@ def fetch(
                 return fetched
             target.unlink()
         folder.mkdir(parents=True, exist_ok=True)
-        return _fetch_from_mirrors(download, target, progress, timeout, manual_dir)
+        return _fetch_from_mirrors(download, target, progress, manual_dir)
     except OSError as error:
         raise unwritable(target, error) from error
 
@@ -179,7 +180,7 @@ class _RefusedResponse(Exception):
 
 
 def _fetch_from_mirrors(
-    download: Download, target: Path, progress: rich.progress.Progress, timeout: float, manual_dir: Path | None
+    download: Download, target: Path, progress: rich.progress.Progress, manual_dir: Path | None
 ) -> Fetched:
     if download.urls:
         needs(f"downloading {download.name}", "archives", "requests")
@@ -191,7 +192,7 @@ def _fetch_from_mirrors(
         while True:
             length_before = _size_on_disk(part)
             try:
-                resumed = _transfer(download, url, part, progress, timeout)
+                resumed = _transfer(download, url, part, progress)
                 fetched = _compare_with_published(download, part, url, progress)
                 if not (fetched.difference and download.binding):
                     with part.open("rb+") as stream:
@@ -222,7 +223,7 @@ def _fetch_from_mirrors(
     )
 
 
-def _transfer(download: Download, url: str, part: Path, progress: rich.progress.Progress, timeout: float) -> bool:
+def _transfer(download: Download, url: str, part: Path, progress: rich.progress.Progress) -> bool:
     """Bring ``part`` to its full length; say whether it had begun earlier."""
     import requests
 
@@ -232,13 +233,13 @@ def _transfer(download: Download, url: str, part: Path, progress: rich.progress.
     headers = {"Accept-Encoding": "identity"}
     if start and (validator or download.has_hash):
         headers |= {"Range": f"bytes={start}-"} | ({"If-Range": validator} if validator else {})
-    with requests.get(url, stream=True, headers=headers, timeout=timeout) as response:
+    with requests.get(url, stream=True, headers=headers, timeout=TIMEOUT) as response:
         if response.status_code == 416 and start:
             if download.has_hash:
                 return True
             # The server has nothing after the part, which a hash would tell from another file.
             _discard_part(part)
-            return _transfer(download, url, part, progress, timeout)
+            return _transfer(download, url, part, progress)
         response.raise_for_status()
         resumed = response.status_code == 206
         offset = start if resumed else 0

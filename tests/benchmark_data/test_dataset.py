@@ -268,14 +268,14 @@ def test_a_folder_of_ones_own_files_may_be_a_text(tmp_path):
     class Archive(Rendered):
         ready = False
 
-        def prepare(self, *, manual_dir=None, timeout=60.0, keep_downloads=True):
-            asked.append((manual_dir, timeout, keep_downloads))
+        def prepare(self, *, manual_dir=None, keep_downloads=True):
+            asked.append((manual_dir, keep_downloads))
 
     asked: list = []
     dataset = toy(source=Archive(toy().source.render))
-    dataset.prepare(manual_dir=str(tmp_path), timeout=3)
+    dataset.prepare(manual_dir=str(tmp_path), keep_downloads=False)
     dataset.prepare()
-    assert asked == [(tmp_path, 3, True), (None, 60.0, True)]
+    assert asked == [(tmp_path, False), (None, True)]
     with pytest.raises(TypeError, match="manualdir"):
         toy().prepare(manualdir="x")  # though it needs no preparing
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import rich.progress
 
+from benchmark_data.archives import downloads
 from benchmark_data.archives.downloads import Download, fetch
 from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable
 
@@ -25,14 +26,15 @@ MIB = 2**20
 
 
 @pytest.fixture
-def fetched(tmp_path):
+def fetched(tmp_path, monkeypatch):
     """Fetch into a folder; give the file's content, or raise."""
 
     def run(*urls, manual_dir=None, timeout=5.0, **facts):
+        monkeypatch.setattr(downloads, "TIMEOUT", timeout)
         facts = facts or {"sha256": SHA256, "size": len(CONTENT)}
         download = Download(name="data.bin", urls=urls, **facts)
         with rich.progress.Progress(disable=True) as progress:
-            return fetch(download, tmp_path / "downloads", progress=progress, manual_dir=manual_dir, timeout=timeout)
+            return fetch(download, tmp_path / "downloads", progress=progress, manual_dir=manual_dir)
 
     return run
 

@@ -11,6 +11,7 @@ import pytest
 
 import benchmark_data
 from baselines import program
+from benchmark_data.archives import downloads
 from benchmark_data.archives.archive import Distribution
 from benchmark_data.dataset import Family
 from benchmark_data.datasets import celeba, mpi3d
@@ -96,10 +97,11 @@ def test_a_dead_mirror_is_one_line_and_exit_2(command, small, server):
     assert "OFFAXIS_MANUAL_DIR, or --manual-dir of offaxis data prepare" in last
 
 
-def test_a_stall_is_given_up_after_the_timeout(small, server, npz):
+def test_a_stall_is_given_up_after_the_timeout(small, server, npz, monkeypatch):
+    monkeypatch.setattr(downloads, "TIMEOUT", 0.2)
     server.add("mpi3d_toy.npz", npz, stall=60.0)
     with pytest.raises(Unavailable, match="no answer in time"):
-        small.prepare(timeout=0.2)
+        small.prepare()
 
 
 def test_a_rendered_dataset_is_always_ready(command):

@@ -165,9 +165,9 @@ def test_a_pair_is_prepared_when_both_sides_are(tiny, missing):
     sides[missing] = dataclasses.replace(sides[missing], source=archive)
     pair = pairs.both_ways(**sides).configs["to_other"]
     assert not pair.prepared
-    pair.prepare(timeout=3)
+    pair.prepare(keep_downloads=False)
     assert pair.prepared
-    assert archive.asked == {"manual_dir": None, "timeout": 3, "keep_downloads": True}
+    assert archive.asked == {"manual_dir": None, "keep_downloads": False}
 
 
 @every
