@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, needs
 from benchmark_data.factors import Indices
-from leaderboard.reading import encoder_process, graphs, sandbox
+from leaderboard.reading import encoder_process, sandbox
 
 Layout: TypeAlias = Literal["NHWC", "NCHW"]
 
@@ -81,9 +81,6 @@ class OnnxEncoder:
         if os.name != "posix":
             raise InvalidInput("Encoders run on Linux and macOS, where a process can be limited. Hand in codes here.")
         self.path, self._seconds, self._memory = Path(path), seconds, memory
-        if self.path.is_file() and (size := self.path.lstat().st_size) > graphs.LARGEST:
-            expected = f"a model of at most {graphs.LARGEST:,} bytes"
-            raise DamagedFile(f"{path}: expected {expected}, received {size:,} bytes.")
         paths = os.pathsep.join(folder for folder in sys.path if folder)
         thread_limits = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
         library_paths = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}

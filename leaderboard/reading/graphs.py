@@ -117,11 +117,9 @@ def check_size(content: bytes, what: str = "encoder.onnx") -> None:
         what: what it is called in error messages.
 
     Raises:
-        DamagedFile: too large, or no model in ONNX.
+        DamagedFile: no model in ONNX.
         InvalidInput: too much of something, or something that no encoder needs; the message begins with its name.
     """
-    if len(content) > LARGEST:
-        raise DamagedFile(f"{what}: expected a model of at most {LARGEST:,} bytes, received {len(content):,} bytes.")
     counts = dict.fromkeys(("field", *COUNTED), 0)
     pending = [("model", 0, len(content))]
     while pending:
@@ -201,7 +199,7 @@ def inspect(content: bytes, what: str = "encoder.onnx", output: str = "") -> Sig
         What it takes and gives.
 
     Raises:
-        DamagedFile: too large, or no model in ONNX.
+        DamagedFile: no model in ONNX.
         InvalidInput: something that an encoder may not hold; the message begins with its name.
     """
     import onnx
