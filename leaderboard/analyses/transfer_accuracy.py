@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,7 +79,6 @@ def measure(
     classifiers: Sequence[downstream.Classifier] = CLASSIFIERS,
     test: Bool[ArrayLike, " n"] | None = None,
     seed: int = 0,
-    progress: Callable[[str], None] = lambda what: None,
 ) -> pd.DataFrame:
     """Measure how well each label of the target dataset can be read from each representation of it.
 
@@ -92,7 +91,6 @@ def measure(
         test: whether each row is held out, bool (n,), as from ``held_out``. By default the rows are divided as those of
             a dataset that has no others.
         seed: for ties between latents in the trees.
-        progress: is called with what is being fitted, before it is.
 
     Returns:
         A row per representation, classifier and label: ``source``, ``classifier``, ``label``, ``train`` and ``test``,
@@ -133,7 +131,6 @@ def measure(
     rows: list[tuple[str, str, str, float, float]] = []
     for name, codes in checked_codes.items():
         for classifier in classifiers:
-            progress(f"{classifier} on {name}")
             # Products with few latents: BLAS threads would only wait for each other.
             with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
                 # A label with nearly as many classes as samples; the column `unseen` says what that means.

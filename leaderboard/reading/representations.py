@@ -180,9 +180,7 @@ def check_same_rows(paths: Sequence[FilePath]) -> None:
             )
 
 
-def codes(
-    path: FilePath, *, dataset: Dataset | str | None = None, array: str | None = None, **encoding: Any
-) -> LabelledCodes:
+def codes(path: FilePath, *, dataset: Dataset | str | None = None, array: str | None = None) -> LabelledCodes:
     """Read codes, and look up the factors of their samples.
 
     Args:
@@ -191,7 +189,6 @@ def codes(
             knows its own. Without one, and for a run on the user's own images, factors are those in the file, if any.
             Of a dataset that has no task, such as the user's own images, rows are taken in random order.
         array: the name of the array of codes. By default ``codes``, else ``mean``, else the only array that could be.
-        **encoding: for `leaderboard.reading.encoders.encode`, where the file is an ONNX encoder.
 
     Returns:
         The codes, checked: float32 or float64, shape (n, L), with the factors of their samples, int64 (n, F).
@@ -216,7 +213,7 @@ def codes(
         if dataset is None:
             raise InvalidInput(f"{path}: expected the dataset to encode, received none. Name one: --dataset NAME.")
         task = protocol.task_of(dataset)
-        raw_codes = encoders.encode(path, task.load(), task.indices, output=array or "", **encoding)
+        raw_codes = encoders.encode(path, task.load(), task.indices, output=array or "")
         reduced_codes = units.reduce(raw_codes, f"codes of {path}", train=len(task.train))
         return _label_codes(reduced_codes, task.indices, task)
     dataset = _dataset_of_codes(path, dataset)
