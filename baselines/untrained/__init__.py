@@ -102,14 +102,7 @@ def find(name: str, parameters: Mapping[str, Any] | None = None) -> Untrained:
     return validation.build(cls, parameters or {}, kind=f"parameter of {name}")
 
 
-def write(
-    name: str,
-    dataset: Dataset | str,
-    folder: str | os.PathLike[str],
-    *,
-    seed: int = 0,
-    parameters: Mapping[str, Any] | None = None,
-) -> Path:
+def write(name: str, dataset: Dataset | str, folder: str | os.PathLike[str], *, seed: int = 0) -> Path:
     """Write a baseline's codes for the leaderboard's rows, with the record of a run that took no steps.
 
     Args:
@@ -117,14 +110,13 @@ def write(
         dataset: the dataset or its name, such as ``"xysquares/spacing_8"``.
         folder: where to; made if it is not there, and written again if it holds the same baseline.
         seed: the seed, for a baseline that is random, in [0, 2**63).
-        parameters: its parameters; those left out take their defaults.
 
     Returns:
         The folder, with ``run.json`` and ``codes.npz``.
 
     Raises:
-        UnknownName: there is no such baseline or parameter.
-        InvalidInput: a parameter or the seed is out of range, or the folder holds something else or cannot be written.
+        UnknownName: there is no such baseline.
+        InvalidInput: the seed is out of range, or the folder holds something else or cannot be written.
 
     Example:
         >>> import tempfile
@@ -134,7 +126,7 @@ def write(
     """
     folder, seed = Path(folder), validation.seed(seed)
     dataset = benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
-    baseline = find(name, parameters)
+    baseline = find(name)
     hyperparameters = dataclasses.asdict(baseline)
     identity = {"method": name, "dataset": dataset.id, "hyperparameters": hyperparameters, "seed": seed}
     existing = read_record(folder)
