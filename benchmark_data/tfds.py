@@ -348,9 +348,16 @@ def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None) -> P
         The folder of the files.
 
     Raises:
-        InvalidInput: the folder cannot be written, the disk is full, or the dataset is not what its name stands for.
+        InvalidInput: the folder cannot be written or holds files of other pixels, the disk is full, or the dataset is
+            not what its name stands for.
     """
     tfds_builder = builder(dataset, data_dir)
+    built_digest = (tfds_builder.info.metadata or {}).get("digest")
+    if tfds_builder.info.splits and dataset.prepared and built_digest != dataset.digest()._asdict():
+        raise InvalidInput(
+            f"{tfds_builder.data_path}: expected files of {dataset.id} as it is now, received files of other pixels or "
+            "labels. Remove them, and build it again."
+        )
     tfds_builder.download_and_prepare()
     return Path(tfds_builder.data_dir)
 
@@ -372,7 +379,7 @@ def write_shard(handle: parallel.Handle, rows: range, path: str, file_format: st
     # A node that is thought dead may still write while another does its work again: each to a name of its own.
     temporary = f"{path}.{secrets.token_hex(4)}.part"
     try:
-        adapter.write_examples(temporary, records())
+        adapter.write_examples(temporary, list(records()))  # that of Parquet goes through them once for each batch
         os.replace(temporary, path)
     except Exception as error:
         if path in str(error):  # the C++ writers know no OSError, but name the file that they could not write

@@ -218,6 +218,8 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
     configs = [
         {
             "config_name": r["config"],
+            # `datasets` caches a folder by its name and what stands here, so that others would be taken for this one.
+            "description": "SHA-256 of pixels {pixels}, of factors {factors}".format_map(r["digests"]["full"]),
             "data_files": [{"split": s["name"], "path": s["files"]} for s in r["splits"]],
             **({"default": True} if r["default"] else {}),
         }

@@ -207,6 +207,14 @@ def test_a_dataset_without_configs(tiny_grid, tmp_path):
     check(datasets.load_dataset(str(tmp_path / "published"), split="train", cache_dir=tmp_path), tiny_grid, range(12))
 
 
+def test_folders_of_one_name_are_not_taken_for_each_other(tmp_path):
+    for value, folder in ((1, "cats/hub"), (2, "dogs/hub"), (3, "dogs/hub")):
+        own = benchmark_data.from_images("own", np.full((4, 8, 8, 1), value, np.uint8))
+        hf.publish(dataclasses.replace(own, redistributable=True, license="MIT"), tmp_path / folder)
+        loaded = datasets.load_dataset(str(tmp_path / folder), split="train", cache_dir=tmp_path / "cache")
+        assert np.asarray(loaded[0]["image"]).max() == value
+
+
 def test_parquet_bears_the_features(published, tiny_family):
     [path] = (published / "plus_1").glob("test-*.parquet")
     assert path.name == "test-00000-of-00001.parquet"

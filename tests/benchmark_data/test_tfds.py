@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -163,6 +164,31 @@ def test_other_file_formats(file_format, builders, tmp_path, tiny_grid):
     check(tfds.as_numpy(builder.as_dataset(split="train")), tiny_grid, range(12))
     again = builders["tiny_grid"](data_dir=tmp_path)
     assert again.info.file_format.value == file_format
+
+
+@pytest.mark.parametrize("file_format", ["array_record", "tfrecord", "parquet"])
+def test_every_row_is_written_where_there_are_many(file_format, tmp_path):
+    first_rows = tfds.download.DownloadConfig(max_examples_per_split=250)
+    builder = tfds.builder("offaxis_xyobject/plain", data_dir=tmp_path, file_format=file_format)
+    builder.download_and_prepare(download_config=first_rows)
+    check(tfds.as_numpy(builder.as_dataset(split="train")), benchmark_data.load("xyobject/plain"), range(250))
+
+
+def test_files_of_other_pixels_are_not_taken_for_built(tmp_path):
+    def own_images(value):
+        tfds.core.registered._DATASET_REGISTRY.pop("offaxis_corrected", None)  # as in another process
+        own = benchmark_data.from_images("corrected", np.full((4, 8, 8, 1), value, np.uint8))
+        provider.builder_class(own)
+        return own
+
+    folder = provider.build(own_images(0), tmp_path)
+    assert provider.build(own_images(0), tmp_path) == folder
+    with pytest.raises(InvalidInput, match="expected files of corrected as it is now, received files of other pixels"):
+        provider.build(own_images(1), tmp_path)
+    shutil.rmtree(folder)
+    provider.build(own_images(1), tmp_path)
+    (record, *_) = tfds.as_numpy(tfds.load("offaxis_corrected", split="train", data_dir=tmp_path))
+    assert record["image"].max() == 1
 
 
 def test_same_files_every_time_from_any_number_of_processes(builders, tmp_path, monkeypatch, tiny_family):
