@@ -176,6 +176,13 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         config = download_config or tfds.download.DownloadConfig()
         dataset = self.dataset
         dataset.prepare(manual_dir=Path(config.manual_dir) if config.manual_dir else None)
+        for factor in dataset.space.factors:
+            for label in factor.labels:
+                if not label or label != label.strip() or "\n" in label:  # TFDS keeps a stripped line for each
+                    raise InvalidInput(
+                        f"factor {factor.name!r} of {dataset.id}: expected labels of one line, without spaces around "
+                        f"them, received {label!r}."
+                    )
         handle = parallel.handle(dataset)
         tasks = []
         templates = {}

@@ -174,6 +174,15 @@ def test_every_row_is_written_where_there_are_many(file_format, tmp_path):
     check(tfds.as_numpy(builder.as_dataset(split="train")), benchmark_data.load("xyobject/plain"), range(250))
 
 
+@pytest.mark.parametrize("label", ["", " red", "dark\nred"])
+def test_labels_that_tfds_does_not_keep(label, tmp_path):
+    own = benchmark_data.from_images("labelled", np.zeros((2, 8, 8, 1), np.uint8), {"hue": [label, "blue"]})
+    with tfds.core.registered.skip_registration():
+        builder = provider.builder_class(own)(data_dir=tmp_path)
+    with pytest.raises(InvalidInput, match="factor 'hue' of labelled: expected labels of one line, without spaces"):
+        builder.download_and_prepare()
+
+
 def test_files_of_other_pixels_are_not_taken_for_built(tmp_path):
     def own_images(value):
         tfds.core.registered._DATASET_REGISTRY.pop("offaxis_corrected", None)  # as in another process
