@@ -349,7 +349,7 @@ class Store:
         if self.encoding == "raw":
             return self._pixels[rows]
         if self.encoding == "bits":
-            unpacked: NDArray[np.uint8] = _unpacking_table()[self._pixels[rows]].view(np.uint8)
+            unpacked = np.unpackbits(self._pixels[rows], axis=1) * np.uint8(255)
             return unpacked.reshape(len(rows), *self.shape)
         images = np.empty((len(rows), *self.shape), np.uint8)
         for position, (start, length) in enumerate(self._file_spans[rows].tolist()):
@@ -392,13 +392,6 @@ class Store:
 def open_store(folder: Path, modified_ns: int) -> Store:
     """Open a prepared dataset, once for each process, and anew where it was made again."""
     return Store(folder)
-
-
-@functools.cache
-def _unpacking_table() -> NDArray[np.uint64]:
-    """Return the eight pixels that each byte stands for, as one number of eight bytes."""
-    unpacked = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1) * np.uint8(255)
-    return unpacked.view(np.uint64)[:, 0]
 
 
 @contextlib.contextmanager
