@@ -315,7 +315,10 @@ def _choose_traversals(labels: Indices, sizes: Sequence[int], column: int, max_c
     order = draws.permutation(seed, len(labels))
     codes, inverse = np.unique((key * sizes[column] + labels[:, column])[order], return_inverse=True)
     if len(codes) < len(labels):
-        occurrences = _occurrence_numbers(inverse)
+        needs("the audit of rows with equal labels", "metrics", "pandas")
+        import pandas as pd
+
+        occurrences = pd.Series(inverse).groupby(inverse).cumcount().to_numpy()
         key[order] = np.unique(key, return_inverse=True)[1][order] * (int(occurrences.max()) + 1) + occurrences
     codes, first_rows = np.unique(key * sizes[column] + labels[:, column], return_index=True)
     starts = np.flatnonzero(np.diff(codes // sizes[column], prepend=-1))
@@ -326,16 +329,6 @@ def _choose_traversals(labels: Indices, sizes: Sequence[int], column: int, max_c
         offsets = np.unique(np.linspace(0, lengths[number] - 1, MAX_VALUES).round().astype(np.int64))
         traversals.append(first_rows[starts[number] + offsets].astype(np.int64))
     return traversals
-
-
-def _occurrence_numbers(values: NDArray[np.integer]) -> Indices:
-    """Return how often each value stood before: 0 for the first 7, 1 for the second."""
-    order = np.argsort(values, kind="stable")
-    sorted_values = values[order]
-    starts = np.flatnonzero(np.diff(sorted_values, prepend=sorted_values[0] - 1))
-    counts = np.empty(len(values), np.int64)
-    counts[order] = np.arange(len(values)) - np.repeat(starts, np.diff(starts, append=len(values)))
-    return counts
 
 
 def _class_id_distances(factor: Factor, values: Indices) -> Indices:
