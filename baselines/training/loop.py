@@ -32,7 +32,7 @@ from baselines.run_folder import default_folder, is_trained
 from baselines.training import finetune, stopping
 from baselines.training.batches import batches, draw_batch, drawable_factors, training_rows
 from baselines.training.claims import claim, holds_run, lock_folder, remove_derived_files
-from baselines.training.progress import Bar, columns, group_by_steps
+from baselines.training.progress import Bar, columns
 from baselines.training.recorder import Diverged, Observer, Recorder, check_settings
 from baselines.training.stopping import Stopped
 from benchmark_data import console
@@ -324,12 +324,7 @@ class _Program:
         self._checkpoint_seconds = checkpoint_seconds
         self._seconds = [self._resume(i) for i in range(len(recorders))]
         self.steps_before = [recorder.step for recorder in recorders]
-        positions = group_by_steps([r.config for r in recorders], self.steps_before)
-        self._bar_groups = [[recorders[i] for i in group] for group in positions]
-        self._bars = [
-            Bar(progress, [r.config for r in group], [r.step for r in group], [r.loss for r in group])
-            for group in self._bar_groups
-        ]
+        self._bar = Bar(progress, [r.config for r in recorders], self.steps_before, [r.loss for r in recorders])
         self._stepped: list[int] = []
         self._step_time = self._save_time = self._show_time = time.perf_counter()
 
@@ -378,8 +373,8 @@ class _Program:
             except Diverged as error:
                 recorder.stopped = error
         if show_all or not all(self._recorders[i].running for i in self._stepped):
-            for bar, group in zip(self._bars, self._bar_groups, strict=True):
-                bar.show([r.step for r in group], [r.loss for r in group], [r.stopped is not None for r in group])
+            group = self._recorders
+            self._bar.show([r.step for r in group], [r.loss for r in group], [r.stopped is not None for r in group])
         self._save_time = now if keep_all else self._save_time
         self._show_time = now if show_all else self._show_time
 

@@ -22,27 +22,6 @@ def columns() -> tuple[rich.progress.ProgressColumn, ...]:
     )
 
 
-def group_by_steps(configs: Sequence[RunConfig], steps: Sequence[int]) -> list[list[int]]:
-    """Sort runs of one program by the bar that shows them: those that start at one step and end at one.
-
-    Args:
-        configs: the runs.
-        steps: the last step that each had done before.
-
-    Returns:
-        Positions, each in one group, in order.
-
-    Example:
-        >>> runs = [RunConfig(dataset="dsprites", objective="ae", seed=seed) for seed in range(3)]
-        >>> group_by_steps(runs, [0, 500, 0])
-        [[0, 2], [1]]
-    """
-    groups: dict[tuple[int, int], list[int]] = {}
-    for i, (config, step) in enumerate(zip(configs, steps, strict=True)):
-        groups.setdefault((step, config.steps), []).append(i)
-    return list(groups.values())
-
-
 def describe(configs: Sequence[RunConfig]) -> str:
     """Name runs of one objective on one dataset that are shown together.
 
@@ -61,7 +40,7 @@ class Bar:
 
     Args:
         progress: the display, which has the columns of `columns`.
-        configs: the runs, which differ in nothing but seed and strengths.
+        configs: the runs, of one objective on one dataset.
         steps: the last step of each so far.
         losses: the loss of that step, as text; empty if there is none.
     """
@@ -76,8 +55,9 @@ class Bar:
         self._progress, self._first_step, self._start_time = progress, _mean_step(steps), time.perf_counter()
         self._images_per_step = configs[0].batch_size * configs[0].build_objective().n_views
         self._rate_suffix = " each" if len(configs) > 1 else ""
+        total = _mean_step([config.steps for config in configs])
         self._task = progress.add_task(
-            describe(configs), total=configs[0].steps, completed=self._first_step, rate="", loss=_summary(losses, 0)
+            describe(configs), total=total, completed=self._first_step, rate="", loss=_summary(losses, 0)
         )
 
     def show(self, steps: Sequence[int], losses: Sequence[str], stopped: Sequence[bool]) -> None:
