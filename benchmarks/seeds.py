@@ -1,7 +1,8 @@
 """What seeds can tell: how often the tests of `leaderboard.store.verdicts` err, and how often they find a difference.
 
 ``python benchmarks/seeds.py`` prints the tables of ``docs/statistics.md``, in about three minutes of one core;
-``--draws 400`` is a first look. Every number is a share of simulated studies, drawn from numpy's generator, seed 0.
+``--draws 400`` is a first look. Every number is a share of simulated studies, drawn from numpy's generator, seed 0,
+or of published seeds.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmark_data.draws import uniform
-from leaderboard.store import intervals, rank_intervals, verdicts
+from leaderboard.store import intervals, rank_intervals, results_tree, verdicts
 
 SHAPES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "normal": lambda rng, n: rng.standard_normal(n),
@@ -160,6 +161,18 @@ def gated_coverage(methods, n, rng, draws, *, floor):
     return hits / tested
 
 
+def left_out():
+    """How often a published seed differs from the others of its method: from their mean, and as one more seed."""
+    errors = []
+    for result in results_tree.read_all(results_tree.PUBLISHED):
+        scores = [run.scores["mig"] for run in result.runs_in("desk") if run.budget.steps]
+        for i in range(len(scores) if len(scores) > intervals.SEEDS else 0):
+            others = scores[:i] + scores[i + 1 :]
+            tests = verdicts.compare([scores[i : i + 1] * len(others)], [others], paired=True)
+            errors.append([test.p <= intervals.ERROR for test in (tests, verdicts.compare_single(scores[i], others))])
+    return len(errors), *np.mean(errors, axis=0)
+
+
 def main() -> None:
     """Print everything."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -177,6 +190,9 @@ def main() -> None:
     for shape in SHAPES:
         shares = {n: 1 - coverage(shape, n, rng, draws)[0] for n in SEEDS}
         print(f"  Student's t    {shape:20s}", "  ".join(f"n={n} {share:.3f}" for n, share in shares.items()))
+    count, from_mean, as_seed = left_out()
+    print(f"Error of a published seed against the others, promised 0.05; {count} seeds, MIG, tier desk")
+    print(f"  against their mean {from_mean:.3f}, as one more seed {as_seed:.3f}")
     print("How often a 95% interval of the mean holds it: Student's, percentile bootstrap")
     for shape in SHAPES:
         shares = {n: coverage(shape, n, rng, draws) for n in SEEDS}

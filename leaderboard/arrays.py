@@ -42,7 +42,7 @@ class ContinuousFactors(OffaxisWarning):
 
 
 class SameCodes(OffaxisWarning):
-    """Codes that are the same in all rows."""
+    """Codes that are the same in nearly all rows."""
 
 
 def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
@@ -381,14 +381,18 @@ def warn_if_same(codes: Codes, what: str = "codes") -> None:
         what: what the codes are called in the warning.
 
     Warns:
-        SameCodes: they are the same in all rows.
+        SameCodes: there are fewer different ones than one in a thousand rows: noise, of which trees make something.
 
     Example:
         >>> warn_if_same(np.array([[0.0, 1.0], [1.0, 1.0]]))
     """
-    if not varying(codes).any():
+    count = len(np.unique(codes, axis=0))
+    if count <= max(1, len(codes) // 1000):
+        few = (
+            "the codes are the same in all rows" if count == 1 else f"{len(codes):,} rows have {count} different codes"
+        )
         warnings.warn(
-            f"{what}: the codes are the same in all rows; was the right model encoded, or did its posterior collapse?",
+            f"{what}: {few}; was the right model encoded, or did its posterior collapse?",
             SameCodes,
             stacklevel=3,
         )

@@ -26,7 +26,10 @@ __all__ = ["Encoder", "Input"]
 Input: TypeAlias = Literal["uint8_hwc", "uint8_chw", "float32_hwc", "float32_chw"]
 """What an encoder is called with: uint8 in [0, 255] or float32 in [0, 1], channels last or first."""
 
-CODES = "Codes are scored by: offaxis board score codes.npz --dataset NAME."
+CODES = (
+    "Codes are scored by: offaxis board score codes.npz --dataset NAME. To compare them with published rows, put them "
+    "into a run folder: docs/submitting.md, Runs of your own."
+)
 """What to do with codes instead of an encoder."""
 
 

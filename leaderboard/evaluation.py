@@ -259,8 +259,8 @@ class Evaluation:
     def compare(self, method: str | Evaluation, *, published: str | os.PathLike[str] = PUBLISHED) -> pd.DataFrame:
         """Compare the scores with those of another method, task by task.
 
-        Several seeds are compared by Welch's test. A single encoder has no spread: Student's t compares the seeds of
-        the other with its score, and the verdict is on this encoder, not on how it was trained.
+        Several seeds are compared by Welch's test. Of a single encoder it is tested whether its score could be that of
+        one more seed of the other; the verdict is on this encoder, not on how it was trained.
 
         Args:
             method: a published one such as ``"beta_vae"`` or, by its title, ``"β-VAE"``; or the evaluation
@@ -353,7 +353,7 @@ class Evaluation:
         candidate = self.rows[0].candidate
         missing = [
             f"{submission.FILE}: fill in authors and license; versions and each seed's budget where known; "
-            f"check supervision, {candidate.record.supervision}."
+            f"check supervision, {candidate.record.supervision}, and selection, {candidate.record.selection}."
         ]
 
         def fill(form: dict[str, Any]) -> None:
@@ -399,8 +399,7 @@ class Evaluation:
                 cells[task]["images"] = f"{len(rows[0].task.indices):,}"
             for key, scores in values.items():
                 cells[task][key] = intervals.format_mean(scores, properties.score_range(key))
-        steps = [row.budget.steps for row in self.rows]
-        step_range = " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)}))
+        step_range = intervals.format_range([row.budget.steps for row in self.rows])
         descriptions = list(dict.fromkeys(row.source.description for row in self.rows))
         description = "; ".join(descriptions[:2]) + f"; and {len(descriptions) - 2} more" * (len(descriptions) > 2)
         _, *unit_shape = self.rows[0].candidate.submitted_codes.shape
@@ -493,14 +492,13 @@ COMPARISON: dict[str, Any] = (
 
 
 def _compare_scores(ours: list[float], theirs: list[float], seeded_method: str) -> tuple[verdicts.Comparison, str]:
-    """Compare scores of seeds; of a single encoder, as a constant, with the seeds of ``seeded_method``."""
+    """Compare scores of seeds; that of a single encoder as one more seed of ``seeded_method``."""
     if len(ours) == 1 or len(theirs) == 1:
-        count = max(len(ours), len(theirs))
-        our_sample, their_sample = (scores * count if len(scores) == 1 else scores for scores in (ours, theirs))
-        comparison = verdicts.compare([our_sample], [their_sample], paired=True)
-        note = f"a single encoder: the seeds of {seeded_method} are compared with its score"
-        if count < intervals.SEEDS:
-            return comparison._replace(p=None), f"no verdict, which takes {intervals.SEEDS} seeds of one of the two"
-        return comparison, note
+        is_ours = len(ours) == 1
+        comparison = verdicts.compare_single(ours[0], theirs) if is_ours else verdicts.compare_single(theirs[0], ours)
+        comparison = comparison if is_ours else comparison.turned()
+        if comparison.p is None:
+            return comparison, f"no verdict, which takes {intervals.SEEDS} seeds of one of the two"
+        return comparison, f"a single encoder: p is for its score as one more seed of {seeded_method}"
     comparison = verdicts.welch([ours], [theirs])
     return comparison, "" if comparison.p is not None else f"no verdict, which takes {intervals.SEEDS} seeds of both"

@@ -121,7 +121,8 @@ def compare(
             numbers = (f"{difference.first:.3f}", f"{difference.second:.3f}", formats.signed(gap.difference), interval)
             shown_name = name if difference is differences[0] else ""
             lines.append((shown_name, difference.column.title, *numbers, pair.verdict(difference)))
-    title = f"A = {pair.first[1]}, B = {pair.second[1]}, tier {pair.tier}"
+    compared = [board for board in boards if board.tier == pair.tier and board.dataset in pair.by_task]
+    title = f"A = {pairwise.describe(compared, first)}, B = {pairwise.describe(compared, second)}, tier {pair.tier}"
     console.table(lines, "task", "score", ">A", ">B", ">A - B", ">95% interval", "result", title=title)
     say(
         "Welch's intervals and tests. The tests of one score are corrected for all of its tasks (Holm), also for those "

@@ -55,7 +55,8 @@ def similarity(
                 f"{settings[0]}, and {side[other]} of {settings[other]}."
             )
     for pair in zip(*sides, strict=True):
-        representations.check_same_rows(pair)
+        for file in representations.check_same_rows(pair):
+            console.warn(f"{file}: are its rows those of the other file? Add their numbers, as an array `indices`.")
     pairs = ((representations.activations(x), representations.activations(y)) for x, y in zip(*sides, strict=True))
     with console.err.status("comparing"):
         table, interval = heatmap.compare_runs(pairs, similarity=measure)

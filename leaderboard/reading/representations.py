@@ -151,11 +151,14 @@ def activations_file(path: FilePath) -> Path:
     return file_in_run_folder(path, "activations.npz", "encode --layers")
 
 
-def check_same_rows(paths: Sequence[FilePath]) -> None:
+def check_same_rows(paths: Sequence[FilePath]) -> list[str]:
     """Check that activations are of the same images, where their files say of which rows they are.
 
     Args:
         paths: run folders or files as for ``activations``.
+
+    Returns:
+        Files that do not say it, by an array ``indices``, where others do.
 
     Raises:
         InvalidInput: two of them hold other rows, the same in another order, or those of other images.
@@ -163,6 +166,7 @@ def check_same_rows(paths: Sequence[FilePath]) -> None:
         MissingExtra: as ``arrays``.
     """
     first: tuple[FilePath, dict[str, Array]] | None = None
+    without_rows: list[str] = []
     for path in paths:
         file = activations_file(path)
         row_arrays: dict[str, Array] = {}
@@ -170,6 +174,7 @@ def check_same_rows(paths: Sequence[FilePath]) -> None:
             with contextlib.suppress(UnknownName):
                 row_arrays |= arrays(file, [name])
         if "indices" not in row_arrays:
+            without_rows.append(str(path))
             continue
         first = first or (path, row_arrays)
         if not all(np.array_equal(first[1][name], row_arrays[name]) for name in first[1].keys() & row_arrays.keys()):
@@ -178,6 +183,7 @@ def check_same_rows(paths: Sequence[FilePath]) -> None:
                 "those of others. Write them of the same images: offaxis train encode --layers RUN... "
                 "--dataset NAME"
             )
+    return without_rows if first else []
 
 
 def codes(path: FilePath, *, dataset: Dataset | str | None = None, array: str | None = None) -> LabelledCodes:

@@ -13,7 +13,7 @@ from benchmark_data import files
 from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard.properties import Column
 from leaderboard.report.ranking import Row, Table, seeds_agree, tier_order
-from leaderboard.store import verdicts
+from leaderboard.store import intervals, verdicts
 
 ACROSS = "mean over tasks"
 """What stands in the place of a task where all of them are taken together."""
@@ -131,6 +131,19 @@ def restrict_to_tasks(pair: Pair, tasks: Container[str]) -> Pair:
             "received none among those that were asked for. Choose another --task or --tier."
         )
     return pair._replace(differences=kept)
+
+
+def describe(boards: Sequence[Table], name: str) -> str:
+    """Describe a method by its title, the seeds that it has on a task, and the steps of their training.
+
+    Args:
+        boards: tables in which it has rows.
+        name: the method's name.
+    """
+    rows = [row for board in boards for row in board.rows if row.result.method == name]
+    seeds = intervals.format_range([row.seeds for row in rows])
+    steps = intervals.format_range([run.budget.steps for row in rows for run in row.runs])
+    return f"{rows[0].result.title} ({seeds} seed{'s' * (seeds != '1')}, {steps} steps)"
 
 
 def method(boards: Sequence[Table], name: str) -> str:

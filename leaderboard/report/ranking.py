@@ -264,11 +264,6 @@ def budget(runs: Sequence[Scored], *, full: bool = True) -> str:
     Returns:
         Such as ``3,000 steps, 192,000 images, 61 s (median) on 2 cores``; ``none`` where nothing was trained.
     """
-
-    def span(values: Sequence[float]) -> str:
-        low, high = f"{min(values):,.0f}", f"{max(values):,.0f}"
-        return low if low == high else f"{low} to {high}"
-
     budgets = [run.budget for run in runs]
     if not any(b.steps or b.images for b in budgets):
         return "none"
@@ -276,8 +271,8 @@ def budget(runs: Sequence[Scored], *, full: bool = True) -> str:
     seconds = [b.seconds for b in budgets if b.seconds]
     devices = ", ".join(sorted({b.device for b in budgets if b.device}))
     parts = [
-        f"{span([b.steps for b in budgets])} steps",
-        f"{span(counted)} images" if full and counted else "",
+        f"{intervals.format_range([b.steps for b in budgets])} steps",
+        f"{intervals.format_range(counted)} images" if full and counted else "",
         f"{statistics.median(seconds):,.0f} s{' (median)' * (len(set(seconds)) > 1)}" if seconds else "",
     ]
     return ", ".join(filter(None, parts)) + (f" on {devices}" if devices and full else "")

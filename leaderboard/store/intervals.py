@@ -143,6 +143,16 @@ def format_mean(values: Sequence[float], ends: tuple[float, float] = (-math.inf,
     return f"{np.mean(values):.3f}{shown}"
 
 
+def format_range(counts: Sequence[int]) -> str:
+    """Return the least and the largest of some counts, or the one that all are.
+
+    Example:
+        >>> format_range([3000, 250, 1000]), format_range([5, 5])
+        ('250 to 3,000', '5')
+    """
+    return " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
+
+
 def t_quantile(freedom: float) -> float:
     """Return how many standard errors an interval of a mean goes to either side: a quantile of Student's t."""
     return float(scipy.special.stdtrit(freedom, 1 - ERROR / 2))

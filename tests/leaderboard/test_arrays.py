@@ -200,6 +200,9 @@ def test_constant_latents_and_such_beside_others_are_no_cause_for_a_warning(code
 
 
 def test_codes_that_are_the_same_in_all_rows_are_told():
+    with pytest.warns(SameCodes, match=r"a: 3,000 rows have 3 different codes; was the right model encoded"):
+        warn_if_same(np.arange(6_000).reshape(3_000, 2) // 2 % 3 * 1e-4, "a")
+    warn_if_same(np.arange(3_000)[:, None] % 4)
     with pytest.warns(SameCodes, match=r"seed_3\.npz: the codes are the same in all rows"):
         warn_if_same(np.ones((4, 2)), "seed_3.npz")
     warn_if_same(CODES * [0, 0, 1])

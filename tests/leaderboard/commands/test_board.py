@@ -59,7 +59,7 @@ def test_two_methods_are_compared(board, made_result, tmp_path):
     code, shown, _ = board("compare", "a", "b", "--results", root, "--to", tmp_path / "pair.csv")
     assert code == 0
     lines = [" ".join(line.split()) for line in shown.splitlines()]
-    assert lines[0] == "A = a, B = b, tier smoke"
+    assert " ".join(lines[:2]) == "A = a (4 seeds, 1,000 steps), B = b (4 seeds, 1,000 steps), tier smoke"
     # Welch by hand: an error of 0.0649 with 3.06 degrees of freedom, times 3.15.
     assert any(line.startswith("toy/spacing_1 MIG 0.815 0.250 +0.565 +0.361 to +0.769 a is higher") for line in lines)
     assert any(line.startswith("mean over tasks MIG 0.815 0.250 +0.565") for line in lines)
@@ -298,7 +298,7 @@ def test_show_of_an_own_tree_has_the_published_rows_of_its_tasks(board, made_res
     ]
     assert "mine (published)" in board("show", own)[1]
     code, shown, _ = board("compare", "mine", "theirs", "--results", own)
-    assert (code, "A = mine, B = theirs" in shown) == (0, True)
+    assert (code, "A = mine (2 seeds, 1,000 steps), B = theirs (" in shown) == (0, True)
 
     results_tree.write(own, [made_result("toy/other", "mine", 0.5, tier="desk")])
     said = board("show", own)[1]

@@ -463,3 +463,24 @@ def test_the_interval_of_a_mean_is_students():
 def test_groups_that_cannot_be_compared(call, message):
     with pytest.raises(InvalidInput, match=message):
         call()
+
+
+def test_a_single_encoder_is_compared_as_one_more_seed():
+    seeds = np.array([0.5, 0.62, 0.7, 0.81])
+    error = seeds.std(ddof=1) * np.sqrt(1 + 1 / 4)
+    single = verdicts.compare_single(0.9, seeds)
+    assert single.difference == pytest.approx(0.9 - seeds.mean())
+    assert single.p == pytest.approx(2 * scipy.stats.t.sf(single.difference / error, 3))
+    half = scipy.stats.t.ppf(0.975, 3) * error
+    assert (single.low, single.high) == (
+        pytest.approx(single.difference - half),
+        pytest.approx(single.difference + half),
+    )
+    assert verdicts.compare_single(0.9, seeds[:3]).p is None
+    assert [verdicts.compare_single(score, [0.5] * 4).p for score in (0.5, 0.6)] == [1.0, 0.0]
+
+
+def test_one_more_seed_differs_in_five_of_a_hundred_cases():
+    draws = np.random.default_rng(0).normal(size=(2_000, 6))
+    errors = [verdicts.compare_single(row[0], row[1:]).p <= 0.05 for row in draws]
+    assert 0.04 < np.mean(errors) < 0.06
