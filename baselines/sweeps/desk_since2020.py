@@ -31,7 +31,13 @@ PILOTED = (
 OBJECTIVES: dict[str, dict[str, Any]] = {
     "slow_vae": {},
     "hfs": {"hyperparameters": {"beta": 0.0, "gamma": 10.0}, "selection": PILOTED},
-    "qlae": {"reduction": "mean", "learning_rate": 1e-3, "epsilon": 1e-12, "reconstruction_weight": 1.0},
+    "qlae": {
+        "reduction": "mean",
+        "learning_rate": 1e-3,
+        "epsilon": 1e-12,
+        "reconstruction_weight": 1.0,
+        "selection": "Adam's epsilon for gradients of a mean, after MIG with 1e-8 was seen; else the defaults",
+    },
 }
 """Objective -> settings that differ from those of the task."""
 
