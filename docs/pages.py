@@ -163,7 +163,7 @@ def table_of_the_demo() -> list[str]:
     titles = {
         "ground_truth": "MIG of the factors themselves",
         "pca": "MIG of PCA",
-        "random_encoder": "MIG of an untrained encoder (one seed)",
+        "random_encoder": "MIG of an untrained encoder",
     }
     explained = "pixel variance explained by the β-TCVAE"
     return [
@@ -622,7 +622,7 @@ MAIN = {"xysquares/spacing_1", "xysquares/spacing_8", "dsprites", "room3d"}
 SHOWN_ELSEWHERE = {"xysquares/spacing_2", "xysquares/spacing_4"}
 """Tasks of findings.md's table of spacings."""
 FURTHER = (
-    "5 or 10 seeds (PCA: one); a dash: not run. `perturbed` images have a faint added pattern, whose place depends on",
+    "5 or 10 seeds; a dash: not run. `perturbed` images have a faint added pattern, whose place depends on",
     "a principal component (`pca32`) or a VAE's latent (`conv32`); `noisy` images have noise. In both,",
     "contrast is reduced; in `squeezed` that is all. `eps10`: amplitude 0.1 ([datasets](datasets.md)).",
 )

@@ -162,8 +162,6 @@ class Table:
             if row.note and row.category != "reference" and not is_smoke:
                 by_note.setdefault(row.note, []).append(row.result.title)
         sentences = [f"Not ranked ({note}): {_join(titles)}. {self._remedy(note)}" for note, titles in by_note.items()]
-        if self.dataset == "xysquares/spacing_1" and any(row.result.method == "pca" for row in self.rows):
-            sentences.append(PCA)
         others = [f"Scored only in tier {tier}: {_join(titles)}." for tier, titles in self.elsewhere.items()]
         if is_smoke:
             sentences.append(" ".join([*others, "Tier smoke is for a quick look. For a rank, score in tier desk."]))
@@ -186,12 +184,6 @@ class Table:
         if note.startswith("no "):
             return "Score its runs again in this tier."
         return f"A rank takes {protocol.SEEDS} seeds."
-
-
-PCA = (
-    "The MIG of the pixels' PCA is arbitrary: six directions have equal variance, and the solver chooses among them "
-    "(another solver has 0.069 instead of 0.095)."
-)
 
 
 def _join(titles: Sequence[str], limit: int = 8) -> str:

@@ -116,12 +116,12 @@ def test_every_seed_at_spacing_1_beats_every_seed_at_spacing_8():
 @pytest.mark.parametrize("dataset", demo.DATASETS)
 @pytest.mark.parametrize("name", demo.UNTRAINED)
 def test_the_references_of_the_record_come_out(name, dataset):
-    """Measured anew, seed 0: PCA is randomised, so that its score may differ by rounding."""
+    """Measured anew: PCA is randomised, so that its score may differ by rounding."""
     rows = protocol.task(dataset).train
     data = benchmark_data.load(dataset)
-    codes = untrained.find(name).codes(data, rows, seed=0)
-    (recorded,) = scores(name, dataset)
-    assert mig.score(codes, data.labels(rows))["mig"] == pytest.approx(recorded, abs=2e-3)
+    for seed, recorded in enumerate(scores(name, dataset)[:2]):
+        codes = untrained.find(name).codes(data, rows, seed=seed)
+        assert mig.score(codes, data.labels(rows))["mig"] == pytest.approx(recorded, abs=2e-3)
 
 
 @pytest.mark.whole

@@ -77,7 +77,7 @@ def test_what_contradicts_the_record_of_a_verification_is_named(tmp_path, fields
 def test_parts_of_fewer_factors_than_the_task_has_are_named(tmp_path):
     """The highest gap alone, with the score and the summary that it comes to."""
     published = results_tree.read(results_tree.path(PUBLISHED, "dsprites@v1", "random_encoder"))
-    (run,) = published.runs
+    run = published.runs[0]
     gaps = run.parts["mig"]["gaps"]
     for mig, parts, widths in (
         (max(gaps), {"gaps": (max(gaps),)}, "[1]"),
