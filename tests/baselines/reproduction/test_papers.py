@@ -22,6 +22,7 @@ import benchmark_data
 from baselines import train
 from baselines.commands import study as cli
 from baselines.nets import reconstruction
+from baselines.objectives import Posterior
 from baselines.reproduction import catalogue, entries, pages, records, runner
 from baselines.reproduction.entries import Outcome
 from baselines.reproduction.papers import (
@@ -736,6 +737,25 @@ def test_angles_of_latents_are_those_of_the_decoder():
 
     found = _plane._angles(Turned(), np.zeros((4, 2)), np.full((4, 2), 0.1), 45.0)
     np.testing.assert_allclose(found, 15.0, atol=1e-4)
+
+
+def test_chords_of_the_plane_reach_one_standard_deviation_to_either_side():
+    """On the curve (z, z³) the chord from -2 to 2 rises at arctan 4, 31 degrees from an axis at 45."""
+
+    class Curved:
+        def open(self, config):
+            return self
+
+        def encode(self, images):
+            zeros = np.zeros((len(images), 2), np.float32)
+            return Posterior(zeros, zeros + np.log(4))
+
+        def decode(self, codes):
+            z = codes.sum(axis=1)
+            return np.stack([z, z**3], axis=1).reshape(-1, 1, 2, 1)
+
+    found = _plane.compute({"runs": _plane.plan(1, steps=1).runs[:1], "points": 3}, Curved(), "desk")
+    np.testing.assert_allclose(found.table["angle"], 30.96, atol=0.3)
 
 
 def test_a_model_of_the_plane_is_trained_and_judged(tmp_path):
