@@ -50,7 +50,7 @@ PRLIMIT = {"x86_64": 302, "aarch64": 261}
 TGKILL = {"x86_64": 234, "aarch64": 131}
 
 _KILL, _REFUSE, _ABSENT, _ALLOW = 0x80000000, 0x00050001, 0x00050026, 0x7FFF0000  # EPERM and ENOSYS
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _CLONE_THREAD = 0x10000
 """The flag of a clone that is a thread and no process."""
 
@@ -93,8 +93,6 @@ def _filter_calls() -> None:
     column, machine = MACHINES[platform.machine()]
     clone, clone3 = CLONE[platform.machine()]
     program = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, 0)]
-    if column == 0:  # the calls of the 32-bit ABI on x86_64
-        program += [(_AT_LEAST, 0, 1, 0x40000000), (_RETURN, 0, 0, _KILL)]
     for calls, action in ((ALLOWED, _ALLOW), (FATAL, _KILL)):
         for entry in calls.split(","):
             number = entry.split()[1 + column]
