@@ -59,7 +59,7 @@ def convolve(images: Any, kernel: Any, stride: int) -> Any:
 
     Args:
         images: (n, H, W, C); H and W are multiples of the stride.
-        kernel: (k, k, C, F); k is a multiple of the stride.
+        kernel: (k, k, C, F); k is a multiple of the stride, and an even number larger.
         stride: of both axes.
 
     Returns:
@@ -67,8 +67,7 @@ def convolve(images: Any, kernel: Any, stride: int) -> Any:
     """
     size, _, channels, filters = kernel.shape
     _, height, width, _ = images.shape
-    before = (size - stride) // 2
-    padding = (before, size - stride - before)
+    padding = ((size - stride) // 2,) * 2
     blocks, rows, columns = size // stride, height // stride, width // stride
     x = ops.pad(images, ((0, 0), padding, padding, (0, 0)))
     x = ops.reshape(x, (-1, rows + blocks - 1, stride, columns + blocks - 1, stride, channels))
