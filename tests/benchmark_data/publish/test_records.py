@@ -78,14 +78,14 @@ def test_records_are_those_of_tfds_own_serialiser(name, request):
     dataset = dataset.configs["plus_2"] if name == "tiny_family" else dataset
     schema = features(dataset)
     serialiser = tfds.core.ExampleSerializer(schema.get_serialized_info())
-    rows = range(11)
+    rows = range(1, 11)
     [batch] = records.batches(dataset, rows)
-    values = dataset.values(rows).astype(np.float32)
+    labels, values = dataset.labels(rows), dataset.values(rows).astype(np.float32)
     for i, record in enumerate(records.Examples(dataset)(batch)):
-        example = {"image": batch.pngs[i], "index": i, "factors": dataset.labels([i])[0]}
+        example = {"image": batch.pngs[i], "index": rows[i], "factors": labels[i]}
         example |= {f"extra_{key}": batch.extras[key][i] for key in dataset.extras}
         for f, factor in enumerate(dataset.space.factors):
-            example[f"label_{factor.name}"] = factor.labels[dataset.labels([i])[0, f]]
+            example[f"label_{factor.name}"] = factor.labels[labels[i, f]]
             example[f"value_{factor.name}"] = values[i, f]
         expected = tf.train.Example.FromString(serialiser.serialize_example(schema.encode_example(example)))
         assert tf.train.Example.FromString(record) == expected
