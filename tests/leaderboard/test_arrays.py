@@ -171,6 +171,9 @@ def test_train_and_test_parts():
     _, train, _, test = check_train_test(CODES, factors, CODES[:5], factors[:5] + 9, constant_factors="drop")
     assert train.shape == (20, 2)
     np.testing.assert_array_equal(test, FACTORS[:5] + 9)
+    held_out = np.hstack([FACTORS[[0, 0, 0]], [[0], [1], [1]]])  # the training part decides
+    *_, test = check_train_test(CODES, factors, CODES[:3], held_out, constant_factors="drop")
+    np.testing.assert_array_equal(test, FACTORS[[0, 0, 0]])
     with pytest.raises(InvalidInput, match="codes_test: expected 3 latents, as in codes, received 2"):
         check_train_test(CODES, FACTORS, CODES[:, :2], FACTORS)
     with pytest.raises(InvalidInput, match="factors_test: expected 2 factors, as in factors, received 1"):
