@@ -49,6 +49,10 @@ def test_find(package):
         discovery.find(package, "_helper", kind="thing")
 
 
+def test_a_package_lists_what_it_holds_and_what_it_imports_on_demand():
+    assert {*benchmark_data.__all__, "draws"} <= set(dir(benchmark_data))
+
+
 def test_a_module_that_fails_is_named_with_its_error(package):
     with pytest.raises(
         InvalidInput, match=r"thing broken: its code raised ModuleNotFoundError: No module named 'a_mod"
