@@ -38,6 +38,8 @@ NPZ = Download(
     md5="7da33b31b13a06f4b04a70402ce90c2e",
     note="GitHub, pinned to the last commit (2017); in good health. No SHA-256 is published.",
 )
+BLOCK = 4096
+"""Images that are compared with drawn ones at a time."""
 
 
 def read_hdf5(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
@@ -69,8 +71,8 @@ def _read(archive: Archive, path: Path, writer: Writer, images: Slabs, classes: 
     for start, slab in images.slabs:
         if slab.max() > 1:
             raise damage(path, "pixels of 0 and 1", f"pixels up to {slab.max()}")
-        for i in range(0, len(slab), 4096):
-            block = slab[i : i + 4096, ..., None] * np.uint8(255)
+        for i in range(0, len(slab), BLOCK):
+            block = slab[i : i + BLOCK, ..., None] * np.uint8(255)
             block_rows = start + i + np.arange(len(block))
             writer.images(block_rows, block)
             differences.append(np.count_nonzero(block != dsprites.render(space.labels(block_rows)), axis=(1, 2, 3)))
