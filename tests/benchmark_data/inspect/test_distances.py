@@ -42,6 +42,13 @@ def test_every_factor_of_spacing_8_costs_the_same():
         assert np.array_equal(perceived, STEP * (1 - np.eye(8)))
 
 
+def test_a_pair_more_than_a_batch_holds_is_measured():
+    rows = np.arange(distances.BATCH + 1)
+    images, others = (SPACING_8.images(r).astype(int) for r in (rows, rows[::-1]))
+    expected = ((images - others) ** 2).sum(axis=(1, 2, 3))
+    np.testing.assert_array_equal(distances.squared_distances(SPACING_8, rows, rows[::-1]), expected)
+
+
 def test_random_pairs_of_spacing_8():
     """A channel differs in 63 of 64 pairs, and then by 128 of 12288 pixels."""
     mean, error, _ = distances.pair_distances(SPACING_8, pairs=4000)[RANDOM_PAIR]
