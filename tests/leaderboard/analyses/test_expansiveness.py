@@ -1,12 +1,14 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import benchmark_data
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Factor, FactorTable
+from leaderboard import figures
 from leaderboard.analyses import expansiveness
 
 
@@ -131,6 +133,16 @@ def test_hard_input():
     dataset = dataclasses.replace(benchmark_data.load("xysquares"), space=table)
     with pytest.raises(InvalidInput, match="expected a full grid of factors"):
         expansiveness.neighbours(dataset, [0], "a")
+
+
+def test_quantities_are_drawn_from_zero_or_from_the_least_if_that_is_below(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(figures, "save", lambda figure, path: drawn.append(figure))
+    rows = [("a", q, v, e) for q, low in (("expansiveness", 1), ("global_variance", -1)) for e, v in ((0, low), (1, 2))]
+    expansiveness.draw(pd.DataFrame(rows, columns=["factor", "quantity", "value", "epsilon"]), "a.png")
+    positive, negative = (panel.get_ylim()[0] for panel in drawn[0].axes)
+    assert positive == 0
+    assert negative < -1
 
 
 def test_drawing(tmp_path):
