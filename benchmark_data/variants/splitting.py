@@ -271,8 +271,8 @@ def parse_divided_name(dataset: str) -> tuple[str, str]:
         The base's name and the split's; the latter is empty where the name has no rule in it.
 
     Example:
-        >>> parse_divided_name("xysquares/spacing_4.random.seed_1"), parse_divided_name("dsprites")
-        (('xysquares/spacing_4', 'random.seed_1'), ('dsprites', ''))
+        >>> parse_divided_name("xysquares/spacing_4.random.seed_1"), parse_divided_name("xysquares/spacing_4")
+        (('xysquares/spacing_4', 'random.seed_1'), ('xysquares/spacing_4', ''))
         >>> parse_divided_name("dsprites/composition")
         ('dsprites', 'composition')
     """
@@ -361,6 +361,6 @@ def resolve(dataset: object, name: str) -> Dataset:
     base, rule = parse_divided_name(name)
     if name == dataset.id:
         return dataset
-    if base != dataset.id or not rule:
+    if base != dataset.id:
         raise InvalidInput(f"dataset: expected the config's, {name!r}, received {dataset.id!r}.")
     return split(dataset, rule).dataset
