@@ -208,8 +208,9 @@ def test_the_transformers_decoder_puts_patches_where_the_encoder_took_them():
 def test_conv_gives_15_activations_and_the_input():
     config = RunConfig(dataset="xysquares/spacing_1", objective="beta_vae")
     images = np.random.default_rng(0).integers(0, 256, (2, *SHAPE), np.uint8)
+    noise = np.random.default_rng(1).standard_normal((2, 10), np.float32)
     model = Model(config, SHAPE)
-    found = model.activations(images, np.zeros((2, 10), np.float32))
+    found = model.activations(images, noise)
     assert {name: a.shape[1] for name, a in found.items()} == {
         "input": 12288,
         "encoder_1": 32768,
@@ -232,7 +233,7 @@ def test_conv_gives_15_activations_and_the_input():
     assert all(a.dtype == np.float32 for a in found.values())
     posterior = model.encode(images)
     np.testing.assert_allclose(found["variance"], np.exp(posterior.log_variance), rtol=1e-5)
-    np.testing.assert_array_equal(found["sampled"], found["mean"])  # the noise is zero
+    np.testing.assert_allclose(found["sampled"], found["mean"] + np.sqrt(found["variance"]) * noise, rtol=1e-5)
     np.testing.assert_allclose(
         1 / (1 + np.exp(-found["output"].reshape(2, *SHAPE))), model.decode(found["sampled"]), rtol=1e-5
     )
