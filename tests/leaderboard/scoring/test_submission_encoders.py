@@ -92,6 +92,12 @@ def test_codes_are_those_of_the_encoder(handed_in):
     np.testing.assert_allclose(found["codes"], wanted, atol=1e-4)
 
 
+def test_progress_counts_the_images_of_a_run(handed_in):
+    told = []
+    submission.check(handed_in, encode=lambda *step: told.append(step))
+    assert told[-1] == ("seed_1.npz", 1800, 1800)
+
+
 def test_codes_of_another_encoder_are_scored_and_marked(handed_in):
     submission.check(handed_in, encode=submission.no_progress)
     first, second = (handed_in / TASK / f"seed_{seed}.onnx" for seed in (0, 1))
