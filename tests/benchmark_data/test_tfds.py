@@ -351,6 +351,8 @@ def test_other_peoples_datasets_are_left_as_they_are(data_dir, tmp_path):
         foreign.as_dataset(split="train")
     assert len(list(mine)) == 12
     assert [record["x"] for record in foreign.as_data_source(split="train")] == [0, 1, 2]
+    with pytest.raises(ValueError, match="Unknown split 'valid'"):
+        tfds.load("offaxis_tiny_grid", split="valid", data_dir=data_dir)
     assert file_adapters.ADAPTER_FOR_FORMAT[file_adapters.FileFormat.ARRAY_RECORD] is own
 
 
