@@ -92,6 +92,7 @@ def test_parameters_find_the_config(dataset):
 def test_metadata_is_filled(dataset):
     assert re.fullmatch(r"\d+\.\d+\.\d+", dataset.version), "version: three numbers, such as 1.0.0"
     assert dataset.license.strip(), "license: of the images; an SPDX name where there is one"
+    assert dataset.license != "unstated" or not dataset.redistributable, "redistributable: not without a licence"
     assert dataset.homepage.startswith("http"), "homepage: where the images are described"
     said = "description: what is to be seen, in whole sentences of more than 60 letters; pages and cards begin with it"
     assert len(dataset.description) > 60, said
