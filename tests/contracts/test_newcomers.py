@@ -110,6 +110,11 @@ FAULTS = {
             PROPERTIES.sub("\n", template("metric")),
             "expected PROPERTIES.*Write below the imports: PROPERTIES = Properties",
         ),
+        "mistyped": (
+            "test_it_says_what_it_is",
+            PROPERTIES.sub('\nPROPERTIES = {"asks": "is it a text?"}\n', template("metric")),
+            "expected PROPERTIES.*received a dict",
+        ),
         "untold_gap": (
             "test_a_copy_of_every",
             GOOD["metric"]["gap"].replace('    copied_latent="zero",\n', ""),
