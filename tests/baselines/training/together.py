@@ -133,6 +133,7 @@ def on_the_device():
     """Keep a dataset on the device, and one that does not fit with the host."""
     rng = np.random.default_rng(0)
     grey = rng.integers(0, 256, (30, 8, 8, 1)).astype(np.uint8)
+    pixels.BLOCK = 4  # more blocks than are read at a time, the last one shorter
     held = pixels.place(own(grey), limit=10**6, drawn=0)
     found = {"held": np.array_equal(held, grey)}
     found["limit"] = pixels.place(own(grey), limit=30 * 64 - 1, drawn=0) is None
