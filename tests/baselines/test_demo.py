@@ -50,6 +50,7 @@ def test_from_nothing_to_a_board(tmp_path, monkeypatch, few_rows, in_this_proces
     with console.progress(*columns()) as progress:
         demo.trained(tmp_path / "runs", 2, progress)
     assert {path: path.stat().st_mtime_ns for path in before} == before, "what was trained is trained again"
+    assert call(f"--to {tmp_path} --steps 1 --no-open").exit_code == 0, "other steps replace what is on the board"
 
 
 def test_a_run_that_failed_is_named(tmp_path, monkeypatch):
