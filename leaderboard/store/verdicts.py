@@ -270,7 +270,7 @@ def compare_single(score: float, seeds: ArrayLike) -> Comparison:
     Example:
         >>> comparison = compare_single(0.75, [0.5, 0.6, 0.7, 0.8])
         >>> round(comparison.difference, 3), round(comparison.p, 3)
-        (0.1, 0.545)
+        (0.1, 0.538)
     """
     others = finite_scores(seeds, 1)
     alone = np.full(len(others), score)
