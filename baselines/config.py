@@ -316,5 +316,7 @@ def _check_layers(values: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     if overlap := sorted(set(checked["reset"]).intersection(checked["frozen"])):
         raise InvalidInput(f"layers: expected each reset or frozen, received both for {overlap[0]}.")
     if (any(checked.values()) or values["start_weights"]) and not values["start_from"]:
-        raise InvalidInput("start_from: expected the run whose layers are reset or frozen, received none.")
+        raise InvalidInput(
+            "start_from: expected the run whose layers are reset or frozen, or weights taken, received none."
+        )
     return checked
