@@ -178,7 +178,9 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         dataset.prepare(manual_dir=Path(config.manual_dir) if config.manual_dir else None)
         for factor in dataset.space.factors:
             for label in factor.labels:
-                if not label or label != label.strip() or "\n" in label:  # TFDS keeps a stripped line for each
+                if (
+                    not label or label != label.strip() or {"\n", "\r"} & {*label}
+                ):  # TFDS keeps a stripped line for each
                     raise InvalidInput(
                         f"factor {factor.name!r} of {dataset.id}: expected labels of one line, without spaces around "
                         f"them, received {label!r}."
@@ -362,8 +364,8 @@ def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None) -> P
     built_digest = (tfds_builder.info.metadata or {}).get("digest")
     if tfds_builder.info.splits and dataset.prepared and built_digest != dataset.digest()._asdict():
         raise InvalidInput(
-            f"{tfds_builder.data_path}: expected files of {dataset.id} as it is now, received files of other pixels or "
-            "labels. Remove them, and build it again."
+            f"{tfds_builder.data_path}: expected files of {dataset.id} as it is now, received files of other or "
+            "unknown pixels or labels. Remove them, and build it again."
         )
     tfds_builder.download_and_prepare()
     return Path(tfds_builder.data_dir)
@@ -386,7 +388,8 @@ def write_shard(handle: parallel.Handle, rows: range, path: str, file_format: st
     # A node that is thought dead may still write while another does its work again: each to a name of its own.
     temporary = f"{path}.{secrets.token_hex(4)}.part"
     try:
-        adapter.write_examples(temporary, list(records()))  # that of Parquet goes through them once for each batch
+        # Parquet's adapter goes through its argument once for each batch.
+        adapter.write_examples(temporary, list(records()) if file_format == "parquet" else records())
         os.replace(temporary, path)
     except Exception as error:
         if path in str(error):  # the C++ writers know no OSError, but name the file that they could not write

@@ -42,7 +42,7 @@ class ContinuousFactors(OffaxisWarning):
 
 
 class SameCodes(OffaxisWarning):
-    """Codes that are the same in nearly all rows."""
+    """Very few different codes."""
 
 
 def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
@@ -381,12 +381,12 @@ def warn_if_same(codes: Codes, what: str = "codes") -> None:
         what: what the codes are called in the warning.
 
     Warns:
-        SameCodes: there are fewer different ones than one in a thousand rows: noise, of which trees make something.
+        SameCodes: at most one different code in a thousand rows, or one in all.
 
     Example:
         >>> warn_if_same(np.array([[0.0, 1.0], [1.0, 1.0]]))
     """
-    count = len(np.unique(codes, axis=0))
+    count = len({hash(row.tobytes()) for row in codes + 0.0})  # -0.0 is 0.0
     if count <= max(1, len(codes) // 1000):
         few = (
             "the codes are the same in all rows" if count == 1 else f"{len(codes):,} rows have {count} different codes"

@@ -52,12 +52,12 @@ class Bar:
         steps: Sequence[int],
         losses: Sequence[str],
     ) -> None:
-        self._progress, self._first_step, self._start_time = progress, _mean_step(steps), time.perf_counter()
+        self._progress, self._first_steps, self._start_time = progress, list(steps), time.perf_counter()
         self._images_per_step = configs[0].batch_size * configs[0].build_objective().n_views
         self._rate_suffix = " each" if len(configs) > 1 else ""
         total = _mean_step([config.steps for config in configs])
         self._task = progress.add_task(
-            describe(configs), total=total, completed=self._first_step, rate="", loss=_summary(losses, 0)
+            describe(configs), total=total, completed=_mean_step(steps), rate="", loss=_summary(losses, 0)
         )
 
     def show(self, steps: Sequence[int], losses: Sequence[str], stopped: Sequence[bool]) -> None:
@@ -70,7 +70,8 @@ class Bar:
         """
         active = [i for i, is_stopped in enumerate(stopped) if not is_stopped] or range(len(steps))
         step = _mean_step([steps[i] for i in active])
-        rate = max(0, step - self._first_step) * self._images_per_step / (time.perf_counter() - self._start_time)
+        done = max(0, step - _mean_step([self._first_steps[i] for i in active]))
+        rate = done * self._images_per_step / (time.perf_counter() - self._start_time)
         self._progress.update(
             self._task,
             completed=step,

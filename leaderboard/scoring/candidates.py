@@ -99,7 +99,7 @@ def load(folder: str | os.PathLike[str]) -> Candidate:
         UnknownName: the dataset is unknown.
 
     Warns:
-        SameCodes: the codes are the same in all rows.
+        SameCodes: see `leaderboard.arrays.warn_if_same`.
     """
     folder = Path(folder)
     run_file, file = record.read(folder), str(folder / record.FILE)
@@ -142,7 +142,7 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> NDArray[np.
         InvalidInput: other rows than the task's, no latents or too many, or a value that is not finite.
 
     Warns:
-        SameCodes: they are the same in all rows.
+        SameCodes: see `leaderboard.arrays.warn_if_same`.
     """
     return _read_with_submitted(file, task)[0]
 

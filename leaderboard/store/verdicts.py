@@ -273,7 +273,7 @@ def compare_single(score: float, seeds: ArrayLike) -> Comparison:
         (0.1, 0.538)
     """
     others = finite_scores(seeds, 1)
-    alone = np.full(len(others), score)
+    alone = np.repeat(finite_scores([score], 1), len(others))
     return _t_test([(alone, others)], len(others), paired=True, widened=math.sqrt(len(others) + 1))
 
 

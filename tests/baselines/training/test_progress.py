@@ -14,9 +14,9 @@ def shown(tiny, monkeypatch):
     now = [0.0, 2.0]
     monkeypatch.setattr(progress.time, "perf_counter", lambda: now.pop(0))
 
-    def show(steps, losses, stopped):
+    def show(steps, losses, stopped, starts=(0, 0, 0)):
         display = rich.progress.Progress(*progress.columns(), disable=True)
-        bar = progress.Bar(display, [tiny(seed=seed) for seed in (4, 7, 5)[: len(steps)]], [0] * len(steps), [])
+        bar = progress.Bar(display, [tiny(seed=seed) for seed in (4, 7, 5)[: len(steps)]], starts[: len(steps)], [])
         bar.show(steps, losses, stopped)
         (task,) = display.tasks
         return task.description, task.completed, task.fields["rate"], task.fields["loss"]
@@ -37,6 +37,11 @@ def shown(tiny, monkeypatch):
 )
 def test_runs_side_by_side(shown, steps, losses, stopped, expected):
     assert shown(steps, losses, stopped) == ("beta_vae/4 to 7 (3 runs) xysquares/spacing_1", *expected)
+
+
+@pytest.mark.parametrize("stopped", [[False, False], [True, False], [False, True]])
+def test_the_rate_is_that_of_the_steps_since_each_run_began(shown, stopped):
+    assert shown([50, 2950], ["5", "5"], stopped, starts=(0, 2900))[2] == "100 img/s each"
 
 
 def test_one_run(shown):

@@ -478,6 +478,9 @@ def test_a_single_encoder_is_compared_as_one_more_seed():
     )
     assert verdicts.compare_single(0.9, seeds[:3]).p is None
     assert [verdicts.compare_single(score, [0.5] * 4).p for score in (0.5, 0.6)] == [1.0, 0.0]
+    for score in (math.nan, math.inf):
+        with pytest.raises(InvalidInput, match="scores: expected at least 1 finite numbers"):
+            verdicts.compare_single(score, seeds)
 
 
 def test_one_more_seed_differs_in_five_of_a_hundred_cases():
