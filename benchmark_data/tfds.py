@@ -177,10 +177,8 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         dataset = self.dataset
         dataset.prepare(manual_dir=Path(config.manual_dir) if config.manual_dir else None)
         for factor in dataset.space.factors:
-            for label in factor.labels:
-                if (
-                    not label or label != label.strip() or {"\n", "\r"} & {*label}
-                ):  # TFDS keeps a stripped line for each
+            for label in factor.labels:  # of each, TFDS keeps a line, stripped
+                if not label or label != label.strip() or {"\n", "\r"} & {*label}:
                     raise InvalidInput(
                         f"factor {factor.name!r} of {dataset.id}: expected labels of one line, without spaces around "
                         f"them, received {label!r}."

@@ -493,12 +493,14 @@ COMPARISON: dict[str, Any] = (
 
 def _compare_scores(ours: list[float], theirs: list[float], seeded_method: str) -> tuple[verdicts.Comparison, str]:
     """Compare scores of seeds; that of a single encoder as one more seed of ``seeded_method``."""
-    if len(ours) == 1 or len(theirs) == 1:
-        is_ours = len(ours) == 1
-        comparison = verdicts.compare_single(ours[0], theirs) if is_ours else verdicts.compare_single(theirs[0], ours)
-        comparison = comparison if is_ours else comparison.turned()
-        if comparison.p is None:
-            return comparison, f"no verdict, which takes {intervals.SEEDS} seeds of one of the two"
-        return comparison, f"a single encoder: p is for its score as one more seed of {seeded_method}"
-    comparison = verdicts.welch([ours], [theirs])
-    return comparison, "" if comparison.p is not None else f"no verdict, which takes {intervals.SEEDS} seeds of both"
+    if len(ours) == 1:
+        comparison = verdicts.compare_single(ours[0], theirs)
+    elif len(theirs) == 1:
+        comparison = verdicts.compare_single(theirs[0], ours).turned()
+    else:
+        comparison = verdicts.welch([ours], [theirs])
+        note = "" if comparison.p is not None else f"no verdict, which takes {intervals.SEEDS} seeds of both"
+        return comparison, note
+    if comparison.p is None:
+        return comparison, f"no verdict, which takes {intervals.SEEDS} seeds of one of the two"
+    return comparison, f"a single encoder: p is for its score as one more seed of {seeded_method}"

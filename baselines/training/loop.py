@@ -373,8 +373,8 @@ class _Program:
             except Diverged as error:
                 recorder.stopped = error
         if show_all or not all(self._recorders[i].running for i in self._stepped):
-            group = self._recorders
-            self._bar.show([r.step for r in group], [r.loss for r in group], [r.stopped is not None for r in group])
+            steps, losses = [r.step for r in self._recorders], [r.loss for r in self._recorders]
+            self._bar.show(steps, losses, [r.stopped is not None for r in self._recorders])
         self._save_time = now if keep_all else self._save_time
         self._show_time = now if show_all else self._show_time
 
