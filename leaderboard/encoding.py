@@ -322,8 +322,10 @@ def _check_batch_codes(codes: Any, n: int) -> NDArray[np.floating[Any]]:
         )
     array = as_numpy(codes)
     if array.dtype.kind not in "fiub":
-        received = f"dtype {array.dtype}" if hasattr(codes, "dtype") else f"an object of type {type(codes).__name__}"
-        raise InvalidInput(f"codes: expected real numbers, received {received}.")
+        if hasattr(codes, "dtype"):
+            raise InvalidInput(f"codes: expected real numbers, received dtype {array.dtype}.")
+        remedy = " Return its mean, for example `lambda images: model(images).mean`." * hasattr(codes, "mean")
+        raise InvalidInput(f"codes: expected real numbers, received an object of type {type(codes).__name__}.{remedy}")
     if array.ndim not in (2, 3) or len(array) != n or (array.ndim == 3 and array.shape[1] == 1 < array.shape[2]):
         remedy = "Return one row of numbers for each image."
         if array.ndim == 2 and array.shape[1] == n:
