@@ -79,8 +79,9 @@ def iqm(scores: ArrayLike) -> Any:
     return ordered[..., n // 4 : n - n // 4].mean(axis=-1)
 
 
-GRID = np.linspace(-1.0, 1.0, 161)
-"""Correlations of normal variables among which the ends of an interval are sought."""
+GRID = np.concatenate([[-1.0], np.tanh(np.linspace(-5.0, 5.0, 201)), [1.0]])
+"""Correlations of normal variables among which the ends of an interval are sought, denser near -1 and 1, where
+intervals are narrow."""
 
 MIN_PAIRS = 4
 """Pairs of numbers below which no rank correlation is reported."""
