@@ -58,7 +58,7 @@ class RuleLine(NamedTuple):
         table: the task's table.
         row: the method's row.
         scores: score -> its value for every seed; ``WHOLE`` in place of the metric's own R².
-        factors: factor -> R², the mean over seeds with Student's interval; those that do not vary are left out.
+        factors: factor -> R², the mean over seeds with Student's interval.
         falls: score -> its difference; none for a reference, and where there is none.
     """
 
@@ -173,17 +173,16 @@ def _factor_r_squared(board: Table, runs: Sequence[Scored]) -> dict[str, list[fl
     """Work out the R² of each factor for every seed from what the score is made of; none but of full grids."""
     parts = [run.parts.get("r_squared", {}) for run in runs]
     source = benchmark_data.load(board.dataset).source
-    is_known = all("errors" in part and "variances" in part for part in parts)
+    is_known = all("errors" in part for part in parts)
     if not is_known or not isinstance(source, splitting.Divided) or not source.base.space.full:
         return {}
     space = source.base.space
-    errors, variances = (np.array([part[name] for part in parts]) for name in ("errors", "variances"))
     r_squared = {}
-    for index, name in enumerate(protocol.task(board.task).scored):
-        if variances[:, index].all():
-            # In a full grid class ids 0 to n - 1 are there equally often.
-            grid_variance = (space.sizes[space.column(name)] ** 2 - 1) / 12
-            r_squared[name] = (1 - errors[:, index] / grid_variance).tolist()
+    errors = np.array([part["errors"] for part in parts]).T
+    for name, of_seeds in zip(protocol.task(board.task).scored, errors, strict=True):
+        # In a full grid class ids 0 to n - 1 are there equally often.
+        grid_variance = (space.sizes[space.column(name)] ** 2 - 1) / 12
+        r_squared[name] = (1 - of_seeds / grid_variance).tolist()
     return r_squared
 
 
