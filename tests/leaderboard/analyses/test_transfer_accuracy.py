@@ -76,6 +76,17 @@ def test_the_trees_are_scikit_learn_s():
             assert accuracy(table, source, "gbt", label) == pytest.approx(expected, abs=0.03)
 
 
+def test_sorted_rows_are_read_as_well_as_shuffled_ones():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(5), 400)[:, None]
+    codes = 0.02 * (0.6 * np.eye(5)[labels[:, 0]] + 0.25 * rng.normal(size=(2000, 5)))
+    order, test = rng.permutation(2000), transfer_accuracy.held_out(range(2000), 2000)
+    options = {"names": ["shape"], "classifiers": ["logistic"]}
+    in_order = transfer_accuracy.measure({"a": codes}, labels, test=test, **options)
+    shuffled = transfer_accuracy.measure({"a": codes[order]}, labels[order], test=test[order], **options)
+    assert in_order.test[0] == pytest.approx(shuffled.test[0], abs=0.02)
+
+
 def test_twice_is_the_same(table):
     labels, representations = target()
     assert transfer_accuracy.measure(representations, labels, NAMES).equals(table)
