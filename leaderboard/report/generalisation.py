@@ -59,7 +59,8 @@ class RuleLine(NamedTuple):
         row: the method's row.
         scores: score -> its value for every seed; ``WHOLE`` in place of the metric's own R².
         factors: factor -> R², the mean over seeds with Student's interval.
-        falls: score -> its difference; none for a reference, and where there is none.
+        falls: score -> its difference; none for a reference, where there is none, and of MIG and DCI where not the same
+            factors vary in the held-out rows.
     """
 
     rule: str
@@ -134,12 +135,18 @@ def studies(boards: Iterable[Table]) -> tuple[Study, ...]:
 def _study(base: str, method: str, rules: dict[str, tuple[Table, Row]]) -> Study:
     r_squared = {rule: _factor_r_squared(board, row.runs) for rule, (board, row) in rules.items()}
     scores = {rule: _scores_by_seed(row, r_squared[rule]) for rule, (_, row) in rules.items()}
+    varies = {
+        rule: np.greater(row.runs[0].parts.get("r_squared", {}).get("variances", ()), 0).tolist()
+        for rule, (_, row) in rules.items()
+    }
     columns = tuple(column for column in COLUMNS if any(column.key in rule_scores for rule_scores in scores.values()))
     comparisons = [
         (rule, column.key, verdicts.welch([scores[reference(rule)][column.key]], [rule_scores[column.key]]))
         for rule, rule_scores in scores.items()
         for column in columns
         if column.key in rule_scores and column.key in scores.get(reference(rule), ())
+        # MIG and DCI are means over the factors that vary in the held-out rows.
+        if column is WHOLE or varies[rule] == varies[reference(rule)]
     ]
     answers = verdicts.judge([comparison for *_, comparison in comparisons])
     falls: dict[str, dict[str, Fall]] = {}
