@@ -186,10 +186,10 @@ def _factor_r_squared(board: Table, runs: Sequence[Scored]) -> dict[str, list[fl
     space = source.base.space
     r_squared = {}
     errors = np.array([part["errors"] for part in parts]).T
-    for name, of_seeds in zip(protocol.task(board.task).scored, errors, strict=True):
+    for name, factor_errors in zip(protocol.task(board.task).scored, errors, strict=True):
         # In a full grid class ids 0 to n - 1 are there equally often.
         grid_variance = (space.sizes[space.column(name)] ** 2 - 1) / 12
-        r_squared[name] = (1 - of_seeds / grid_variance).tolist()
+        r_squared[name] = (1 - factor_errors / grid_variance).tolist()
     return r_squared
 
 
