@@ -215,17 +215,23 @@ def training(rows: Sequence[Row]) -> str:
 
 
 def samples(tier: str, rows: Sequence[Row]) -> str:
-    """Describe on how many images of a dataset each metric was computed."""
+    """Describe on how many images of a dataset each metric was computed, and on which those that few tasks share."""
     sizes: dict[str, list[str]] = {}
+    tasks: dict[str, set[str]] = {}
     order = [key.partition(".")[0] for key in protocol.COLUMNS]
     for row in rows:
         for metric, sample in sorted(row.runs[0].samples.items(), key=lambda item: _listed_order(item[0], order)):
             train_count = f"{sample.train:,}{' training' if sample.test else ''}" if sample.train else ""
             counts = (train_count, f"{sample.test:,} held-out" if sample.test else "")
-            sizes.setdefault(f"on {' and '.join(filter(None, counts))} images", []).append(
-                protocol.COLUMNS[metric].title if metric in protocol.COLUMNS else metric.upper()
-            )
+            size = f"on {' and '.join(filter(None, counts))} images"
+            title = protocol.COLUMNS[metric].title if metric in protocol.COLUMNS else metric.upper()
+            sizes.setdefault(size, []).append(title)
+            tasks.setdefault(size, set()).add(row.result.dataset)
+    half = len({row.result.dataset for row in rows}) / 2
     parts = [f"{', '.join(dict.fromkeys(metrics))} {size}" for size, metrics in sizes.items()]
+    for index, names in enumerate(tasks.values()):
+        if len(names) < half:
+            parts[index] += f" of {' and '.join(sorted({name.partition('/')[0] for name in names}))}"
     return f"Tier {tier}: {'; '.join(parts)}."
 
 
