@@ -163,7 +163,7 @@ def environment() -> jinja2.Environment:
         NOTE=formats.NOTE.replace("Parentheses hold", "The small print holds"),
         span=formats.span,
         signed=formats.signed,
-        breakable=lambda name: markupsafe.Markup(re.sub(r"([/_])", r"\1<wbr>", str(markupsafe.escape(name)))),
+        breakable=lambda name: markupsafe.Markup(re.sub(r"([/_.])(?=\w{3})", r"\1<wbr>", str(markupsafe.escape(name)))),
         family=tiers.family,
         statuses=tiers.statuses,
         row_statuses=tiers.row_statuses,

@@ -578,7 +578,7 @@ def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):
         "No mean, since scores are missing on some tasks: b.",
     ):
         assert sentence in text
-    assert "toy/<wbr>spacing_<wbr>1</a>" in (tmp_path / "s/methods/a.html").read_text("utf-8")
+    assert "toy/<wbr>spacing_1</a>" in (tmp_path / "s/methods/a.html").read_text("utf-8")
 
 
 def test_what_is_in_quarantine_is_struck_and_counts_nowhere(made_result, toys, tmp_path):
