@@ -227,7 +227,7 @@ def draw(
         panel.set_xlabel(y_name)
     for panel in axes[:, 0]:
         panel.set_ylabel(x_name)
-    figure.colorbar(image, ax=axes, shrink=0.8 / panels_down)
+    figure.colorbar(image, ax=axes, shrink=0.8 / panels_down, label="similarity")
     figures.save(figure, path)
 
 

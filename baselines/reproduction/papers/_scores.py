@@ -190,5 +190,7 @@ def draw_bars(frame: pd.DataFrame, path: Path, *, x: str, group: str, scores: tu
             panel.bar(slots, stats["mean"], 0.8 / len(groups), yerr=stats["std"], color=colour, label=label(str(value)))
         panel.set_xticks(range(len(names)), [label(str(name)) for name in names], fontsize=8, rotation=20, ha="right")
         panel.set_title(TITLES.get(score, score.replace("_", " ")), fontsize=9)
+        panel.set_ylim(bottom=0)
+    axes[0, 0].set_ylabel("mean ± standard deviation", fontsize=8)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=8)
     figures.save(figure, path)

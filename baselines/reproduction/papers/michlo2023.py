@@ -127,7 +127,7 @@ def draw_densities(result: Outcome, path: Path) -> None:
             for body in violins["bodies"]:
                 body.set(facecolor=colour, label=_scores.label(objective) if body is violins["bodies"][0] else "")
         panel.set_xticks(range(len(datasets)), datasets, fontsize=8, rotation=20, ha="right")
-        panel.set_title(score.replace("_", " "), fontsize=9)
+        panel.set_title(_scores.TITLES[score], fontsize=9)
     axes[0, -1].legend(frameon=False, fontsize=8)
     figures.save(figure, path)
 
