@@ -1,4 +1,2 @@
 // The search box is a dialogue without a name in the theme; screen readers need one.
 for (const each of document.querySelectorAll('.md-search[role=dialog]')) each.setAttribute('aria-label', 'Search');
-// Code that is wider than the page scrolls by keyboard, too.
-for (const each of document.querySelectorAll('pre > code')) if (each.scrollWidth > each.clientWidth) each.tabIndex = 0;
