@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from baselines.nets.backend import to_numpy
-from benchmark_data.errors import InvalidInput, needs
+from benchmark_data.errors import InvalidInput
 
 OPSET = 17
 """Version of the operators."""
@@ -55,9 +55,7 @@ def encoder(image: Any, code: Any, image_shape: tuple[int, int, int]) -> bytes:
 
     Raises:
         InvalidInput: the model has a layer that is not known here.
-        MissingExtra: onnx is not installed.
     """
-    needs("an ONNX encoder", "onnx", "onnx")
     import onnx
     import onnx.helper
     import onnx.numpy_helper
@@ -76,7 +74,7 @@ def encoder(image: Any, code: Any, image_shape: tuple[int, int, int]) -> bytes:
                 f"{kind}. Say in baselines/outputs/onnx_graphs.py how it is written."
             )
         (output,) = node.output_tensors
-        values[id(output)] = _OPERATIONS[kind](write, node, values)
+        values[id(output)] = _OPERATIONS[kind](write, node, *_input_names(write, node, values))
     codes = write("Identity", values[id(code)], output="codes")
     helper, tensor_types = onnx.helper, onnx.TensorProto
     graph = helper.make_graph(
@@ -111,12 +109,9 @@ def _list_nodes(code: Any) -> list[Any]:
     return nodes
 
 
-_ValueNames = Mapping[int, str]
-
-
-def _input_names(write: _Writer, node: Any, values: _ValueNames) -> list[str]:
+def _input_names(write: _Writer, node: Any, values: Mapping[int, str]) -> list[str]:
     """Name what an operation is called with: outputs of others, or constants. Some layers take them as one list."""
-    args = node.arguments.args
+    args = node.arguments.args or node.input_tensors  # none are positional where a layer was called by keyword
     args = args[0] if isinstance(args[0], list) else args
     return [values[id(x)] if id(x) in values else write.constant(to_numpy(x)) for x in args]
 
@@ -135,8 +130,8 @@ def _write_activation(write: _Writer, x: str, layer: Any) -> str:
     raise InvalidInput(f"activation of {layer.name}: expected linear, relu, tanh or gelu, received {name}.")
 
 
-def _write_conv(write: _Writer, node: Any, values: _ValueNames) -> str:
-    layer, x = node.operation, values[id(node.input_tensors[0])]
+def _write_conv(write: _Writer, node: Any, x: str) -> str:
+    layer = node.operation
     x = write("Transpose", x, perm=[0, 3, 1, 2])
     kernel = write.constant(to_numpy(layer.kernel).transpose(3, 2, 0, 1))
     bias = [] if layer.bias is None else [write.constant(to_numpy(layer.bias))]
@@ -146,66 +141,56 @@ def _write_conv(write: _Writer, node: Any, values: _ValueNames) -> str:
     return _write_activation(write, write("Transpose", x, perm=[0, 2, 3, 1]), layer)
 
 
-def _write_dense(write: _Writer, node: Any, values: _ValueNames) -> str:
-    layer, x = node.operation, values[id(node.input_tensors[0])]
+def _write_dense(write: _Writer, node: Any, x: str) -> str:
+    layer = node.operation
     x = write("MatMul", x, write.constant(to_numpy(layer.kernel)))
     x = x if layer.bias is None else write("Add", x, write.constant(to_numpy(layer.bias)))
     return _write_activation(write, x, layer)
 
 
-def _write_layer_normalization(write: _Writer, node: Any, values: _ValueNames) -> str:
-    layer, x = node.operation, values[id(node.input_tensors[0])]
+def _write_layer_normalization(write: _Writer, node: Any, x: str) -> str:
+    layer = node.operation
     scale, shift = write.constant(to_numpy(layer.gamma)), write.constant(to_numpy(layer.beta))
     return write("LayerNormalization", x, scale, shift, axis=-1, epsilon=float(layer.epsilon))
 
 
-def _write_reshape(write: _Writer, node: Any, values: _ValueNames) -> str:
-    x, output = values[id(node.input_tensors[0])], node.output_tensors[0]
-    return write("Reshape", x, write.constant([-1, *map(int, output.shape[1:])], np.int64))
+def _write_reshape(write: _Writer, node: Any, x: str) -> str:
+    return write("Reshape", x, write.constant([-1, *map(int, node.output_tensors[0].shape[1:])], np.int64))
 
 
-def _unary_writer(operator: str, **attributes: Any) -> Callable[[_Writer, Any, _ValueNames], str]:
-    """Return what writes an operator of the only tensor."""
-    return lambda write, node, values: write(operator, values[id(node.input_tensors[0])], **attributes)
-
-
-def _write_along(write: _Writer, node: Any, values: _ValueNames, operator: str, axes: Any, **attributes: Any) -> str:
+def _write_along(write: _Writer, x: str, operator: str, axes: Any, **attributes: Any) -> str:
     """Apply an operator that takes axes as a tensor."""
-    axes = write.constant(np.atleast_1d(axes), np.int64)
-    return write(operator, values[id(node.input_tensors[0])], axes, **attributes)
+    return write(operator, x, write.constant(np.atleast_1d(axes), np.int64), **attributes)
 
 
-def _write_one_hot(write: _Writer, node: Any, values: _ValueNames) -> str:
+def _write_one_hot(write: _Writer, node: Any, x: str) -> str:
     depth, off_on_values = write.constant(node.operation.num_classes, np.int64), write.constant([0.0, 1.0])
-    return write("OneHot", values[id(node.input_tensors[0])], depth, off_on_values, axis=-1)
+    return write("OneHot", x, depth, off_on_values, axis=-1)
 
 
-def _write_rescaling(write: _Writer, node: Any, values: _ValueNames) -> str:
-    layer, x = node.operation, values[id(node.input_tensors[0])]
+def _write_rescaling(write: _Writer, node: Any, x: str) -> str:
+    layer = node.operation
     return write("Add", write("Mul", x, write.constant(layer.scale)), write.constant(layer.offset))
 
 
-def _operator_writer(operator: str) -> Callable[[_Writer, Any, _ValueNames], str]:
-    return lambda write, node, values: write(operator, *_input_names(write, node, values))
-
-
-_OPERATIONS: Mapping[str, Callable[[_Writer, Any, _ValueNames], str]] = {
+_OPERATIONS: Mapping[str, Callable[..., str]] = {
     "Conv2D": _write_conv,
     "Dense": _write_dense,
     "LayerNormalization": _write_layer_normalization,
-    "Matmul": _operator_writer("MatMul"),
-    "Softmax": lambda write, node, values: _unary_writer("Softmax", axis=node.operation.axis)(write, node, values),
-    "Transpose": lambda write, node, values: _unary_writer("Transpose", perm=node.operation.axes)(write, node, values),
+    "Matmul": lambda write, node, *inputs: write("MatMul", *inputs),
+    "Softmax": lambda write, node, x: write("Softmax", x, axis=node.operation.axis),
+    "Transpose": lambda write, node, x: write("Transpose", x, perm=node.operation.axes),
     "Flatten": _write_reshape,
     "Rescaling": _write_rescaling,
     "Reshape": _write_reshape,
-    "Multiply": _operator_writer("Mul"),
-    "Add": _operator_writer("Add"),
-    "Absolute": _unary_writer("Abs"),
-    "Argmin": _unary_writer("ArgMin", axis=-1, keepdims=0),
-    "ExpandDims": lambda write, node, values: _write_along(write, node, values, "Unsqueeze", node.operation.axis),
+    "Multiply": lambda write, node, *inputs: write("Mul", *inputs),
+    "Add": lambda write, node, *inputs: write("Add", *inputs),
+    "Absolute": lambda write, node, x: write("Abs", x),
+    "Argmin": lambda write, node, x: write("ArgMin", x, axis=-1, keepdims=0),
+    "ExpandDims": lambda write, node, x: _write_along(write, x, "Unsqueeze", node.operation.axis),
     "OneHot": _write_one_hot,
-    "StopGradient": lambda write, node, values: values[id(node.input_tensors[0])],
-    "Subtract": _operator_writer("Sub"),
-    "Sum": lambda write, node, values: _write_along(write, node, values, "ReduceSum", node.operation.axis, keepdims=0),
+    "StopGradient": lambda write, node, x: x,
+    "Subtract": lambda write, node, *inputs: write("Sub", *inputs),
+    "Sum": lambda write, node, x: _write_along(write, x, "ReduceSum", node.operation.axis, keepdims=0),
 }
+"""Kind of a Keras operation -> what writes it: takes the graph, Keras' node and the names of its inputs, in order."""
