@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import benchmark_data
 from baselines import objectives
 from baselines.config import RunConfig
+from baselines.run_folder import Snapshots
 from benchmark_data import discovery, files, parallel
 from benchmark_data.dataset import Dataset, Digest
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisWarning
@@ -121,6 +122,41 @@ def check_pixels(folder: Path, digests: Digests) -> None:
         raise InvalidInput(
             f"dataset of {folder}: expected the pixels and factors that the run began with, received others. {remedy}, "
             "or train again in another folder."
+        )
+
+
+def settings(config: RunConfig) -> dict[str, Any]:
+    """Return the settings that distinguish a run from others of its method, as run.json and results hold them."""
+    excluded = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "selection", "start_from")
+    nested = ("hyperparameters", "architecture_parameters")
+    optional = ("split", "start_weights", "reset", "frozen", "precision", "reconstruction_weight")
+    unused = [name for name in optional if getattr(config, name) == getattr(RunConfig, name)]
+    unused += [] if config.build_objective().decodes else ["reconstruction", "reconstruction_weight", "reduction"]
+    remaining = {name: value for name, value in config.as_json().items() if name not in (*excluded, *nested, *unused)}
+    return {**config.hyperparameters, **config.architecture_parameters, **remaining}
+
+
+def check_settings(folder: Path, config: RunConfig) -> None:
+    """Refuse a config that was edited after its training began: the record would name settings that it did not have.
+
+    Raises:
+        InvalidInput: objective, seed, steps or a setting of config.json are not those of run.json and of the last
+            snapshot.
+    """
+    stored = read_record(folder)
+    if not stored:
+        return
+    began = {"objective": stored["method"], **{key: stored[key] for key in ("seed", "selection")}}
+    began |= stored["hyperparameters"]
+    now = {"objective": config.objective, "seed": config.seed, "selection": config.selection, **settings(config)}
+    now = json.loads(json.dumps(now))
+    edited = [name for name in {**now, **began} if now.get(name) != began.get(name)]
+    if (Snapshots(folder).last or 0) > config.steps:
+        edited.append("steps")
+    if edited:
+        raise InvalidInput(
+            f"{folder / 'config.json'}: expected the {' and '.join(edited)} that the run began with, received another. "
+            "Restore the file, or train in another folder."
         )
 
 

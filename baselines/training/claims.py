@@ -9,10 +9,10 @@ from pathlib import Path
 
 import benchmark_data
 from baselines.config import RunConfig
-from baselines.record import check_pixels, digests_of
+from baselines.record import check_pixels, check_settings, digests_of
 from baselines.run import Run
 from baselines.run_folder import LOCK, Snapshots, is_free, read_config
-from baselines.training.recorder import check_settings, whole_history
+from baselines.training.recorder import whole_history
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, needs

@@ -15,11 +15,11 @@ from baselines.config import RunConfig
 from baselines.engines import devices
 from baselines.engines.engine import Copy
 from baselines.nets import backend
-from baselines.record import Digests, objective_code, read_record, write_record
+from baselines.record import Digests, objective_code, read_record, settings, write_record
 from baselines.run_folder import Snapshots, clear_leftovers, read_history
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+from benchmark_data.errors import DamagedFile, OffaxisError
 from leaderboard.record import Supervision
 
 Observer: TypeAlias = Callable[[int, Mapping[str, float]], None]
@@ -189,41 +189,6 @@ def whole_history(folder: Path, config: RunConfig) -> list[dict[str, float]]:
             f"or remove the snapshots after step {last_good_step} and resume: the run goes on from there."
         )
     return rows
-
-
-def settings(config: RunConfig) -> dict[str, Any]:
-    """Return the settings that distinguish a run from others of its method, as run.json and results hold them."""
-    excluded = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "selection", "start_from")
-    nested = ("hyperparameters", "architecture_parameters")
-    optional = ("split", "start_weights", "reset", "frozen", "precision", "reconstruction_weight")
-    unused = [name for name in optional if getattr(config, name) == getattr(RunConfig, name)]
-    unused += [] if config.build_objective().decodes else ["reconstruction", "reconstruction_weight", "reduction"]
-    remaining = {name: value for name, value in config.as_json().items() if name not in (*excluded, *nested, *unused)}
-    return {**config.hyperparameters, **config.architecture_parameters, **remaining}
-
-
-def check_settings(folder: Path, config: RunConfig) -> None:
-    """Refuse a config that was edited after its training began: the record would name settings that it did not have.
-
-    Raises:
-        InvalidInput: objective, seed, steps or a setting of config.json are not those of run.json and of the last
-            snapshot.
-    """
-    record = read_record(folder)
-    if not record:
-        return
-    began = {"objective": record["method"], **{key: record[key] for key in ("seed", "selection")}}
-    began |= record["hyperparameters"]
-    now = {"objective": config.objective, "seed": config.seed, "selection": config.selection, **settings(config)}
-    now = json.loads(json.dumps(now))
-    edited = [name for name in {**now, **began} if now.get(name) != began.get(name)]
-    if (Snapshots(folder).last or 0) > config.steps:
-        edited.append("steps")
-    if edited:
-        raise InvalidInput(
-            f"{folder / 'config.json'}: expected the {' and '.join(edited)} that the run began with, received another. "
-            "Restore the file, or train in another folder."
-        )
 
 
 def _read_computed(folder: Path) -> list[dict[str, Any]]:

@@ -30,11 +30,10 @@ from typing import Any, NamedTuple, get_args
 import rich.progress
 
 import benchmark_data
-from baselines import validation
+from baselines import record, validation
 from baselines.config import Device, RunConfig
-from baselines.record import warn_if_code_changed
 from baselines.run_folder import has_codes, is_trained
-from baselines.training import processes, recorder, stopping, worker
+from baselines.training import processes, stopping, worker
 from baselines.training.loop import groups
 from baselines.training.progress import columns
 from benchmark_data import console, discovery, files, parallel
@@ -183,7 +182,7 @@ def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStat
         seconds=seconds,
         dataset=config.dataset,
         objective=config.objective,
-        hyperparameters=json.dumps(recorder.settings(config), sort_keys=True),
+        hyperparameters=json.dumps(record.settings(config), sort_keys=True),
         seed=config.seed,
         digest=digest,
         error=error,
@@ -203,8 +202,8 @@ def _read_step_and_loss(path: Path) -> tuple[int, float | str]:
 def _read_seconds_and_version(path: Path) -> tuple[float, str]:
     """Read the seconds of training, and the version of the dataset."""
     with contextlib.suppress(OffaxisError, KeyError, TypeError, ValueError):
-        record = files.read_json(path)
-        return float(record["budget"]["seconds"]), str(record["dataset_version"])
+        stored = files.read_json(path)
+        return float(stored["budget"]["seconds"]), str(stored["dataset_version"])
     return 0.0, ""
 
 
@@ -294,7 +293,7 @@ def run(
         monitor = _ProgressMonitor(configs, into, encode, progress)
         monitor.write()
         todo = [config for config in configs if not monitor.settled(config)]
-        warn_if_code_changed((into / run_path(config), config) for config in configs if monitor.settled(config))
+        record.warn_if_code_changed((into / run_path(config), config) for config in configs if monitor.settled(config))
         run_groups = list(_group_runs(todo, together))
         tasks: list[processes.Task] = [
             ([(config.as_json(), run_path(config), config.digest) for config in group], str(into), encode)

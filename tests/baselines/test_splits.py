@@ -12,11 +12,11 @@ import typer.testing
 import benchmark_data
 from baselines import RunConfig, train
 from baselines.commands import train as cli
+from baselines.record import settings
 from baselines.run_folder import default_folder, read_config
 from baselines.sweeps import desk_splits
 from baselines.training import sweep
 from baselines.training.batches import batches, draw_batch, training_rows
-from baselines.training.recorder import settings
 from benchmark_data import InvalidInput, UnknownName
 from leaderboard import protocol
 from leaderboard.scoring import candidates

@@ -23,8 +23,9 @@ from typer.testing import CliRunner
 import benchmark_data
 from baselines import RunConfig, train
 from baselines.commands import train as cli
+from baselines.record import settings
 from baselines.run_folder import Snapshots, is_trained, read_arrays, write_arrays
-from baselines.training import batches, processes, recorder, sweep, worker
+from baselines.training import batches, processes, sweep, worker
 from benchmark_data import InvalidInput, Unavailable, UnknownName, console, discovery, files
 from benchmark_data.datasets import smallnorb
 
@@ -187,7 +188,7 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
     ]
     for config, row in zip(runs, found.values(), strict=True):
         assert row["digest"] == config.digest
-        assert json.loads(row["hyperparameters"]) == recorder.settings(config)
+        assert json.loads(row["hyperparameters"]) == settings(config)
         assert (tmp_path / row["run"] / "config.json").exists()
     assert float(found[1]["loss"]) > 0
     assert float(found[2]["seconds"]) > 0
@@ -217,7 +218,7 @@ def test_rows_of_one_objective_and_seed_are_told_apart_by_their_settings(tiny, t
     changes = ({}, {"architecture_parameters": {"width": 9}}, {"learning_rate": 0.5}, {"hyperparameters": {"beta": 2}})
     rows = [sweep.run_status(tiny(**change), tmp_path) for change in changes]
     assert len({row.hyperparameters for row in rows}) == 4
-    assert json.loads(rows[1].hyperparameters) == recorder.settings(tiny(**changes[1]))
+    assert json.loads(rows[1].hyperparameters) == settings(tiny(**changes[1]))
 
 
 def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypatch):
