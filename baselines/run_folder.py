@@ -39,6 +39,12 @@ from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 LOCK = ".lock"
 """The file in a run folder that is locked while a process trains the run. Its presence alone has no meaning."""
 
+DERIVED_FILES = (
+    *("codes.npz", "activations.npz", "encoder.onnx"),
+    *("traversals.png", "traversals.gif", "reconstructions.png", "losses.png"),
+)
+"""Files of a run folder that are made of the run up to its last snapshot."""
+
 
 class State(NamedTuple):
     """A run's state after a step: weights and Adam's two moments, float32 arrays by the weights' names."""
@@ -156,6 +162,12 @@ def clear_leftovers(folder: Path) -> None:
     """Remove what a killed process left under temporary names."""
     for path in (*folder.glob(".*.part"), *folder.glob("snapshots/.*.part")):
         shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def remove_derived_files(folder: Path) -> None:
+    """Remove what was made of the last snapshot of a run that goes on; the caller has locked it."""
+    for name in DERIVED_FILES:
+        files.remove_file(folder / name)
 
 
 def read_config(folder: Path) -> RunConfig:

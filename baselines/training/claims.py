@@ -11,19 +11,13 @@ import benchmark_data
 from baselines.config import RunConfig
 from baselines.record import check_pixels, check_settings, digests_of
 from baselines.run import Run
-from baselines.run_folder import LOCK, Snapshots, is_free, read_config
+from baselines.run_folder import LOCK, Snapshots, is_free, read_config, remove_derived_files
 from baselines.training.recorder import whole_history
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, needs
 
 __all__ = ["lengthen"]
-
-DERIVED_FILES = (
-    *("codes.npz", "activations.npz", "encoder.onnx"),
-    *("traversals.png", "traversals.gif", "reconstructions.png", "losses.png"),
-)
-"""Files of a run folder that are made of the run up to its last snapshot."""
 
 
 def holds_run(folder: Path, config: RunConfig) -> bool:
@@ -62,12 +56,6 @@ def lock_folder(folder: Path) -> contextlib.AbstractContextManager[None]:
         "Wait for it, or stop it."
     )
     return files.exclusive(folder / LOCK, what=folder, refusal=refusal)
-
-
-def remove_derived_files(folder: Path) -> None:
-    """Remove what was made of the last snapshot of a run that goes on; `lock_folder` has locked it."""
-    for name in DERIVED_FILES:
-        files.remove_file(folder / name)
 
 
 def lengthened_config(folder: Path, steps: int) -> RunConfig:

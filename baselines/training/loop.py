@@ -28,10 +28,10 @@ from baselines.model import Model
 from baselines.nets import backend
 from baselines.record import check_pixels, check_settings, digests_of, warn_if_code_changed
 from baselines.run import Run
-from baselines.run_folder import default_folder, is_trained
+from baselines.run_folder import default_folder, is_trained, remove_derived_files
 from baselines.training import finetune, stopping
 from baselines.training.batches import batches, draw_batch, drawable_factors, training_rows
-from baselines.training.claims import claim, holds_run, lock_folder, remove_derived_files
+from baselines.training.claims import claim, holds_run, lock_folder
 from baselines.training.progress import Bar, columns
 from baselines.training.recorder import Diverged, Observer, Recorder
 from baselines.training.stopping import Stopped
