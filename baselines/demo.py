@@ -28,7 +28,7 @@ from baselines.config import RunConfig
 from baselines.outputs import pictures
 from baselines.run import Run
 from baselines.training import sweep
-from baselines.training.progress import columns
+from baselines.training.progress import display
 from benchmark_data import console
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
@@ -109,7 +109,7 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
     """
     start = time.perf_counter()
     console.err.rule("Ten small VAEs: the same model and budget, squares that overlap or do not")
-    with console.progress(*columns()) as progress:
+    with display() as progress:
         runs = trained(folder / "runs", steps, progress)
         task = progress.add_task("score", total=None, rate="", loss="")
         folders = [run.folder for dataset_runs in runs.values() for run in dataset_runs]

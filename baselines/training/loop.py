@@ -32,10 +32,9 @@ from baselines.run_folder import default_folder, is_trained, remove_derived_file
 from baselines.training import finetune, stopping
 from baselines.training.batches import batches, draw_batch, drawable_factors, training_rows
 from baselines.training.claims import claim, holds_run, lock_folder
-from baselines.training.progress import Bar, columns
+from baselines.training.progress import Bar, display
 from baselines.training.recorder import Diverged, Observer, Recorder
 from baselines.training.stopping import Stopped
-from benchmark_data import console
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisWarning
 from benchmark_data.variants import splitting
@@ -184,7 +183,7 @@ def train_together(
             return [Run.open(folder, dataset=user_dataset) for folder in paths]
         devices.warn(configs[0].precision)
         _warn_of_mean_reduction(configs[0])
-        progress = progress or stack.enter_context(console.progress(*columns()))
+        progress = progress or stack.enter_context(display())
         pool = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="writer"))
         for i in unfinished:
             run_observers = observers[i] if observers else ()

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 import rich.progress
 
 from baselines.config import RunConfig
+from benchmark_data import console
 
 
-def columns() -> tuple[rich.progress.ProgressColumn, ...]:
-    """Return the columns that a display needs to show runs: images per second, and the loss."""
-    return (
+def display() -> rich.progress.Progress:
+    """Make a display of runs, to use in a ``with`` block: their steps, images per second, and the loss."""
+    return console.progress(
         rich.progress.TextColumn("{task.fields[rate]}", style="cyan"),
         rich.progress.TextColumn("{task.fields[loss]}"),
     )
@@ -39,7 +40,7 @@ class Bar:
     """The bar of runs that are trained side by side.
 
     Args:
-        progress: the display, which has the columns of `columns`.
+        progress: the display, as `display` makes it.
         configs: the runs, of one objective on one dataset.
         steps: the last step of each so far.
         losses: the loss of that step, as text; empty if there is none.

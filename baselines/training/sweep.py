@@ -35,8 +35,8 @@ from baselines.config import Device, RunConfig
 from baselines.run_folder import has_codes, is_trained
 from baselines.training import processes, stopping, worker
 from baselines.training.loop import groups
-from baselines.training.progress import columns
-from benchmark_data import console, discovery, files, parallel
+from baselines.training.progress import display
+from benchmark_data import discovery, files, parallel
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, needs
 
 needs("training many runs", "train", "filelock")
@@ -289,7 +289,7 @@ def run(
         stack.enter_context(parallel.on_ray(ray, gpus=gpus))
         stack.enter_context(stopping.sigterm_as_interrupt())  # after Ray has begun, which takes SIGTERM for itself
         if progress is None:
-            progress = stack.enter_context(console.progress(*columns()))
+            progress = stack.enter_context(display())
         monitor = _ProgressMonitor(configs, into, encode, progress)
         monitor.write()
         todo = [config for config in configs if not monitor.settled(config)]

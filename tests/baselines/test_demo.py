@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 import benchmark_data
 from baselines import demo, train, untrained
 from baselines.training import sweep
-from baselines.training.progress import columns
-from benchmark_data import InvalidInput, console
+from baselines.training.progress import display
+from benchmark_data import InvalidInput
 from leaderboard import protocol
 from leaderboard.metrics import mig
 
@@ -47,7 +47,7 @@ def test_from_nothing_to_a_board(tmp_path, monkeypatch, few_rows, in_this_proces
 
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("step_00000002/weights.npz")}
     assert len(before) == 4
-    with console.progress(*columns()) as progress:
+    with display() as progress:
         demo.trained(tmp_path / "runs", 2, progress)
     assert {path: path.stat().st_mtime_ns for path in before} == before, "what was trained is trained again"
     assert call(f"--to {tmp_path} --steps 1 --no-open").exit_code == 0, "other steps replace what is on the board"

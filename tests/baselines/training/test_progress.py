@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import rich.progress
 
 from baselines.training import progress
 
@@ -15,7 +14,7 @@ def shown(tiny, monkeypatch):
     monkeypatch.setattr(progress.time, "perf_counter", lambda: now.pop(0))
 
     def show(steps, losses, stopped, starts=(0, 0, 0)):
-        display = rich.progress.Progress(*progress.columns(), disable=True)
+        display = progress.display()
         bar = progress.Bar(display, [tiny(seed=seed) for seed in (4, 7, 5)[: len(steps)]], starts[: len(steps)], [])
         bar.show(steps, losses, stopped)
         (task,) = display.tasks
