@@ -90,38 +90,25 @@ class Run:
         return cls(folder, config, steps[-1] if step is None else step, dataset)
 
     @functools.cached_property
-    def own_images(self) -> Dataset | None:
-        """The user's own images that the run was trained on: given, or found in the folder that the run remembers.
-
-        Raises:
-            InvalidInput: those that were given have another name, or these are no longer those that it began with.
-        """
-        given = self._given_dataset
-        dataset = (
-            own_images(self.folder, self.config) if given is None else splitting.resolve(given, self.config.dataset)
-        )
-        if dataset is not None:
-            check_pixels(self.folder, digests_of(dataset))
-        return dataset
-
-    @property
     def dataset(self) -> Dataset:
         """The dataset that the run was trained on.
 
-        Raises:
-            InvalidInput: it is no published one, and was not given, or the run began with other pixels.
-        """
-        return self._published_dataset if self.own_images is None else self.own_images
+        It is the one that was given, or the user's own images in the folder that the run remembers, or a published one.
 
-    @functools.cached_property
-    def _published_dataset(self) -> Dataset:
-        try:
-            dataset = benchmark_data.load(self.config.dataset)
-        except UnknownName as error:
-            raise InvalidInput(
-                f"dataset of {self.folder}: expected the images called {self.config.dataset!r}, received none. Give "
-                "them to Run.open or baselines.train as dataset=, or train with offaxis train run --images FOLDER."
-            ) from error
+        Raises:
+            InvalidInput: it is no published one, and was not given, or under another name; or the run began with other
+                pixels.
+        """
+        given, name = self._given_dataset, self.config.dataset
+        dataset = own_images(self.folder, self.config) if given is None else splitting.resolve(given, name)
+        if dataset is None:
+            try:
+                dataset = benchmark_data.load(name)
+            except UnknownName as error:
+                raise InvalidInput(
+                    f"dataset of {self.folder}: expected the images called {name!r}, received none. Give them to "
+                    "Run.open or baselines.train as dataset=, or train with offaxis train run --images FOLDER."
+                ) from error
         if dataset.prepared:
             check_pixels(self.folder, digests_of(dataset))
         return dataset
