@@ -214,13 +214,6 @@ def _dataset_version(dataset: str) -> str:
     return benchmark_data.load(dataset).version if is_loadable_by_name else ""
 
 
-def is_settled(state: RunStatus, into: Path) -> bool:
-    """Return whether there is nothing to do for a run: it is done, or diverged and would diverge again."""
-    return state.state == "done" or (
-        state.state == "failed" and _read_failure(worker.failure_path(into, state.digest))[1]
-    )
-
-
 def _read_failure(path: Path) -> tuple[str, bool]:
     """Read why a run failed, and whether it would again."""
     with contextlib.suppress(OffaxisError, KeyError, TypeError):
@@ -344,8 +337,10 @@ class _ProgressMonitor:
         return [self._states[config.digest] for config in self._configs]
 
     def settled(self, config: RunConfig) -> bool:
-        """Return whether there is nothing to do."""
-        return is_settled(self._states[config.digest], self._folder)
+        """Return whether there is nothing to do for a run: it is done, or diverged and would diverge again."""
+        state = self._states[config.digest].state
+        diverged = state == "failed" and _read_failure(worker.failure_path(self._folder, config.digest))[1]
+        return state == "done" or diverged
 
     def write(self) -> None:
         """Write ``index.csv``."""
