@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from benchmark_data.errors import DamagedFile, OffaxisError, needs
@@ -32,6 +33,9 @@ TOTAL_LIMIT = 2**36
 
 SLAB = 2**26
 """Bytes to hold at a time when an array is read in slabs."""
+
+MAX_HEADER_BYTES = 4096
+"""Bytes of what stands before the numbers of an npy file, at most."""
 
 
 ArrayStream: TypeAlias = tuple[IO[bytes], tuple[int, ...], np.dtype[Any]]
@@ -118,7 +122,11 @@ def npz_slabs(path: Path, name: str) -> Slabs:
     @contextlib.contextmanager
     def open_array() -> Iterator[ArrayStream]:
         with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
-            yield stream, *_read_npy_header(path, name, stream)
+            shape, by_column, dtype = read_npy_header(f"{path}: {name}", stream)
+            if dtype.hasobject or not shape or (by_column and len(shape) > 1):
+                received = "Python objects" if dtype.hasobject else f"shape {shape}{', column by column' * by_column}"
+                raise damage(path, f"numbers in {name}, row by row", received)
+            yield stream, shape, dtype
 
     return make_slabs(path, name, open_array)
 
@@ -156,14 +164,22 @@ def make_slabs(path: Path, name: str, opened: Callable[[], AbstractContextManage
     return Slabs(shape, dtype, read_slabs())
 
 
-def _read_npy_header(path: Path, name: str, stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    version = np.lib.format.read_magic(stream)
-    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, by_column, dtype = read_header(stream)
-    if dtype.hasobject or not shape or (by_column and len(shape) > 1):
-        received = "Python objects" if dtype.hasobject else f"shape {shape}{', column by column' if by_column else ''}"
-        raise damage(path, f"numbers in {name}, row by row", received)
-    return shape, dtype
+def read_npy_header(what: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read what stands before the numbers of an npy file: shape, whether columns come one after another, and dtype.
+
+    Args:
+        what: the array, for the message.
+        stream: the file, from its first byte; afterwards at the array's.
+
+    Raises:
+        DamagedFile: it is of another version than 1.0 and 2.0, which numpy writes for numbers and texts.
+    """
+    version = npy.read_magic(stream)
+    read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+    if read_header is None:
+        raise DamagedFile(f"{what}: expected npy version 1.0 or 2.0, received version {version}.")
+    shape, by_column, dtype = read_header(stream, max_header_size=MAX_HEADER_BYTES)
+    return shape, by_column, dtype
 
 
 def hdf5_slabs(path: Path, name: str) -> Slabs:

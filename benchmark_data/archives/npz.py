@@ -18,17 +18,15 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from benchmark_data.archives.containers import check_size
+from benchmark_data.archives.containers import check_size, read_npy_header
 from benchmark_data.errors import DamagedFile, OffaxisError, OffaxisWarning
 
 LARGEST = 128 * 2**20
 """Bytes of one array, inflated, and of a file on disk, where a stranger wrote it: 15,000 rows of 1,024 latents fit."""
 
 _MAX_MEMBERS = 1024
-_MAX_HEADER_BYTES = 4096
 _PIECE_BYTES = 2**24
 
 
@@ -95,7 +93,7 @@ class NpzFile:
                 f"{what}: expected an array of this name, received arrays {sorted(self.names)[:10]}."
             ) from None
         with self._members.open(member) as stream:
-            shape, fortran_order, dtype = _read_header(what, stream)
+            shape, fortran_order, dtype = read_npy_header(what, stream)
             _check_array(what, shape, dtype, wanted)
             size = math.prod(shape) * (dtype.itemsize or 4)  # numpy makes texts of no letters one letter wide
             if self._max_bytes is not None and size > self._max_bytes:
@@ -207,15 +205,6 @@ def open_npz(
             f"{path}: expected an npz file written by numpy.savez or numpy.savez_compressed, received "
             f"{type(error).__name__}: {error}. {remedy}"
         ) from error
-
-
-def _read_header(what: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = npy.read_magic(stream)
-    read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
-    if read_header is None:
-        raise DamagedFile(f"{what}: expected npy version 1.0 or 2.0, received version {version}.")
-    shape, fortran_order, dtype = read_header(stream, max_header_size=_MAX_HEADER_BYTES)
-    return shape, fortran_order, dtype
 
 
 def _check_array(what: str, shape: tuple[int, ...], dtype: np.dtype[Any], wanted: ArraySpec | None) -> None:
