@@ -216,7 +216,7 @@ def audit(
             f"{len(dataset)} images, {len(varying_columns)} such factors. {remedy}"
         )
     random_distances = _random_distances(dataset, pairs, seed)
-    random_mean = _estimate_mean(random_distances[:, None], _bootstrap_weights(len(random_distances), seed))
+    random_mean = _estimate_mean(random_distances, _bootstrap_weights(len(random_distances), seed))
     collisions, sample = _count_collisions(dataset, pairs, seed)
     progress(1)
     labels = dataset.labels(np.arange(len(dataset)))
@@ -282,7 +282,7 @@ def _audit_factor(
             measures[position] = _measure_traversal(factor, values, distances, sorted_random_distances)
     mean_distances = np.divide(total, count, out=np.full_like(total, math.nan), where=count > 0)
     weights = _bootstrap_weights(len(traversals), factor_seed)
-    importance, above_random, equal, correlation, neighbours, others = (measures[:, [i]] for i in range(6))
+    importance, above_random, equal, correlation, neighbours, others = np.ascontiguousarray(measures.T)
     ordered_count = int(np.isfinite(correlation).sum())
     factor_audit = FactorAudit(
         factor=factor,
@@ -395,9 +395,9 @@ def _bootstrap_weights(count: int, seed: int) -> NDArray[np.float64]:
 
 def _replicates(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return weighted means of the values that are not NaN, shape (REPLICATES,); NaN where there is none."""
-    is_finite = np.isfinite(values[:, 0])
+    is_finite = np.isfinite(values)
     total_weights = weights[:, is_finite].sum(axis=1)
-    sums = (weights[:, is_finite] * values[is_finite, 0]).sum(axis=1)
+    sums = (weights[:, is_finite] * values[is_finite]).sum(axis=1)
     return np.divide(sums, total_weights, out=np.full(len(weights), math.nan), where=total_weights > 0)
 
 
