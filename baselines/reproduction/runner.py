@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import rich.progress
 
 from baselines.config import RunConfig
 from baselines.reproduction import records
@@ -88,7 +87,6 @@ def run(
     *,
     jobs: int | None = None,
     ray: str | None = None,
-    progress: rich.progress.Progress | None = None,
 ) -> dict[str, Any]:
     """Train what is missing, compute, draw and judge; or find that all is done, and judge the table that is there.
 
@@ -99,7 +97,6 @@ def run(
         runs: the root of the runs, which all entries share.
         jobs: as for `baselines.training.sweep.run`.
         ray: as for `baselines.training.sweep.run`.
-        progress: as for `baselines.training.sweep.run`.
 
     Returns:
         The content of ``verdict.json``.
@@ -124,7 +121,7 @@ def run(
         if not dataset.prepared:
             raise Unavailable(f"{name}: expected a prepared dataset, received none. Run `offaxis data prepare {name}`.")
     if plan.runs:
-        _train_runs(plan, Path(runs), jobs=jobs, ray=ray, progress=progress)
+        _train_runs(plan, Path(runs), jobs=jobs, ray=ray)
     start = time.perf_counter()
     result = entry.compute(plan.settings, Runs(Path(runs)), tier)
     trained = {status.run: round(status.seconds, 1) for status in _run_statuses(plan, Path(runs))}
@@ -210,7 +207,7 @@ def _train_runs(plan: Plan, runs: Path, **options: Any) -> None:
     """Train the runs, then the transfers, whose sources are known by then; two that are the same are one run."""
     own_datasets = {dataset.id: dataset for dataset in plan.own_datasets}
     for config in (config for config in plan.runs if config.dataset in own_datasets):
-        train(config, runs / sweep.run_path(config), dataset=own_datasets[config.dataset], progress=options["progress"])
+        train(config, runs / sweep.run_path(config), dataset=own_datasets[config.dataset])
     _finish_runs([run for run in plan.runs if run.dataset not in own_datasets], runs, encode=plan.codes, **options)
     transfers = {config.digest: config for config in map(Runs(runs).config_of, plan.transfers)}
     if transfers:
