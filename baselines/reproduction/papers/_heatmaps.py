@@ -199,8 +199,8 @@ def diagonal(table: pd.DataFrame, network: str) -> pd.DataFrame:
         Mean similarities: a row per panel, a column per seed, in the order of the panels.
     """
     table = without_inputs(table)
-    is_in_network = table["layer_x"].str.startswith(f"{network}_") if network in ("encoder", "decoder") else None
-    is_chosen = table["layer_x"] == network if is_in_network is None else is_in_network
+    is_network = network in ("encoder", "decoder")
+    is_chosen = table["layer_x"].str.startswith(f"{network}_") if is_network else table["layer_x"] == network
     same_layers = table[(table["layer_x"] == table["layer_y"]) & is_chosen]
     return same_layers.groupby(["panel", "seed"], sort=False)["similarity"].mean().unstack()
 

@@ -205,13 +205,9 @@ CARS = next(
 )
 """The paper does not say which β-VAE figure 4 shows; this one weighs both terms most nearly as a VAE does."""
 OVERLAP = sweep.find("michlo2023_overlap")
-BLUR = tuple(
-    run
-    for run in sweep.find("michlo2023_box_blur")
-    if math.isclose(
-        run.hyperparameters["beta"], max(r.hyperparameters["beta"] for r in sweep.find("michlo2023_box_blur"))
-    )
-)
+_BOX_BLUR = sweep.find("michlo2023_box_blur")
+_GREATEST_BETA = max(run.hyperparameters["beta"] for run in _BOX_BLUR)
+BLUR = tuple(run for run in _BOX_BLUR if run.hyperparameters["beta"] == _GREATEST_BETA)
 
 
 _OBJECTIVES = ("beta_vae", "ada_gvae")
