@@ -61,20 +61,9 @@ class _Solid(NamedTuple):
     edges: Indices
 
 
-def shape_labels(indices: Indices) -> Indices:
-    """Return the class ids: the shapes take turns, so that every run of rows is balanced.
-
-    Args:
-        indices: rows, int64, shape (n,).
-
-    Returns:
-        int64, shape (n, 1).
-    """
-    return indices[:, None] % len(SHAPES)
-
-
 def _label_table() -> Indices:
-    return shape_labels(np.arange(ROWS))
+    """Return the class ids of all rows, int64 (n, 1): the shapes take turns, so that every run of rows is balanced."""
+    return np.arange(ROWS)[:, None] % len(SHAPES)
 
 
 def rotations(indices: Indices) -> Floats:

@@ -184,8 +184,8 @@ def parse_variant(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
         sigma = math.nan
     if not words or len(words) % 2 or not 1e-150 < sigma < 1e150:  # its square is a number, too
         raise InvalidInput(
-            "variant of split rule 'correlated': expected "
-            f"{'pairs of factors and sigma, such as ' + ', '.join(variants(space)[:2])}, received {variant!r}."
+            "variant of split rule 'correlated': expected pairs of factors and sigma, such as "
+            f"{', '.join(variants(space)[:2])}, received {variant!r}."
         )
     for word in words:
         if word.lower() not in names_by_lower:
