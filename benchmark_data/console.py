@@ -260,7 +260,7 @@ def _uncut_column() -> rich.table.Column:
 
 
 class _Display(rich.progress.Progress):
-    """A display that says now and then where things stand, where nobody would see it move."""
+    """A display that prints a line every `REPORT_SECONDS` seconds where its output is no terminal."""
 
     _reporter: threading.Thread | None = None
 

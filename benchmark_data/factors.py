@@ -363,7 +363,7 @@ class FactorTable(_BaseFactors):
         return self._row_count
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the table out: whoever unpickles this reads it where they are."""
+        """Leave the table out: the process that unpickles this reads it again."""
         return {name: value for name, value in vars(self).items() if name not in ("_table", "_grid_rows", "full")}
 
     @functools.cached_property

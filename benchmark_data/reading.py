@@ -263,7 +263,7 @@ class Images:
         return f"<{type(self).__name__} {self.dataset.id}: {len(self)} items of {self.fields}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Send the dataset's name where that is enough: whoever unpickles this opens it where they are."""
+        """Send the dataset's name where that is enough: the process that unpickles this loads it."""
         return {**vars(self), "dataset": parallel.handle(self.dataset)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -25,8 +25,8 @@ class JaxEngine(Engine):
     memory.
 
     Where the machine has several devices the models are divided among them: the arrays are sharded on their leading
-    axis, and each device runs the function for its own models, without a word to the others. Groups that do not come
-    out even are filled up with copies of the last model, whose results nobody looks at.
+    axis, and each device runs the function for its own models, without communication. Groups that cannot be divided
+    evenly are padded with copies of the last model, whose results are dropped.
 
     Args:
         *models: the models.
@@ -74,7 +74,7 @@ class JaxEngine(Engine):
         self._step = jax.jit(mapped, donate_argnums=0)
 
     def _stack(self, arrays: Sequence[Any]) -> NDArray[Any]:
-        """Stack arrays, one for each model, with copies of the last one for what fills the devices up."""
+        """Stack arrays, one for each model, padded with copies of the last one."""
         return np.stack([*arrays, *[arrays[-1]] * self._padding])
 
     def _put(self, arrays: Sequence[Any]) -> Any:
@@ -128,7 +128,7 @@ def _copy_states(state: tuple[list[Any], ...]) -> tuple[tuple[list[Any], ...], A
 
 
 def spread(models: int, devices: int) -> tuple[int, int]:
-    """Divide models among devices, so that the fullest has as few as can be and no device is used in vain.
+    """Divide models among devices: as few as possible on each, and as few devices as that takes.
 
     Args:
         models: how many models.

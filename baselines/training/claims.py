@@ -1,4 +1,4 @@
-"""Whose a run folder is: claimed for one run, locked while it trains, and given more steps."""
+"""Which run a folder belongs to: it is claimed for one, locked while that trains, and given more steps."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def train(
 ) -> Run:
     """Train a run into a folder; go on where it stopped if the folder holds it already.
 
-    A run that was stopped, however rudely, ends with the same weights and history as one that was not: bit for bit on
+    A run that was stopped, or killed, ends with the same weights and history as one that was not: bit for bit on
     TensorFlow with a CPU and the same number of threads. A finished run is given back as it is; for more steps call
     `baselines.lengthen` first.
 

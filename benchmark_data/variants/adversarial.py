@@ -1,16 +1,15 @@
 """Datasets that are harder on purpose: values of a factor whose images are as far apart in pixels as one wants.
 
-Where pixel distance follows factor distance, a VAE that reconstructs pixels is handed the order of the values (Michlo,
+Where pixel distance follows factor distance, the pixel loss of a VAE shows it the order of the values (Michlo,
 Klein and James, "Overlooked Implications of the Reconstruction Loss for VAE Disentanglement", IJCAI 2023, arXiv
-2202.13341). Their XYSquares takes that away by hand: places of squares that do not overlap. Here it is done for any
-grid that is rendered, in three steps:
+2202.13341). Their XYSquares avoids this by places of squares that do not overlap. Here it is done for any grid that is
+rendered, in three steps:
 
 1. Draw *candidates*: the values that a factor has, or more places, colours or sizes than one needs.
 2. Measure how far apart they are in pixels: `along` for the values of a dataset's factor, or
    `inspect.distances.mean_squared_errors` of the images that one has drawn.
-3. Let `chosen` take those whose distances are nearest to a wanted function of their spacing: `constant` so that nothing
-   is given away, `linear` so that everything is, or any other. `redrawn` does so where each value has candidates of its
-   own.
+3. Let `chosen` take those whose distances are nearest to a wanted function of their spacing: `constant`, which hides
+   the order, `linear`, which shows it, or any other. `redrawn` does so where each value has candidates of its own.
 
 A dataset's file then draws the chosen ones: ``dsprites_spaced`` is re-placed and ``room3d_equal`` re-coloured so.
 

@@ -13,8 +13,8 @@ is first mapped to epsilon + (1 - 2 epsilon) x; with the pattern f in [-1, 1] th
     epsilon + (1 - 2 epsilon) x + epsilon f  =  (1 - 2 epsilon) x + 2 epsilon (1 + f) / 2,
 
 a mixture of the image and an image of the pattern: nothing clips. The price is contrast: a pixel may move by up to
-2 epsilon in all, and the factors lose 1 - (1 - 2 epsilon)^2 of their variance. So a second control, ``squeezed``, makes
-the room and leaves it empty.
+2 epsilon in all, and the factors lose 1 - (1 - 2 epsilon)^2 of their variance. So a second control, ``squeezed``, has
+the lower contrast and no pattern.
 
 The scalar is either the first principal component of the base dataset's pixels (``pca``) or a latent of a beta-VAE or
 beta-TCVAE that was trained on it (``conv_vae``; equation 6). It is standardised, and `ROWS_PER_STD` says by how many
@@ -62,7 +62,7 @@ Bytes = NDArray[np.uint8]
 
 
 def blend(images: Pixels, pattern: Bytes, *, epsilon: float) -> Pixels:
-    """Change images by at most epsilon in each direction, after making room for it.
+    """Change images by at most epsilon in each direction, after lowering their contrast so that nothing clips.
 
     Args:
         images: uint8, shape (n, H, W, C).
@@ -175,7 +175,7 @@ def _add_noise(images: Pixels, indices: Indices, labels: Indices, *, epsilon: fl
 
 
 def _squeeze(images: Pixels, indices: Indices, labels: Indices, *, epsilon: float) -> Pixels:
-    """Make the room and leave it empty."""
+    """Lower the contrast as `blend` does, and add nothing."""
     table = np.rint((1 - 2 * epsilon) * np.arange(256) + 255 * epsilon).astype(np.uint8)
     return table[images]
 
@@ -235,7 +235,7 @@ def noisy(base: Dataset) -> Family:
 
 
 def squeezed(base: Dataset) -> Family:
-    """Make the other control of `perturbed`: less contrast by as much, and nothing in the room that it makes.
+    """Make the other control of `perturbed`: its lower contrast, and no pattern.
 
     Args:
         base: the dataset.
