@@ -160,6 +160,11 @@ class RunConfig:
         text = json.dumps(non_defaults, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
+    @property
+    def images_per_step(self) -> int:
+        """Images that a step trains on: two for each pair, of an objective on pairs."""
+        return self.batch_size * objectives.find(self.objective).n_views
+
     def build_objective(self) -> objectives.Objective:
         """Return the objective with its hyperparameters."""
         kind = f"hyperparameter of {self.objective}"

@@ -256,7 +256,7 @@ def budget(entry: Entry, tier: str) -> dict[str, Any]:
 
 def _images_seen(plan: Plan) -> int:
     """Return how many images a run sees in training, mean over a plan's runs."""
-    image_counts = [config.steps * config.batch_size * config.build_objective().n_views for config in plan.runs]
+    image_counts = [config.steps * config.images_per_step for config in plan.runs]
     return round(sum(image_counts) / len(image_counts)) if image_counts else 0
 
 

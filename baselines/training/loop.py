@@ -281,7 +281,7 @@ def _train_group(
     for recorder in recorders:
         if recorder.running:  # anew, where snapshots were removed
             remove_derived_files(recorder.folder)
-    images_left = sum((r.config.steps - r.step) * r.images_per_step for r in recorders)
+    images_left = sum((r.config.steps - r.step) * r.config.images_per_step for r in recorders)
     device_pixels = pixels.place(dataset, limit=device_bytes, drawn=images_left) if backend.name() == "jax" else None
     program = _Program(recorders, engines.start(*models, pixels=device_pixels), progress, checkpoint_seconds)
     program.begin()

@@ -54,7 +54,7 @@ class Bar:
         losses: Sequence[str],
     ) -> None:
         self._progress, self._first_steps, self._start_time = progress, list(steps), time.perf_counter()
-        self._images_per_step = configs[0].batch_size * configs[0].build_objective().n_views
+        self._images_per_step = configs[0].images_per_step
         self._rate_suffix = " each" if len(configs) > 1 else ""
         total = _mean_step([config.steps for config in configs])
         self._task = progress.add_task(

@@ -60,7 +60,6 @@ class Recorder:
         pool: ThreadPoolExecutor,
     ) -> None:
         self.config, self.folder, self.snapshots = config, folder, Snapshots(folder)
-        self.objective = config.build_objective()
         self.stopped: Diverged | None = None
         self._dataset, self._digests, self._observers = dataset, digests, observers
         self._pool = pool
@@ -69,7 +68,8 @@ class Recorder:
         self.step = self.snapshots.last or 0
         self._computed_before = _read_computed(folder) if self.step else []
         records = [read_record(Path(source)) for source in (folder, config.start_from) if source]
-        levels = [self.objective.supervision, *(record["supervision"] for record in records if "supervision" in record)]
+        levels = [record["supervision"] for record in records if "supervision" in record]
+        levels.append(config.build_objective().supervision)
         if any(record.get("dataset", dataset.id) != dataset.id for record in records):
             levels.append("pretrained")  # on other images
         self._supervision = max(levels, key=get_args(Supervision).index)
@@ -88,11 +88,6 @@ class Recorder:
     def is_recorded_step(self) -> bool:
         """Whether the history has a line for the step that was done last."""
         return _is_recorded(self.config, self.step)
-
-    @property
-    def images_per_step(self) -> int:
-        """Images per step."""
-        return self.config.batch_size * self.objective.n_views
 
     def record(self, scalars: Mapping[str, float]) -> None:
         """Add a line to the history: loss, reconstruction and the objective's terms.
@@ -136,7 +131,7 @@ class Recorder:
         """Write the run's record after a step and so many seconds of training."""
         computed = {**devices.record(self.config.precision), "objective_code": objective_code(self.config.objective)}
         computed_before = [entry for entry in self._computed_before if entry != computed]
-        images = step * self.images_per_step
+        images = step * self.config.images_per_step
         write_record(
             self.folder,
             self._dataset,
