@@ -41,26 +41,26 @@ def report(folder: Path) -> str:
     Raises:
         DamagedFile: a folder's files do not match its record.
     """
-    record_by_id = {id_: records.read_record(folder / id_) for id_ in entries_with_row()}
-    available = {id_: record for id_, record in record_by_id.items() if record}
-    decided = significant_claims(available.values())
+    records_by_id = read_records(folder)
+    decided = significant_claims(records_by_id.values())
     rows = [
         *("# Reproduction", ""),
         "The figures and tables of four papers, and questions that we added, with a verdict on each claim. Eight",
         "are in [README](../README.md#which-claims-of-the-papers-replicate), their discussion is in",
         "[findings](findings.md).",
         "The page is made from the records in `docs/reproduction`; `offaxis study run ID` makes a record again.",
-        *("", *count_verdicts(folder), ""),
+        *("", *count_verdicts(records_by_id, decided), ""),
         *("## How to read the tables", "", *LEGEND),
     ]
     for paper in catalogue.papers():
-        entries = [entry for entry in catalogue.of_paper(paper) if entry.id in record_by_id]
+        entries = [entry for entry in catalogue.of_paper(paper) if not entry.same_as]
         rows += ["", f"## {catalogue.paper_module(paper).__doc__.splitlines()[0]}", ""]
-        usual = collections.Counter(_format_setting(record_by_id[entry.id]) for entry in entries).most_common(1)[0][0]
+        settings = collections.Counter(_format_setting(records_by_id.get(entry.id)) for entry in entries)
+        usual = settings.most_common(1)[0][0]
         rows += [f"Unless stated: {usual[0].replace(' (', ' steps (')}, n = {usual[1]}.", ""] if all(usual) else []
         rows += _header_rows(("figure", *HEAD))
         for entry in entries:
-            if record := record_by_id[entry.id]:
+            if record := records_by_id.get(entry.id):
                 figure = _format_links(entry)
                 for sentence in record["judged"]:
                     claim, data, *setting, effect, verdict = _format_cells(entry, record, sentence, decided)
@@ -146,14 +146,14 @@ def main_results(folder: Path) -> list[str]:
     ]
 
 
-def count_verdicts(folder: Path) -> list[str]:
+def count_verdicts(records_by_id: Mapping[str, Mapping[str, Any]], decided: set[tuple[str, str]]) -> list[str]:
     """Return a table, line by line: how many sentences have which verdict, of the papers and added.
 
     Args:
-        folder: the folder of all entries.
+        records_by_id: as from `read_records`.
+        decided: as from `significant_claims`.
     """
-    entries, records_by_id = entries_with_row(), read_records(folder)
-    decided = significant_claims(records_by_id.values())
+    entries = entries_with_row()
     n_added = sum(entries[id_].added for id_ in records_by_id)
     lines = [
         f"{len(records_by_id)} of {len(entries)} entries were computed ({n_added} of them added by us): "

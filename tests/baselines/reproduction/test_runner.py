@@ -450,7 +450,8 @@ def test_a_control_has_a_row_and_a_verdict_of_its_own(tmp_path):
         ("C.", "**replicated**"),
         ("With a control (our control).", "no significant difference"),
     ]
-    counted = "\n".join(pages.count_verdicts(tmp_path))
+    found = pages.read_records(tmp_path)
+    counted = "\n".join(pages.count_verdicts(found, pages.significant_claims(found.values())))
     assert "| of the papers | 1 | 1 | 1 replicated |" in counted
     assert "| controls and added questions | 1 | 0 | 1 no significant difference |" in counted
 
