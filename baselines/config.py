@@ -15,7 +15,7 @@ import numpy as np
 from baselines import objectives, validation
 from baselines.nets import architectures, reconstruction
 from benchmark_data import files
-from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.errors import InvalidInput, UnknownName, check_count
 from benchmark_data.variants import splitting
 
 __all__ = ["RunConfig"]
@@ -179,10 +179,14 @@ class RunConfig:
         Returns:
             The other config.
 
+        Raises:
+            InvalidInput: no number of steps.
+
         Example:
             >>> RunConfig(dataset="dsprites", objective="ae", snapshots=[10, 900]).with_steps(20).snapshots
             (10,)
         """
+        check_count("steps", steps, 0)
         snapshots = self.snapshots if isinstance(self.snapshots, int) else [s for s in self.snapshots if s <= steps]
         return dataclasses.replace(self, steps=steps, snapshots=snapshots)
 

@@ -86,7 +86,7 @@ class Run:
         if not steps:
             raise DamagedFile(f"{folder}: expected a run with a snapshot, received none. Resume it, or train it again.")
         if step is not None and step not in steps:
-            raise InvalidInput(f"step of {folder}: expected one of {steps}, received {step}.")
+            raise InvalidInput(f"step of {folder}: expected one of {steps}, received {step!r}.")
         return cls(folder, config, steps[-1] if step is None else step, dataset)
 
     @functools.cached_property

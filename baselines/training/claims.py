@@ -61,10 +61,11 @@ def lock_folder(folder: Path) -> contextlib.AbstractContextManager[None]:
 def lengthened_config(folder: Path, steps: int) -> RunConfig:
     """Return the config of a run that is to take more steps, those that are done included. Nothing is written."""
     current = read_config(folder)
+    config = current.with_steps(steps)
     if steps < current.steps:
         expected = f"at least {current.steps}, the number that {folder} is set to"
         raise InvalidInput(f"steps: expected {expected}, received {steps}. For fewer, train a new run.")
-    return current if steps == current.steps else current.with_steps(steps)
+    return config
 
 
 def lengthen(folder: str | os.PathLike[str], steps: int, dataset: Dataset | None = None) -> RunConfig:
