@@ -28,7 +28,7 @@ import dataclasses
 import datetime
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -97,16 +97,11 @@ def verify(
     """
     with encoders.OnnxEncoder(encoder) as onnx_encoder:
         deviation = _code_deviation(onnx_encoder, codes, task, seed)
-        digest = onnx_encoder.digest
-
-        def encode(rows: Indices) -> NDArray[Any]:
-            return onnx_encoder.encode(task.load(), rows)
-
-        compared, rows = compare_scores(encode, codes, task, tier, seed=seed, encoder=f"{encoder}")
+        compared, rows = _compare_scores(onnx_encoder, codes, task, tier, seed)
     return results.Verification(
         version=VERSION,
         seed=seed,
-        encoder_digest=digest,
+        encoder_digest=onnx_encoder.digest,
         rows=len(rows),
         rows_digest=rows_digest(rows),
         deviation=round(deviation, 6),
@@ -116,42 +111,23 @@ def verify(
     )
 
 
-def compare_scores(
-    encode: Callable[[Indices], NDArray[Any]],
-    codes: NDArray[Any],
-    task: protocol.Task,
-    tier: protocol.Tier,
-    *,
-    seed: str,
-    encoder: str = "the encoder",
+def _compare_scores(
+    onnx_encoder: encoders.OnnxEncoder, codes: NDArray[Any], task: protocol.Task, tier: protocol.Tier, seed: str
 ) -> tuple[dict[str, results.Compared], Indices]:
     """Compare the scores of a task's codes with those that an encoder's codes of fresh rows have.
 
-    Args:
-        encode: returns the codes of rows of the task's dataset.
-        codes: as in ``verify``.
-        task: as in ``verify``.
-        tier: as in ``verify``.
-        seed: as in ``verify``.
-        encoder: its name in messages.
-
-    Returns:
-        Score -> what was compared, and the fresh rows, int64 (n,).
-
-    Raises:
-        Disagreement: a score differs by more than blocks of rows do by chance, or the codes have another shape.
-        InvalidInput: there are too few fresh rows.
+    Returns score -> what was compared, and the fresh rows. For the arguments and what is raised see `verify`.
     """
     train, test = fresh_rows(task, seed)
     dataset, rows = task.load(), np.concatenate([train.ravel(), test.ravel()])
-    fresh_codes = encode(rows)
+    fresh_codes = onnx_encoder.encode(dataset, rows)
     if fresh_codes.shape[1:] != codes.shape[1:]:
         raise Disagreement(
-            f"{encoder}: expected codes of shape {codes.shape[1:]}, as on the task's rows, received shape "
+            f"{onnx_encoder.path}: expected codes of shape {codes.shape[1:]}, as on the task's rows, received shape "
             f"{fresh_codes.shape[1:]}. Export an encoder whose output has one shape, whatever the images."
         )
-    reduce = functools.partial(units.reduce, train=len(task.train))
-    task_latents, fresh_latents = (reduce(codes), reduce(fresh_codes, fit=codes if units.version(codes) else None))
+    task_latents = units.reduce(codes, train=len(task.train))
+    fresh_latents = units.reduce(fresh_codes, train=len(task.train), fit=codes)
     fresh_labels = protocol.labels(dataset, rows, task.scored)
     train_size, test_size = train.shape[1], test.shape[1]
     train_positions = _draw_positions(task, "train block", seed, len(task.train), train.size)
@@ -171,10 +147,10 @@ def compare_scores(
     for key, comparison in compared.items():
         if not abs(comparison.codes - comparison.fresh) <= comparison.margin:
             raise Disagreement(
-                f"{encoder}: expected {key} of {comparison.codes:.4f} on fresh rows, as on the task's, within "
-                f"{comparison.margin:.4f}, received {comparison.fresh:.4f}. One honest run in {1 / ERROR:,.0f} fails "
-                "by chance: verify it again, by another text. If it fails again, it encodes the task's rows unlike "
-                "others: train one that does not know them."
+                f"{onnx_encoder.path}: expected {key} of {comparison.codes:.4f} on fresh rows, as on the task's, "
+                f"within {comparison.margin:.4f}, received {comparison.fresh:.4f}. One honest run in {1 / ERROR:,.0f} "
+                "fails by chance: verify it again, by another text. If it fails again, it encodes the task's rows "
+                "unlike others: train one that does not know them."
             )
     return compared, rows
 
