@@ -65,7 +65,7 @@ class Candidate:
     @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of the codes as little-endian float32, row by row, in hexadecimal."""
-        return codes_digest(self.codes)
+        return hashlib.sha256(self.codes.astype("<f4").tobytes()).hexdigest()
 
     @functools.cached_property
     def ranked(self) -> copies.Ranked:
@@ -172,11 +172,6 @@ def _read_with_submitted(file: str | os.PathLike[str], task: protocol.Task) -> t
     codes = to_float32(units.reduce(submitted, f"{file}: codes", train=len(task.train)), f"{file}: codes")
     warn_if_same(codes, str(file))
     return codes, submitted
-
-
-def codes_digest(codes: NDArray[np.float32]) -> str:
-    """Hash codes, float32 (n, L): SHA-256 of them as little-endian float32, row by row, in hexadecimal."""
-    return hashlib.sha256(codes.astype("<f4").tobytes()).hexdigest()
 
 
 def _check_method_name(known: RunRecord, what: str) -> None:

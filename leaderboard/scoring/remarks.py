@@ -11,13 +11,13 @@ from leaderboard.store import results
 from leaderboard.store.results import Result
 
 
-def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), *, tier: str = "") -> list[str]:
+def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), *, tier: str) -> list[str]:
     """Say on which tasks a method gets no rank, and why, as far as that is known before its scores are verified.
 
     Args:
         candidates: its runs, checked.
         published: results that are on the board: seeds of the same name, task and tier count, too.
-        tier: of the protocol, in which they are to be scored; empty for run folders, which do not say it.
+        tier: of the protocol, in which they are to be scored.
 
     Returns:
         One sentence for each task and method: what speaks against a rank or, where nothing does, that it takes a
@@ -45,10 +45,10 @@ def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), 
             if not verification.may_be_verified(protocol.task(task)):
                 reasons.append("the task leaves too few rows to verify an encoder on")
             elif lacking:
-                numbers, unless = ", ".join(map(str, lacking)), "" if tier else ", unless it was trained here"
-                reasons.append(f"no encoder in ONNX to verify seed{'s' * (len(lacking) > 1)} {numbers} by{unless}")
+                numbers = ", ".join(map(str, lacking))
+                reasons.append(f"no encoder in ONNX to verify seed{'s' * (len(lacking) > 1)} {numbers} by")
         untrained = not any(member.record.budget.steps for member in group)
-        if tier and untrained and group[0].record.supervision not in ("reference", "pretrained"):
+        if untrained and group[0].record.supervision not in ("reference", "pretrained"):
             sentences.append(f"{task}: {method} took 0 steps by its budgets. Fill them in if it was trained.")
         outlook = (
             f"will not be ranked: {'; '.join(reasons)}" if reasons else "will be ranked once its encoders are verified"
