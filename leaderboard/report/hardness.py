@@ -66,7 +66,6 @@ class Hardness(NamedTuple):
     """The datasets of a tier.
 
     Attributes:
-        tier: its name.
         column: the score.
         methods: names and titles of the trained methods, by title.
         common: titles of those that all datasets have, with seeds for an interval; they decide the order.
@@ -74,7 +73,6 @@ class Hardness(NamedTuple):
         predictions: one for each method.
     """
 
-    tier: str
     column: Column
     methods: tuple[tuple[str, str], ...]
     common: tuple[str, ...]
@@ -139,7 +137,6 @@ def hardness(boards: Sequence[Table], giveaways: Mapping[str, Giveaway]) -> Hard
     lines.sort(key=_sort_key)
     shared = [line for line in lines if line.giveaway and 2 * len(line.rows) >= len(ordered)]
     return Hardness(
-        tier=boards[0].tier,
         column=column,
         methods=tuple(ordered),
         common=tuple(titles[name] for name in common),

@@ -106,10 +106,6 @@ class MethodPage(NamedTuple):
                     datasets_by_tier.setdefault(tier, {}).setdefault(setting, []).append(table.dataset)
         return {tier: list(datasets_by_setting.items()) for tier, datasets_by_setting in datasets_by_tier.items()}
 
-    def tasks(self, tier: str) -> int:
-        """Return on how many tasks of a tier it was scored."""
-        return len(self.by_tier[tier])
-
 
 class Contents(NamedTuple):
     """What is shown of a results tree.

@@ -149,9 +149,8 @@ class MatrixRow(NamedTuple):
         return key not in self.means, -self.means.get(key, 0.0)
 
 
-def statuses(shown: Table | TierPage) -> list[str]:
-    """Return who vouches for the scores of a table, in order."""
-    tables = shown.tables if isinstance(shown, TierPage) else (shown,)
+def statuses(tables: Sequence[Table]) -> list[str]:
+    """Return who vouches for the scores of tables, in order."""
     return sorted({status for table in tables for row in table.rows for status in row_statuses(row)})
 
 
