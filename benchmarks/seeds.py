@@ -51,7 +51,7 @@ def welch(x, y):
 
 def all_pairs(groups):
     """Return the p-values of all pairs of groups, as a table of methods has them."""
-    return rank_intervals.pairwise_p_values(intervals.Moments([[group] for group in groups]))
+    return rank_intervals.pairwise_p_values([[group] for group in groups])
 
 
 @functools.cache

@@ -190,23 +190,6 @@ def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | Non
     return mean - half, mean + half
 
 
-class Moments:
-    """Means over tasks of several groups, and what Welch's test of each pair needs."""
-
-    def __init__(self, groups: Sequence[Sequence[ArrayLike]]) -> None:
-        if len({len(tasks) for tasks in groups}) > 1 or any(not tasks for tasks in groups):
-            raise InvalidInput(
-                f"groups: expected the same tasks for all, at least one, received {[len(tasks) for tasks in groups]} "
-                "tasks."
-            )
-        scores = [[finite_scores(task, SEEDS) for task in tasks] for tasks in groups]
-        errors = np.array([squared_error(tasks) for tasks in scores]).reshape(-1, 2)
-        self.means: Floats = np.array([np.mean([task.mean() for task in tasks]) for tasks in scores])
-        self.squared: Floats = errors[:, 0]
-        self.welch_terms: Floats = errors[:, 0] ** 2 / errors[:, 1]
-        """What `squared` squared is divided by to give the degrees of freedom, after Welch and Satterthwaite."""
-
-
 def squared_error(tasks: Sequence[Floats]) -> tuple[float, float]:
     """Return the squared standard error of a mean over tasks, a seed counted once, and its degrees of freedom.
 

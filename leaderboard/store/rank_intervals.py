@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leaderboard.store.intervals import ERROR, Floats, Moments, rounding, t_tail
+from benchmark_data.errors import InvalidInput
+from leaderboard.store.intervals import ERROR, SEEDS, Floats, finite_scores, rounding, squared_error, t_tail
 from leaderboard.store.verdicts import holm
 
 
@@ -56,9 +57,11 @@ def rank_intervals(
     """
     if not groups:
         return {}
-    moments = Moments(list(groups.values()))
-    means = moments.means if printed is None else np.array([printed[name] for name in groups])
-    above = (pairwise_p_values(moments) <= ERROR) & (means[:, None] < means)
+    p_values = pairwise_p_values(list(groups.values()))
+    scores = {name: [np.asarray(task, np.float64) for task in tasks] for name, tasks in groups.items()}
+    printed = printed or {name: float(np.mean([task.mean() for task in tasks])) for name, tasks in scores.items()}
+    means = np.array([printed[name] for name in groups])
+    above = (p_values <= ERROR) & (means[:, None] < means)
     differs = above | above.T
     low = 1 + above.sum(axis=1)
     high = len(groups) - above.sum(axis=0)
@@ -71,23 +74,34 @@ def rank_intervals(
     return {name: RankInterval(int(low[i]), int(high[i]), int(band[i])) for i, name in enumerate(groups)}
 
 
-def pairwise_p_values(moments: Moments) -> Floats:
+def pairwise_p_values(groups: Sequence[Sequence[ArrayLike]]) -> Floats:
     """Test every pair of several groups by Welch's test and Holm over all pairs.
 
     Args:
-        moments: of k groups.
+        groups: the scores of each of k groups, as in `rank_intervals`.
 
     Returns:
         The p-values after Holm: float64 (k, k), 1 on the diagonal. Without any spread they are 0 or 1: equal, or not.
+
+    Raises:
+        InvalidInput: a group of fewer seeds or of other tasks, or a score that is not finite.
     """
-    first, second = np.triu_indices(len(moments.means), 1)
-    squared = moments.squared[first] + moments.squared[second]
-    difference = np.abs(moments.means[first] - moments.means[second])
-    tolerance = rounding(moments.means)
+    if len({len(tasks) for tasks in groups}) > 1 or any(not tasks for tasks in groups):
+        raise InvalidInput(
+            f"groups: expected the same tasks for all, at least one, received {[len(tasks) for tasks in groups]} tasks."
+        )
+    scores = [[finite_scores(task, SEEDS) for task in tasks] for tasks in groups]
+    means = np.array([np.mean([task.mean() for task in tasks]) for tasks in scores])
+    errors, freedoms = np.array([squared_error(tasks) for tasks in scores]).T
+    first, second = np.triu_indices(len(means), 1)
+    squared = errors[first] + errors[second]
+    difference = np.abs(means[first] - means[second])
+    tolerance = rounding(means)
     has_spread = np.sqrt(squared) > tolerance
     p_values = (difference <= tolerance).astype(np.float64)
-    freedom = squared[has_spread] ** 2 / (moments.welch_terms[first] + moments.welch_terms[second])[has_spread]
+    welch_terms = errors**2 / freedoms  # after Welch and Satterthwaite
+    freedom = squared[has_spread] ** 2 / (welch_terms[first] + welch_terms[second])[has_spread]
     p_values[has_spread] = 2 * t_tail(difference[has_spread] / np.sqrt(squared[has_spread]), freedom)
-    adjusted = np.ones((len(moments.means),) * 2)
+    adjusted = np.ones((len(means), len(means)))
     adjusted[first, second] = adjusted[second, first] = holm(p_values)
     return adjusted

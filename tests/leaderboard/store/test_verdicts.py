@@ -25,7 +25,7 @@ def at_most(share, promised, draws):
 
 
 def all_pairs(*groups):
-    return rank_intervals.pairwise_p_values(intervals.Moments([[group] for group in groups]))
+    return rank_intervals.pairwise_p_values([[group] for group in groups])
 
 
 def answers(*family):
