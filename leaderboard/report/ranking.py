@@ -396,11 +396,11 @@ def _make_row(result: Result, tier: str, today: str) -> Row:
 
 def _with_intervals(summaries: Mapping[str, Summary], runs: Sequence[Scored]) -> dict[str, Summary]:
     """Return summaries with the intervals that are shown, within the scores' ranges; none where no range is known."""
-    ends = intervals.mean_intervals([[run.scores[key] for run in runs] for key in summaries])
     cells = {}
-    for index, (key, summary) in enumerate(summaries.items()):
-        interval, column = ends[index] if ends else None, protocol.COLUMNS.get(key)
-        low, high = (column and column.within(interval)) or (None, None)
+    for key, summary in summaries.items():
+        column = protocol.COLUMNS.get(key)
+        interval = column.within(intervals.mean_interval([run.scores[key] for run in runs])) if column else None
+        low, high = interval or (None, None)
         cells[key] = summary._replace(low=low, high=high)
     return cells
 

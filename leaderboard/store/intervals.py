@@ -63,26 +63,6 @@ def finite_scores(values: ArrayLike, least: int) -> Floats:
     return scores
 
 
-def score_rows(rows: Sequence[ArrayLike], least: int) -> Floats:
-    """Return several scores of the same seeds as one array.
-
-    Args:
-        rows: for each score one value per seed, shape (n,); at least one score.
-        least: how many seeds there must be.
-
-    Returns:
-        float64, shape (scores, n).
-
-    Raises:
-        InvalidInput: there is no score, one has fewer seeds or more than another, or a value is not finite.
-    """
-    scores = [finite_scores(row, least) for row in rows]
-    sizes = sorted({len(row) for row in scores})
-    if len(sizes) != 1:
-        raise InvalidInput(f"scores: expected one or more, all of the same seeds, received {sizes} seeds.")
-    return np.array(scores)
-
-
 def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
     """Return Student's 95% interval of the mean of seeds.
 
@@ -102,33 +82,12 @@ def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
         >>> mean_interval([0.1, 0.2]) is None
         True
     """
-    ends = mean_intervals([finite_scores(values, 1)])
-    return ends[0] if ends else None
-
-
-def mean_intervals(values: Sequence[ArrayLike]) -> list[tuple[float, float]] | None:
-    """Return what `mean_interval` does for several scores of the same seeds.
-
-    Args:
-        values: a row of seeds for each score, shape (k, n).
-
-    Returns:
-        Their ends; None below `SEEDS` seeds.
-
-    Raises:
-        InvalidInput: no scores, other numbers of seeds, or a score that is not finite.
-
-    Example:
-        >>> mean_intervals([[0.1, 0.2, 0.3, 0.4]]) == [mean_interval([0.1, 0.2, 0.3, 0.4])]
-        True
-    """
-    scores = score_rows(values, 1)
-    seeds = scores.shape[1]
-    if seeds < SEEDS:
+    scores = finite_scores(values, 1)
+    if len(scores) < SEEDS:
         return None
-    means = scores.mean(axis=1)
-    halves = t_quantile(seeds - 1) * scores.std(axis=1, ddof=1) / math.sqrt(seeds)
-    return [(mean - half, mean + half) for mean, half in zip(means.tolist(), halves.tolist(), strict=True)]
+    mean = float(scores.mean())
+    half = t_quantile(len(scores) - 1) * float(scores.std(ddof=1)) / math.sqrt(len(scores))
+    return mean - half, mean + half
 
 
 def format_mean(values: Sequence[float], ends: tuple[float, float] = (-math.inf, math.inf)) -> str:

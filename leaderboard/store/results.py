@@ -267,8 +267,7 @@ class Result(Model):
         summaries = {}
         for tier in self.tiers:
             runs = self.runs_in(tier)
-            rows = [[run.scores[key] for run in runs] for key in runs[0].scores]
-            summaries[tier] = dict(zip(runs[0].scores, statistics.summaries(rows) if rows else (), strict=True))
+            summaries[tier] = {key: statistics.summary([run.scores[key] for run in runs]) for key in runs[0].scores}
         return summaries
 
     @property

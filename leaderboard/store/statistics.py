@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from benchmark_data import draws
 from benchmark_data.errors import InvalidInput
 from benchmark_data.types import Estimate
-from leaderboard.store.intervals import ERROR, Floats, finite_scores, score_rows
+from leaderboard.store.intervals import ERROR, Floats, finite_scores
 
 
 class Summary(NamedTuple):
@@ -37,25 +37,24 @@ class Summary(NamedTuple):
     high: float | None = None
 
 
-def summaries(scores: Sequence[Sequence[float]]) -> tuple[Summary, ...]:
-    """Summarise scores of a method's seeds.
+def summary(scores: Sequence[float]) -> Summary:
+    """Summarise a score of a method's seeds.
 
     Args:
-        scores: for each score one value per seed, at least one, as many for every score.
+        scores: one value per seed, at least one.
 
     Returns:
-        One for each score, without an interval.
+        What it comes to, without an interval.
 
     Raises:
-        InvalidInput: no values, other numbers of seeds, or one that is not finite.
+        InvalidInput: no values, or one that is not finite.
 
     Example:
-        >>> summaries([[0.25, 0.5], [0.5, 1.0]])[1]
+        >>> summary([0.5, 1.0])
         Summary(seeds=2, mean=0.75, iqm=0.75, low=None, high=None)
     """
-    values = score_rows(scores, 1)
-    pairs = zip(values.mean(axis=1).tolist(), iqm(values).tolist(), strict=True)
-    return tuple(Summary(values.shape[1], mean, middle) for mean, middle in pairs)
+    values = finite_scores(scores, 1)
+    return Summary(len(values), float(values.mean()), float(iqm(values)))
 
 
 def iqm(scores: ArrayLike) -> Any:

@@ -17,23 +17,15 @@ def test_iqm_cuts_a_quarter_at_each_end():
 
 
 def test_a_summary_has_no_interval_of_its_own():
-    assert statistics.summaries([[0.3]]) == ((1, 0.3, 0.3, None, None),)
+    assert statistics.summary([0.3]) == (1, 0.3, 0.3, None, None)
 
 
 @pytest.mark.parametrize("scores", [[], [float("nan")], [[0.1]], ["a", 0.2], [0.1, [0.2]]])
 def test_scores_that_are_none(scores):
     with pytest.raises(InvalidInput, match="scores: expected at least 1 finite numbers"):
-        statistics.summaries([scores])
-
-
-@pytest.mark.parametrize(("scores", "seeds"), [([], r"\[\]"), ([[0.1, 0.2], [0.3]], r"\[1, 2\]")])
-def test_several_scores_are_of_the_same_seeds(scores, seeds):
-    with pytest.raises(
-        InvalidInput, match=f"scores: expected one or more, all of the same seeds, received {seeds} seeds"
-    ):
-        statistics.summaries(scores)
-    with pytest.raises(InvalidInput, match=f"received {seeds} seeds"):
-        intervals.mean_intervals(scores)
+        statistics.summary(scores)
+    with pytest.raises(InvalidInput, match="scores: expected at least 1 finite numbers"):
+        intervals.mean_interval(scores)
 
 
 def test_a_rank_correlation_is_not_told_of_three_pairs_or_of_equal_numbers():
