@@ -205,8 +205,8 @@ def _score(
         if tier == "held_out" and not takes_both:  # the train rows were trained on
             default = protocol.Measurement(name, train=0, test=protocol.TEST)
         measurement = tier_measurements.get(name, default)
-        extra_arguments = {"constant_factors": "drop"} if measure.has_argument(metric, "constant_factors") else {}
-        measurements.append(dataclasses.replace(measurement, arguments={**measurement.arguments, **extra_arguments}))
+        arguments = {**measurement.arguments, **measure.drop_constant(metric)}
+        measurements.append(dataclasses.replace(measurement, arguments=arguments))
     scores: dict[str, float] = {}
     for measurement in measurements:
         with measure.refusals(measurement.metric, metrics):

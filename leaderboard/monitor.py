@@ -168,7 +168,7 @@ class BatchedMetric:
             order = draws.permutation(0, len(codes))  # batches may come in the order of factors
             sample, arguments = measure.split_rows(self._metric, codes[order], factors[order])
         else:
-            sample, arguments = (codes, factors), measure.arguments(self._metric)
+            sample, arguments = (codes, factors), measure.drop_constant(self._metric)
         scores = _compute_scores(self._name, self._metric, *sample, **arguments)
         measure.warn_if_left_out(sample[1], [f"factor {index}" for index in range(factors.shape[1])], self._name)
         return scores

@@ -103,18 +103,9 @@ def train_count(n: int) -> int:
     return 2 * n // 3
 
 
-def arguments(metric: Any, held_out: tuple[Any, ...] = ()) -> dict[str, Any]:
-    """Return the arguments of a metric beside its sample.
-
-    Args:
-        metric: its module.
-        held_out: codes and factors that nothing is learned from; ignored for metrics that take none.
-
-    Returns:
-        Where the metric has such arguments, the held-out rows, and ``constant_factors="drop"``.
-    """
-    options: dict[str, Any] = {"constant_factors": "drop"} if has_argument(metric, "constant_factors") else {}
-    return options | dict(zip(TEST_NAMES, held_out, strict=True)) if has_argument(metric, TEST_NAMES[0]) else options
+def drop_constant(metric: Any) -> dict[str, Any]:
+    """Return the argument by which a metric, a module, leaves out constant factors; none where it has no such one."""
+    return {"constant_factors": "drop"} if has_argument(metric, "constant_factors") else {}
 
 
 def split_rows(
@@ -140,12 +131,14 @@ def split_rows(
     Returns:
         Codes and factors to learn from, and the other arguments of the metric.
     """
-    train = (train or train_count(len(codes))) if held_out is None else len(codes)
     if held_out is None:
+        train = train or train_count(len(codes))
         held_out = codes[train:], factors[train:]
-    if trained_on and not has_argument(metric, TEST_NAMES[0]):
-        return held_out, arguments(metric)
-    return (codes[:train], factors[:train]), arguments(metric, held_out)
+        codes, factors = codes[:train], factors[:train]
+    options = drop_constant(metric)
+    if has_argument(metric, TEST_NAMES[0]):
+        return (codes, factors), options | dict(zip(TEST_NAMES, held_out, strict=True))
+    return held_out if trained_on else (codes, factors), options
 
 
 class Measured(NamedTuple):
