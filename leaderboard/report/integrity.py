@@ -19,12 +19,11 @@ from leaderboard.scoring import candidates, verification
 from leaderboard.store import giveaways, reported, results, results_tree
 from leaderboard.store.results import Result, Sample, Scored
 
-BESIDE = ("sheet.png", "factors.png")
-"""Pictures of the dataset in the folder of its results."""
+PICTURES = ("sheet.png", "factors.png")
+"""Of the dataset, in the folder of its results (`leaderboard.report.media`)."""
 
-
-ALONE = ("reported", "giveaways.json")
-"""What a results tree may hold in addition to results, or alone."""
+OTHER_FILES = ("reported", giveaways.FILE)
+"""What a results tree may hold in addition to results, or without any."""
 
 
 def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
@@ -45,7 +44,7 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
         result, file_errors = _check_file(file)
         readable += [result] if result else []
         errors += file_errors
-    if not readable and not errors and not any((Path(root) / name).exists() for name in ALONE):
+    if not readable and not errors and not any((Path(root) / name).exists() for name in OTHER_FILES):
         errors.append(DamagedFile(f"{root} holds no results, {protocol.VERSION}/<dataset>/<method>.json."))
     rest = (*_find_collisions(readable), *_find_strays(Path(root)), *_check_other_files(Path(root)))
     return errors + list(rest)
@@ -204,7 +203,7 @@ def _find_strays(root: Path) -> Iterator[OffaxisError]:
     result_files = set(results_tree.files(root))
     for folder in sorted(root.glob("v*")):
         for path in sorted(folder.rglob("*")):
-            belongs = path in result_files or path.name in BESIDE or is_left_behind(path)
+            belongs = path in result_files or path.name in PICTURES or is_left_behind(path)
             if path.is_symlink() or (path.is_file() and not belongs):
                 received = "a link" if path.is_symlink() else "another file"
                 expected = "<method>.json or a picture of the dataset"

@@ -36,12 +36,12 @@ class Picture(NamedTuple):
     small: bool = False
 
 
-def picture(file: Path, album: dict[str, bytes], *, alt: str, caption: str) -> Picture | None:
-    """Read a picture and put it into the album.
+def picture(file: Path, files: dict[str, bytes], *, alt: str, caption: str) -> Picture | None:
+    """Read a picture and add it to the files of the site.
 
     Args:
         file: the picture, PNG.
-        album: path within the site -> content.
+        files: path within the site -> content.
         alt: what it shows, for those who do not see it.
         caption: what it shows, in general.
 
@@ -54,15 +54,15 @@ def picture(file: Path, album: dict[str, bytes], *, alt: str, caption: str) -> P
     if not file.exists():
         return None
     content, image = _decode_png(file)
-    return Picture(add_picture(content, album), *image.size, alt, caption, image.width < 500)
+    return Picture(_add_file(content, files), *image.size, alt, caption, image.width < 500)
 
 
-def thumbnail(file: Path, album: dict[str, bytes]) -> Picture | None:
+def thumbnail(file: Path, files: dict[str, bytes]) -> Picture | None:
     """Cut the first row, of four, from a contact sheet.
 
     Args:
         file: the contact sheet.
-        album: path within the site -> content.
+        files: path within the site -> content.
 
     Returns:
         The row; None where there is no sheet.
@@ -73,7 +73,7 @@ def thumbnail(file: Path, album: dict[str, bytes]) -> Picture | None:
     row = image.crop((0, 0, image.width, image.height // 4))
     stream = io.BytesIO()
     row.save(stream, "PNG")
-    return Picture(add_picture(stream.getvalue(), album), row.width, row.height, "", "")
+    return Picture(_add_file(stream.getvalue(), files), row.width, row.height, "", "")
 
 
 def _decode_png(file: Path) -> tuple[bytes, Image.Image]:
@@ -86,8 +86,8 @@ def _decode_png(file: Path) -> tuple[bytes, Image.Image]:
         raise DamagedFile(f"{file}: expected a PNG picture, received {error}. Remove it or make it again.") from error
 
 
-def add_picture(content: bytes, album: dict[str, bytes]) -> str:
-    """Put a picture into the album, under a name that its content decides; give its path within the site."""
+def _add_file(content: bytes, files: dict[str, bytes]) -> str:
+    """Add a picture to the files of the site, under a name that its content decides; return its path."""
     name = f"pictures/{hashlib.sha256(content).hexdigest()[:16]}.png"
-    album[name] = content
+    files[name] = content
     return name
