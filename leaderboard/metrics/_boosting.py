@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import draws
+from leaderboard.information import number_classes
 from leaderboard.metrics._bounds import CLOSE, bin_samples, candidate_latents, compiled, pack_gradient, sum_packed
 
 ROUNDS = 100
@@ -37,8 +38,8 @@ class Boosted(NamedTuple):
 
     Attributes:
         importances: float64 (L, F), at least 0; a column sums to 1, or to 0 where no split was found.
-        train: int64 (n, F), the predicted classes of the training samples.
-        test: int64 (m, F), the predicted classes of the held-out samples.
+        train: int64 (n, F), the predicted class ids of the training samples.
+        test: int64 (m, F), the predicted class ids of the held-out samples.
     """
 
     importances: NDArray[np.float64]
@@ -58,7 +59,7 @@ def boost(
 
     Args:
         codes: finite numbers, shape (n, L), of magnitude that float32 can hold, as the trees see it.
-        factors: int64 (n, F), classes numbered 0 .. K - 1 for each factor, each of them present, and at least two.
+        factors: class ids, int64 (n, F), at least two of each factor.
         codes_test: shape (m, L).
         seed: for the order in which latents are tried in each node, which decides ties.
         threads: how many factors to fit at a time; None for as many as there are cores. Results do not depend on it.
@@ -70,13 +71,14 @@ def boost(
     order = np.argsort(x, axis=1, kind="stable").astype(np.uint32)  # unsigned: no test for negative indices
     bins, cuttable = bin_samples(x if x.size >= _BINNED_FROM else x[:0], order)
     x_test = np.ascontiguousarray(codes_test, dtype=np.float32)
-    columns = np.ascontiguousarray(factors.T)
-    classes = (factors.max(axis=0) + 1).tolist()
+    columns = np.ascontiguousarray(number_classes(factors).T)
+    class_ids = [np.unique(column) for column in factors.T]
+    classes = [len(ids) for ids in class_ids]
     seeds = draws.bits(seed, np.arange(len(classes)), 1)[:, 0]
 
     def fit(f: int) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
         gains, raw, raw_test = _fit_factor(x, order, bins, cuttable, columns[f], classes[f], x_test, seeds[f])
-        return gains, _predicted_classes(raw), _predicted_classes(raw_test)
+        return gains, class_ids[f][_predicted_classes(raw)], class_ids[f][_predicted_classes(raw_test)]
 
     largest_first = sorted(range(len(classes)), key=lambda f: -classes[f])
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:

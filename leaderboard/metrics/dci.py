@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import check_choice, check_count, needs
 from leaderboard.arrays import Codes, ConstantFactors, Real, check_seed, check_train_test, warn_if_lost
-from leaderboard.information import number_classes
 from leaderboard.properties import Column, Properties
 
 PROPERTIES = Properties(
@@ -137,14 +136,11 @@ def parts(
     check_choice("mode", mode, ("fast", "reference"))
     from leaderboard.metrics import _boosting as boosting
 
-    values = [np.unique(column) for column in factors.T]
-    ids = number_classes(factors)
-    boosted = boosting.boost(codes, ids, codes_test, seed=seed, threads=threads)
-    predicted = np.stack([v[p] for v, p in zip(values, boosted.test.T, strict=True)], axis=1)
+    boosted = boosting.boost(codes, factors, codes_test, seed=seed, threads=threads)
     return {
         "matrix": boosted.importances,
-        "accuracy_train": np.mean(boosted.train == ids, 0),
-        "accuracy_test": np.mean(predicted == factors_test, 0),
+        "accuracy_train": np.mean(boosted.train == factors, 0),
+        "accuracy_test": np.mean(boosted.test == factors_test, 0),
     }
 
 

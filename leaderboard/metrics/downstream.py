@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_choice, check_count, needs
 from leaderboard.arrays import Codes, ConstantFactors, Real, check_seed, check_train_test, varying, warn_if_lost
-from leaderboard.information import number_classes
 from leaderboard.properties import Properties
 
 PROPERTIES = Properties(
@@ -168,21 +167,18 @@ def _measure_accuracies(
 ) -> Accuracies:
     """Fit one classifier per factor on arrays that are checked."""
     check_choice("classifier", classifier, ("gbt", "logistic"))
-    values = [np.unique(column) for column in factors.T]
-    ids = number_classes(factors)
     if classifier == "gbt":
         from leaderboard.metrics import _boosting as boosting
 
-        boosted = boosting.boost(codes, ids, codes_test, seed=seed)
+        boosted = boosting.boost(codes, factors, codes_test, seed=seed)
         predicted_train, predicted_test = boosted.train, boosted.test
     else:
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(1):  # the products are so small that handing them to threads takes ten times as long
-            pairs = [_predict_logit(codes, column, codes_test) for column in ids.T]
+            pairs = [_predict_logit(codes, column, codes_test) for column in factors.T]
         predicted_train, predicted_test = (np.stack(part, axis=1) for part in zip(*pairs, strict=True))
-    predicted_values = np.stack([v[column] for v, column in zip(values, predicted_test.T, strict=True)], axis=1)
-    return Accuracies(np.mean(predicted_train == ids, axis=0), np.mean(predicted_values == factors_test, axis=0))
+    return Accuracies(np.mean(predicted_train == factors, axis=0), np.mean(predicted_test == factors_test, axis=0))
 
 
 def _predict_logit(
