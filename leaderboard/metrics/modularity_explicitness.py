@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import needs
 from leaderboard.arrays import ConstantFactors, Real, check_codes_factors, check_seed, check_train_test, standardise
-from leaderboard.information import class_ids, pairwise
+from leaderboard.information import pairwise
 from leaderboard.properties import Properties
 
 PROPERTIES = Properties(
@@ -118,8 +118,7 @@ def _explicitness(
     z, z_test = standardise(z, z_test)
     part_areas: tuple[list[float], list[float]] = ([], [])
     for v, v_test in zip(factors.T, factors_test.T, strict=True):
-        ids, _ = class_ids(np.ascontiguousarray(v))
-        classifier = OneVsRestClassifier(LogisticRegression(solver="liblinear", random_state=seed)).fit(z, ids)
+        classifier = OneVsRestClassifier(LogisticRegression(solver="liblinear", random_state=seed)).fit(z, v)
         for areas, part, truth in zip(part_areas, (z, z_test), (v, v_test), strict=True):
             areas.extend(_areas(classifier.predict_proba(part), np.unique(v), truth))
     return float(np.mean(part_areas[0])), float(np.mean(part_areas[1])) if part_areas[1] else 0.5

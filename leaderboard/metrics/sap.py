@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leaderboard.arrays import ConstantFactors, Real, check_train_test
-from leaderboard.information import class_ids
 from leaderboard.properties import Properties
 
 PROPERTIES = Properties(
@@ -79,15 +78,14 @@ def _accuracies(
     """Compute the test accuracy for each latent and factor: float64, shape (L, F), in [0, 1]."""
     accuracies = np.empty((z.shape[1], factors.shape[1]))
     for f, (v, v_test) in enumerate(zip(factors.T, factors_test.T, strict=True)):
-        ids, count = class_ids(np.ascontiguousarray(v))
-        values = np.unique(v)
+        values, ids = np.unique(v, return_inverse=True)
         for i in range(len(accuracies)):
             if np.ptp(z[:, i]) == 0:  # the machine's class would depend on how classes are numbered
                 accuracies[i, f] = np.mean(v_test == values[np.bincount(ids).argmax()])
                 continue
-            slopes, offsets = _fit_machines(z[:, i], ids, count)
+            slopes, offsets = _fit_machines(z[:, i], ids, len(values))
             decisions = z_test[:, i, None] * slopes + offsets
-            predicted = (decisions[:, 0] > 0).astype(np.int64) if count == 2 else decisions.argmax(axis=1)
+            predicted = (decisions[:, 0] > 0).astype(np.int64) if len(values) == 2 else decisions.argmax(axis=1)
             accuracies[i, f] = np.mean(values[predicted] == v_test)
     return accuracies
 
