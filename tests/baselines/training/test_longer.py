@@ -77,7 +77,7 @@ def test_a_longer_run_that_is_refused_keeps_what_was_made_of_the_shorter_one(
     assert (folder / "codes.npz").exists()
     assert (folder / "encoder.onnx").exists()
     assert (folder / "config.json").read_bytes() == before
-    with pytest.raises(OffaxisError, match="steps: expected an integer, received '9'"):
+    with pytest.raises(OffaxisError, match="steps: expected an integer, at least 0, received '9'"):
         claims.lengthen(folder, "9")
 
 
