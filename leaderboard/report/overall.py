@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from leaderboard.report import ranking
 from leaderboard.report.ranking import Table
-from leaderboard.store import rank_intervals
+from leaderboard.store import intervals, rank_intervals
 
 
 class Standing(NamedTuple):
@@ -26,6 +26,7 @@ class Standing(NamedTuple):
             share a rank.
         place: the ranks that the seeds leave open, and the band (`rank_intervals.rank_intervals`).
         mean: over tasks, of the mean score.
+        interval: Student's 95% interval of the mean over seeds.
     """
 
     method: str
@@ -34,6 +35,7 @@ class Standing(NamedTuple):
     rank: int
     place: rank_intervals.RankInterval
     mean: float
+    interval: tuple[float, float] | None
 
 
 class Overall(NamedTuple):
@@ -109,7 +111,8 @@ def overall(boards: Sequence[Table]) -> Overall | None:
         places = rank_intervals.rank_intervals(scores, printed=printed)
         for method in sorted(methods, key=lambda m: (-means[m], m)):
             rank = 1 + sum(other > printed[method] for other in printed.values())
-            standings.append(Standing(method, titles[method], category, rank, places[method], means[method]))
+            interval = column.within(intervals.interval_over_tasks(scores[method]))
+            standings.append(Standing(method, titles[method], category, rank, places[method], means[method], interval))
     if not standings:
         return None
     return Overall(tuple(board.dataset for board in counted), tuple(standings), tuple(left_out))

@@ -484,6 +484,7 @@ def test_standings_across_tasks():
     assert (first.method, first.rank, first.place) == ("a", 1, (1, 1, 1))
     assert (second.method, second.rank, second.place) == ("b", 2, (2, 2, 2))
     assert (first.mean, second.mean) == pytest.approx((0.5, 0.45))
+    assert first.interval == pytest.approx((0.5, 0.5))
     assert board.tasks == ("xysquares/spacing_1", "xysquares/spacing_8")
 
 
