@@ -61,9 +61,9 @@ class Monitor:
         if not (isinstance(samples, tuple | list) and len(samples) == 2):
             raise InvalidInput(f"samples: expected two numbers, of train rows and of test rows, received {samples!r}.")
         for part, count, pool in zip(("train", "test"), samples, (scored_task.train, scored_task.test), strict=True):
-            if not (is_whole(count) and 0 < count <= len(pool)):
+            if not (is_whole(count) and 2 <= count <= len(pool)):
                 raise InvalidInput(
-                    f"samples: expected 1 to {len(pool)} {part} rows of {scored_task.dataset}, received {count!r}."
+                    f"samples: expected 2 to {len(pool)} {part} rows of {scored_task.dataset}, received {count!r}."
                 )
         self._split, self._is_divided = samples[0], scored_task.is_divided
         self._modules, self._metric_names = measure.metrics_by_name(metrics), metrics

@@ -86,7 +86,7 @@ def score(
         least test accuracy over factors. A factor that has one value in a small sample is predicted to have it always.
 
     Raises:
-        InvalidInput: see ``leaderboard.arrays.check_train_test``; or a size beyond n, or an unknown classifier.
+        InvalidInput: see ``leaderboard.arrays.check_train_test``; or a size beyond n, or no known classifiers.
         MissingExtra: ``"gbt"`` without numba.
 
     Warns:
@@ -103,6 +103,8 @@ def score(
         codes, factors, codes_test, factors_test, constant_factors=constant_factors
     )
     warn_if_lost(codes)
+    if isinstance(classifiers, str) or not classifiers:
+        raise InvalidInput(f"classifiers: expected a list of 'gbt', 'logistic' or both, received {classifiers!r}.")
     counts = [size for size in SIZES if size <= len(codes)] if sizes is None else list(sizes)
     for size in counts:
         check_count("sizes", size, 2)

@@ -80,6 +80,9 @@ def test_what_cannot_be_asked():
         downstream.score(codes, factors, sizes=[401], **arrays)
     with pytest.raises(InvalidInput, match=r"sizes: expected an integer, at least 2, received 2\.5"):
         downstream.score(codes, factors, sizes=[2.5], **arrays)
+    for classifiers in ((), "gbt"):
+        with pytest.raises(InvalidInput, match="classifiers: expected a list of 'gbt', 'logistic' or both, received"):
+            downstream.score(codes, factors, sizes=[12], classifiers=classifiers, **arrays)
     with pytest.raises(InvalidInput, match=r"from 2 to 6, received \(10, 100, 1000, 10000\)"):
         downstream.score(codes[:6], factors[:6], **arrays)
     with pytest.raises(InvalidInput, match="classifier: expected 'gbt' or 'logistic', received 'svm'"):
