@@ -48,7 +48,9 @@ def test_units_of_several_numbers_are_reduced():
     assert set(scores) == {"mig"}
 
 
-@pytest.mark.parametrize("samples", [(0, 100), (20_000, 100), (100, 6_000), (2.5, 100), ("a", 1), (True, 100), (100, 1)])
+@pytest.mark.parametrize(
+    "samples", [(0, 100), (20_000, 100), (100, 6_000), (2.5, 100), ("a", 1), (True, 100), (100, 1)]
+)
 def test_more_rows_than_there_are_are_refused(samples):
     with pytest.raises(InvalidInput, match=r"samples: expected 2 to \d+ (train|test) rows of dsprites, received"):
         Monitor("dsprites", samples=samples)
