@@ -48,7 +48,7 @@ def report(folder: Path) -> str:
         "The figures and tables of four papers, and questions that we added, with a verdict on each claim. Eight",
         "are in [README](../README.md#which-claims-of-the-papers-replicate), their discussion is in",
         "[findings](findings.md).",
-        "The page is made from the records in `docs/reproduction`; `offaxis study run ID` makes a record again.",
+        "Made from the records in `docs/reproduction`; `offaxis study run ID` makes one again.",
         *("", *count_verdicts(records_by_id, decided), ""),
         *("## How to read the tables", "", *LEGEND),
     ]
@@ -88,6 +88,7 @@ LEGEND = (
     "  *supported* or *opposed*. *Post hoc*: asked, or its measurement refined, after results were seen.",
     "- **Share.** Training images of a run as a share of the paper's; *unknown* where the paper does not state them.",
     "  Rows of one paper often share runs and are not independent.",
+    "- **Figures.** Bands and whiskers are one standard deviation.",
 )
 
 
