@@ -10,7 +10,7 @@ penalty takes 0.1 from a perfect match, and 1 by rank; chance near 0 with the la
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,7 +48,7 @@ def compare(
         x: codes of one run, real numbers, shape (n, L).
         y: codes of the other on the same samples, shape (n, M).
         kl_x: the mean divergence of each latent's posterior from the prior, in nats, shape (L,); latents of at most
-            0.01 are left out. None to keep all latents that vary.
+            0.01 are left out, after the regression. None to keep all latents that vary.
         kl_y: the same for ``y``, shape (M,).
         similarity: ``"lasso"`` or ``"spearman"``.
 
@@ -64,10 +64,10 @@ def compare(
         >>> round(compare(x, -x[:, ::-1]), 2)
         0.9
     """
-    a, b = _standardise_informative(x, kl_x, "x"), _standardise_informative(y, kl_y, "y")
-    if len(a) != len(b):
-        raise InvalidInput(f"y: expected {len(a)} rows, as in x, received {len(b)}.")
-    return _relative_strength(_similarities(a, b, similarity))
+    a, b = _check_run(x, kl_x, "x"), _check_run(y, kl_y, "y")
+    if len(a.codes) != len(b.codes):
+        raise InvalidInput(f"y: expected {len(a.codes)} rows, as in x, received {len(b.codes)}.")
+    return _score_pair(a, b, similarity)
 
 
 def score(
@@ -96,20 +96,25 @@ def score(
         raise InvalidInput(f"runs: expected at least two, received {len(runs)}.")
     if kl is not None and len(kl) != len(runs):
         raise InvalidInput(f"kl: expected one array for each of {len(runs)} runs, received {len(kl)}.")
-    z = [_standardise_informative(run, None if kl is None else kl[i], f"runs[{i}]") for i, run in enumerate(runs)]
-    for i, run in enumerate(z):
-        if len(run) != len(z[0]):
-            raise InvalidInput(f"runs[{i}]: expected {len(z[0])} rows, as in runs[0], received {len(run)}.")
-    pairs = np.array(
-        [[_relative_strength(_similarities(a, b, similarity)) if a is not b else 0.0 for b in z] for a in z]
-    )
-    return [float(np.median(np.delete(pairs[:, i], i))) for i in range(len(z))]
+    checked = [_check_run(run, None if kl is None else kl[i], f"runs[{i}]") for i, run in enumerate(runs)]
+    n = len(checked[0].codes)
+    for i, run in enumerate(checked):
+        if len(run.codes) != n:
+            raise InvalidInput(f"runs[{i}]: expected {n} rows, as in runs[0], received {len(run.codes)}.")
+    pairs = np.array([[_score_pair(a, b, similarity) if a is not b else 0.0 for b in checked] for a in checked])
+    return [float(np.median(np.delete(pairs[:, i], i))) for i in range(len(checked))]
 
 
-def _standardise_informative(x: Real[ArrayLike, "n p"], kl: ArrayLike | None, what: str) -> NDArray[np.float64]:
-    """Keep the informative latents, with mean 0 and variance 1."""
+class _Run(NamedTuple):
+    """Codes of the latents that vary, with mean 0 and variance 1, and which of these are informative."""
+
+    codes: NDArray[np.float64]
+    informative: NDArray[np.bool_]
+
+
+def _check_run(x: Real[ArrayLike, "n p"], kl: ArrayLike | None, what: str) -> _Run:
     z = check_codes(x, what).astype(np.float64)
-    kept = varying(z)
+    kept = informative = varying(z)
     if kl is not None:
         divergence = as_plain_array(kl, f"divergence of {what}", f"{len(kept)} numbers")
         is_finite = divergence.dtype.kind in "fiu" and bool(np.isfinite(divergence).all())
@@ -118,8 +123,13 @@ def _standardise_informative(x: Real[ArrayLike, "n p"], kl: ArrayLike | None, wh
                 f"divergence of {what}: expected {len(kept)} finite numbers, received dtype {divergence.dtype} and "
                 f"shape {divergence.shape}."
             )
-        kept &= divergence > _LEAST_DIVERGENCE
-    return standardise(z[:, kept])[0]
+        informative = divergence > _LEAST_DIVERGENCE
+    return _Run(standardise(z[:, kept])[0], informative[kept])
+
+
+def _score_pair(x: _Run, y: _Run, similarity: Similarity) -> float:
+    similarities = _similarities(x.codes, y.codes, similarity)
+    return _relative_strength(similarities[np.ix_(x.informative, y.informative)])
 
 
 def _similarities(x: NDArray[np.float64], y: NDArray[np.float64], similarity: Similarity) -> NDArray[np.float64]:

@@ -54,6 +54,17 @@ def test_uninformative_latents_are_left_out():
     assert udr.compare(np.ones((600, 2)), y) == 0.0
 
 
+def test_the_regression_has_all_latents_as_that_of_the_authors():
+    x, y = runs(2)
+    doubled = np.hstack([x, x[:, :1]])
+    doubled[:, [0, -1]] += 0.5 * np.random.default_rng(2).normal(size=(600, 2))
+    a, b = ((z - z.mean(0)) / z.std(0) for z in (doubled, y))
+    matrix = np.abs(Lasso(alpha=0.1).fit(a, b).coef_).T[1:]  # of two latents that are alike, one is left out
+    strengths = [(matrix.max(axis) ** 2 / matrix.sum(axis)).mean() for axis in (0, 1)]
+    assert udr.compare(doubled, y, kl_x=[0, 1, 1, 1, 1, 1]) == pytest.approx(np.mean(strengths))
+    assert np.mean(strengths) != pytest.approx(udr.compare(doubled[:, 1:], y), abs=1e-3)
+
+
 def test_the_ideal_is_what_matched_latents_score():
     """The lasso takes its penalty, 0.1, from a coefficient of 1. The columns have no covariance at all."""
     x = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]] * 10)
