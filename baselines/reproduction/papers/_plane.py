@@ -49,6 +49,9 @@ NOISE = STEP
 BETWEEN = 22.5
 """Degrees: half of what lies between the axes of the large structure and those of the small one."""
 
+SHORTEST = 1e-6
+"""Of a chord that has a direction, as a share of the images' range."""
+
 
 def render(labels: Indices) -> Pixels:
     """Place points: class ids int64 (n, 4) to uint8 (n, 1, 2, 1)."""
@@ -143,7 +146,10 @@ def _principal_angle(images: Pixels) -> float:
 
 
 def _angles(run: Run, mean: NDArray[np.floating], std: NDArray[np.floating], axis_angle: float) -> NDArray[np.float64]:
-    """Return the angle of each latent's chord to the nearest of two axes at right angles: (n, 2), 0 to 45 degrees."""
+    """Return the angle of each latent's chord to the nearest of two axes at right angles: (n, 2), 0 to 45 degrees.
+
+    A latent that the decoder ignores has no axis: `BETWEEN`, which speaks for neither.
+    """
     angles = []
     for latent in range(mean.shape[1]):
         step = np.zeros_like(mean)
@@ -151,7 +157,8 @@ def _angles(run: Run, mean: NDArray[np.floating], std: NDArray[np.floating], axi
         up, down = (run.decode(codes.astype(np.float32)).reshape(len(mean), 2) for codes in (mean + step, mean - step))
         chord = (up - down).astype(np.float64)
         difference = (np.degrees(np.arctan2(chord[:, 1], chord[:, 0])) - axis_angle) % 90
-        angles.append(np.minimum(difference, 90 - difference))
+        has_axis = np.hypot(chord[:, 0], chord[:, 1]) > SHORTEST
+        angles.append(np.where(has_axis, np.minimum(difference, 90 - difference), BETWEEN))
     return np.stack(angles, axis=1)
 
 

@@ -739,6 +739,18 @@ def test_angles_of_latents_are_those_of_the_decoder():
     np.testing.assert_allclose(found, 15.0, atol=1e-4)
 
 
+def test_a_latent_without_an_axis_speaks_for_neither_structure():
+    class Collapsed:
+        def decode(self, codes):
+            return np.full((len(codes), 1, 2, 1), 0.5, np.float32)
+
+    found = _plane._angles(Collapsed(), np.zeros((4, 2)), np.ones((4, 2)), 45.0)
+    assert found.tolist() == [[_plane.BETWEEN] * 2] * 4
+    table = plane(2, 40)
+    table["angle"] = table["angle"].mask(table["model"] == "fc", found[0, 0])
+    assert _plane.judge_local(table).answer == "no significant difference"
+
+
 def test_chords_of_the_plane_reach_one_standard_deviation_to_either_side():
     """On the curve (z, z³) the chord from -2 to 2 rises at arctan 4, 31 degrees from an axis at 45."""
 
