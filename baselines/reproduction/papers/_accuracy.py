@@ -153,7 +153,10 @@ def _compare_margin(other: NDArray[np.float64], own: NDArray[np.float64]) -> ver
 
 
 def judge_positions(table: pd.DataFrame) -> Verdict:
-    """Judge that shape loses by the other encoder, more than each other label, and that both positions gain."""
+    """Judge that shape loses by the other encoder, more than each other label, and that both positions gain.
+
+    If shape loses and a position gains, shape loses more than it: no part of its own, which Holm would count twice.
+    """
     means, numbers = _tree_accuracies(table, "label")
     own, other = ({label: _by_seed(means, label, encoder) for label in _keys(means)} for encoder in (OWN, OTHER))
     comparisons = [verdicts.compare([own["shape"]], [other["shape"]])]
@@ -161,6 +164,6 @@ def judge_positions(table: pd.DataFrame) -> Verdict:
     comparisons += [
         verdicts.compare([own["shape"] - own[label]], [other["shape"] - other[label]])
         for label in own
-        if label != "shape"
+        if label not in ("shape", "posX", "posY")
     ]
     return combine("accuracy", comparisons, numbers)

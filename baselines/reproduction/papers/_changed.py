@@ -204,7 +204,7 @@ def judge_robust(table: pd.DataFrame) -> Verdict:
     """Judge that MIG on changed data stays below that on original data wherever there are units for all factors.
 
     The original's is that at the usual strength. What has fewer active units than factors is over-pruned and does not
-    count; where nothing else is left for a dataset and an objective, there is no verdict.
+    count; where nothing else is left for a dataset and an objective, nothing can be tested.
     """
     numbers: dict[str, float] = {}
     comparisons = []
@@ -223,7 +223,7 @@ def judge_robust(table: pd.DataFrame) -> Verdict:
                 full_comparisons.append(verdicts.compare([original["mig"]], [rows["mig"]], floors=[floor]))
         if not full_comparisons:
             return Verdict(
-                "no significant difference", numbers, None, f"no strength leaves units for all factors: {label}"
+                "not testable (below baseline)", numbers, None, f"no strength leaves units for all factors: {label}"
             )
         comparisons += full_comparisons
     return combine("MIG", comparisons, numbers, GATE)

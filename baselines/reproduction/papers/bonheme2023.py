@@ -52,6 +52,9 @@ SOLIDS = "symsol_reduced/published"
 SHARED = 0.5
 """Rank correlation above which a property of the images counts as shared."""
 
+LEAST_MOVE = 0.1
+"""Pixels: standard deviation of places below which reconstructions count as all alike."""
+
 
 LAYERS = 6
 """Of a decoder."""
@@ -154,11 +157,18 @@ def judge_brightness(table: pd.DataFrame) -> Verdict:
 
 
 def judge_places(table: pd.DataFrame) -> Verdict:
-    """Judge that places are shared, by correlations above `SHARED`, and that size is less so, run by run."""
+    """Judge that places are shared, by correlations above `SHARED`, and that size is less so, run by run.
+
+    Reconstructions in which nothing moves, all alike, have no places to compare.
+    """
     rhos, numbers = _correlation_table(table)
     comparisons = [_heatmaps.compare_with_bound(rhos.loc[axis], SHARED) for axis in ("x", "y")]
     comparisons += [verdicts.compare([rhos.loc[axis]], [rhos.loc["size"]], paired=True) for axis in ("x", "y")]
-    return combine("rank correlation", comparisons, numbers)
+    note = ""
+    if table[table["property"].isin(["x", "y"])]["spread"].mean() < LEAST_MOVE:
+        comparisons = [comparison._replace(p=None, reached=0) for comparison in comparisons]
+        note = f"places in reconstructions vary by less than {LEAST_MOVE} pixels"
+    return combine("rank correlation", comparisons, numbers, note)
 
 
 def retrained(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:

@@ -276,8 +276,8 @@ def accuracies(own, other, largest=0.1, labels=("shape", "posX", "posY"), untrai
     rows = [
         ("d", source, classifier, label, 1.0, test, 0.0)
         for source, values in (
-            *(("d", own), ("e", other), (_accuracy.UNTRAINED, [untrained] * 3)),
-            (transfer_accuracy.MAJORITY, [largest] * 3),
+            *(("d", own), ("e", other), (_accuracy.UNTRAINED, [untrained] * len(labels))),
+            (transfer_accuracy.MAJORITY, [largest] * len(labels)),
         )
         for classifier in (("constant",) if source == transfer_accuracy.MAJORITY else ("gbt", "logistic"))
         for label, test in zip(labels, values, strict=True)
@@ -613,6 +613,36 @@ def test_two_seeds_decide_nothing(entry, judge, place):
     verdict = judge(CASES[key(judge)][place].query("seed < 2"))
     assert (verdict.answer, verdict.p) == ("too few seeds", None)
     assert all(math.isfinite(number) for number in verdict.numbers.values()), "what is no number cannot be recorded"
+
+
+def test_all_labels_of_sprites_leave_room_for_the_opposite():
+    """Both positions lose in every seed: of five tests, not of seven, 2/252 each is left by Holm."""
+    labels = ("shape", "scale", "orientation", "posX", "posY")
+    found = _accuracy.judge_positions(accuracies([0.5] * 5, (0.1, 0.45, 0.45, 0.4, 0.4), labels=labels))
+    assert (found.answer, found.p) == ("opposed", pytest.approx(5 * 2 / 252))
+    gains = _accuracy.judge_positions(accuracies([0.5] * 5, (0.1, 0.45, 0.05, 0.6, 0.6), labels=labels))
+    assert gains.answer != "supported", "another label loses more than shape"
+
+
+def test_six_layers_leave_room_for_the_opposite():
+    """Of six layers each differs by 0.4: one test for each, in one direction."""
+    table = against(0.5)
+    learned = table[table["layer"] == "encoder_2"]
+    layers = both(*(learned.assign(layer=f"encoder_{n}") for n in range(1, 7)))
+    found = _layers.judge_against_input(layers, "CKA")
+    assert (found.answer, found.p) == ("opposed", pytest.approx(6 * 2 / 252))
+
+
+def test_reconstructions_that_are_all_alike_have_no_places():
+    table = correlations(x=0.0, y=0.0, size=0.0)
+    found = bonheme2023.judge_places(table.assign(correlation=0.0, spread=0.0))
+    assert (found.answer, found.p) == ("not testable (below baseline)", None)
+    assert "less than 0.1 pixels" in found.note
+
+
+def test_strengths_that_prune_all_cannot_be_tested():
+    found = _changed.judge_robust(pruned(4).assign(active=4))
+    assert (found.answer, found.p) == ("not testable (below baseline)", None), "and so it counts for Holm"
 
 
 def test_what_is_learned_first_needs_the_state_before_training():
