@@ -33,6 +33,7 @@ class Bound(NamedTuple):
 BOUNDS = (
     Bound("least MIG for a test", (verdicts,), "FLOOR", (0.05, 0.2)),
     Bound("CKA of similar layers", (_heatmaps,), "ALIKE", (0.7, 0.9)),
+    Bound("change since initialisation", (_heatmaps,), "LEFT", (0.025, 0.1)),
     Bound("equal similarities differ by less than", (_layers, bonheme2023), "SAME", (0.05, 0.2)),
     Bound("correlation of distances that agree", (_perceived,), "AGREES", (0.3, 0.7)),
     Bound("correlation of shared properties", (bonheme2023,), "SHARED", (0.3, 0.7)),
