@@ -96,13 +96,19 @@ def composed(space: FactorSpace) -> dict[int, list[int]]:
     """Return the values one of which an image to train on has: column -> the first class ids.
 
     Of n factors each gives floor(size (1 - (1 - (1 - q)^n)^(1/n))) values, so that about as much is left for training
-    as under extrapolation. Where that is no value of any factor, each gives its first.
+    as under extrapolation. Where fewer than two factors give any, each gives its first: values of one alone would leave
+    its others out of training.
+
+    Raises:
+        InvalidInput: fewer than two factors of the grid have an order.
     """
     columns = held_columns(space, "composition")
+    if len(columns) < 2:
+        raise InvalidInput(f"split rule 'composition': expected two factors with an order or more, received {space!r}.")
     q = float(held_out_share(tuple(space.sizes[column] for column in columns)))
     n = len(columns)
     first_share = 1 - (1 - (1 - q) ** n) ** (1 / n)
     counts = {column: math.floor(space.sizes[column] * first_share) for column in columns}
-    if not any(counts.values()):
+    if sum(map(bool, counts.values())) < 2:
         counts = dict.fromkeys(columns, 1)
     return {column: list(range(count)) for column, count in counts.items() if count}

@@ -24,7 +24,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         The rows.
 
     Raises:
-        InvalidInput: the space is no grid, or no factor has an order.
+        InvalidInput: the space is no grid, or fewer than two factors have an order.
 
     Example:
         >>> from benchmark_data.factors import Factor, FactorSpace

@@ -87,6 +87,19 @@ def test_in_composition_every_value_is_seen_in_training():
     assert [len(np.unique(column)) for column in labels.T] == [3, 6, 40, 32, 32]
 
 
+@pytest.mark.parametrize("sizes", [(6, 39, 4, 4), (2, 30), (3, 3)])
+def test_in_composition_every_value_is_seen_where_only_one_factor_is_large(sizes):
+    space = FactorSpace(*(Factor(f"f{i}", range(size)) for i, size in enumerate(sizes)))
+    labels = space.labels(composition.divide(space).train)
+    assert tuple(len(np.unique(column)) for column in labels.T) == sizes
+
+
+def test_composition_needs_two_factors_with_an_order():
+    for other in (Factor("one", [0]), Factor("kind", range(3), "categorical")):
+        with pytest.raises(InvalidInput, match="expected two factors with an order or more"):
+            composition.divide(FactorSpace(Factor("x", range(6)), other))
+
+
 def test_where_no_factor_would_keep_a_value_each_keeps_its_first():
     space = benchmark_data.load("xysquares").space
     assert _schott2022.composed(space) == {column: [0] for column in range(6)}
