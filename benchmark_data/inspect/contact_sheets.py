@@ -155,9 +155,9 @@ def _find_example_rows(
 
 
 def _caption(factor: Factor, value: int, width: int, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
-    """Name a class id, cut to a width in pixels: a number to three digits, a word as far as it fits."""
-    number = f"{factor.values[value]:g}"
-    text = f"{factor.values[value]:.3g}" if factor.labels[value] == number else factor.labels[value]
+    """Name a class id, cut to a width in pixels: a number below 100 to three digits, all else as far as it fits."""
+    number, text = factor.values[value], factor.labels[value]
+    text = f"{number:.3g}" if text == f"{number:g}" and abs(number) < 100 else text  # a year has four
     while len(text) > 1 and font.getlength(text) > width:
         text = text[:-2] + "…"
     return text

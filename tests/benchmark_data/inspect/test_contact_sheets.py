@@ -155,3 +155,10 @@ def test_a_factor_of_two_values_shows_both_outside_a_grid():
     )
     assert values.tolist() == [0, 1]
     assert answers[rows, 3].tolist() == [0, 1]
+
+
+def test_captions_of_large_numbers_tell_them_apart():
+    factor = Factor("year", (0.12345, 1991, 1992, 2003.5))
+    font = contact_sheets.ImageFont.load_default(contact_sheets.TEXT)
+    captions = [contact_sheets._caption(factor, value, 64, font) for value in range(4)]
+    assert captions == ["0.123", "1991", "1992", "2003.5"]
