@@ -275,8 +275,9 @@ def with_values(factor: Factor, ids: Sequence[int]) -> Factor:
 
 def _is_full_circle(factor: Factor, ids: Sequence[int]) -> bool:
     """Whether values of a cyclic factor go all the way round, evenly spaced, so that the last is beside the first."""
-    circles = {factor.size, factor.circle}
-    return any(len(set(np.diff(ids, append=ids[0] + circle).tolist())) == 1 for circle in circles)
+    first, last = ids[0], ids[-1]
+    turn = ids[:-1] if last - first == factor.circle else ids  # both ends of it are one value
+    return len(set(np.diff(turn, append=first + factor.circle).tolist())) == 1
 
 
 _TURNS = {"rad": 2 * math.pi, "deg": 360.0, "turn": 1.0}

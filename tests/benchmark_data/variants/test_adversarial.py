@@ -109,7 +109,9 @@ def test_a_full_turn_may_be_left_out_where_it_is_the_start_again():
         (range(40), "cyclic"),
         (range(39), "cyclic"),
         (range(0, 39, 3), "cyclic"),
+        (range(0, 40, 3), "cyclic"),
         (range(38), "ordinal"),
+        (range(0, 40, 2), "ordinal"),  # steps of 2 and, from 38 to 39, which is 0, one of 1
     ):
         assert with_values(sprites.space.factors[2], list(ids)).kind == kind
 
