@@ -10,7 +10,8 @@ the product of this over the pairs of factors (a, b), with the factors' values c
 the stronger the correlation: 0.4 is weak, 0.1 strong.
 
 A variant names the pairs, in lower case, and sigma: ``posx-posy-0.1``, ``shape-scale-posx-posy-0.4``. Any pairs and any
-sigma above 0 will do; those of the paper are what `variants` lists on the grids of dSprites, Shapes3D and MPI3D.
+sigma above 0, written as short as can be, will do; those of the paper are what `variants` lists on the grids of
+dSprites, Shapes3D and MPI3D.
 
 A tenth of the grid, the same rows as of the rule ``holdout``, is for testing, where factors are independent. As many
 rows as the other nine tenths have are drawn from them with replacement, by their weights, for training. (The paper
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -178,10 +180,8 @@ def parse_variant(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
     """
     *words, sigma_text = variant.split("-")
     names_by_lower = {name.lower(): name for name in space.names}
-    try:
-        sigma = float(sigma_text)
-    except ValueError:
-        sigma = math.nan
+    # One spelling, so that the same rows have one name: neither .1 nor 0.10, nor 0_1, which Python reads as 1.
+    sigma = float(sigma_text) if re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", sigma_text) else math.nan
     if not words or len(words) % 2 or not 1e-150 < sigma < 1e150:  # its square is a number, too
         raise InvalidInput(
             "variant of split rule 'correlated': expected pairs of factors and sigma, such as "

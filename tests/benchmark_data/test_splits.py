@@ -241,6 +241,9 @@ def test_smaller_sigmas_correlate_more(sigma):
         ("0.1", "expected pairs of factors and sigma"),
         ("x-y-scale-0.1", "expected pairs of factors and sigma"),
         ("x-y-0", "expected pairs of factors and sigma"),
+        ("x-y-0_1", "expected pairs of factors and sigma"),  # 1 to Python
+        ("x-y-0.10", "expected pairs of factors and sigma"),  # another name for the same rows
+        ("x-y-.1", "expected pairs of factors and sigma"),
         ("x-x-0.1", "expected pairs of two different factors, received 'x-x-0.1'"),
         ("x-z-0.1", r"factor of split rule 'correlated': expected one of color, scale, x, y, received 'z'"),
     ],
