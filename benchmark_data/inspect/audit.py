@@ -54,7 +54,8 @@ class FactorAudit:
         few: 0, or a warning: how many traversals the correlation rests on, where that is below both `MIN_TRAVERSALS`
             and the number asked for.
         importance: mean perceived distance of images that differ in this factor alone, in [0, 1].
-        above_random: the probability that such a pair is farther apart than a random pair, in [0, 1].
+        above_random: the probability that such a pair is farther apart than a random pair, in [0, 1]. Its interval
+            leaves out that the random pairs are a sample.
         correlation: Spearman's correlation of perceived distance and distance of class ids over all pairs of a
             traversal, averaged over traversals, in [-1, 1]. It is 0 for a traversal whose images are equally far apart.
             NaN for a factor without an order (categorical, binary) and for one with too few values to have one.
@@ -113,7 +114,8 @@ class Audit:
         """Return the order in which a VAE is expected to learn the factors, the most important ones first.
 
         A factor joins the group before it if its importance is within d of that of the group's first factor, where d is
-        the root of the sum of both intervals' squared half-widths (1.96 standard errors of the difference).
+        the root of the sum of both intervals' squared half-widths (1.96 standard errors of the difference), or if there
+        is one traversal of either, whose error is unknown.
 
         Returns:
             Groups of names of factors, the group that is expected first in front.
@@ -126,9 +128,11 @@ class Audit:
         groups: list[list[FactorAudit]] = []
         for entry in ranked:
             if groups:
-                first = groups[-1][0].importance
-                margin = math.hypot(*((estimate.high - estimate.low) / 2 for estimate in (first, entry.importance)))
-                if first.value - entry.importance.value <= margin + 1e-12:  # rounding, where there is no error
+                pair = groups[-1][0], entry
+                margin = math.hypot(*((member.importance.high - member.importance.low) / 2 for member in pair))
+                difference = pair[0].importance.value - entry.importance.value
+                # Rounding, where there is no error.
+                if difference <= margin + 1e-12 or min(member.traversals for member in pair) == 1:
                     groups[-1].append(entry)
                     continue
             groups.append([entry])
@@ -191,8 +195,8 @@ def audit(
 
     Returns:
         The estimates. Their intervals treat the traversals as drawn from many more. Where all of a dataset's were
-        measured, the estimates are exact for it; fewer than some twenty say little of other images of the kind, for
-        which the intervals are then too narrow.
+        measured, those of factors of up to `MAX_VALUES` values are exact for it, but for `above_random`; fewer than
+        some twenty say little of other images of the kind, for which the intervals are then too narrow.
 
     Raises:
         InvalidInput: no dataset, numbers below their least, a dataset of one image, or no factor with two values.

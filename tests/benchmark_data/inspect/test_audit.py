@@ -184,6 +184,14 @@ def test_few_images_in_a_row_are_said():
     assert not any("few images" in line for line in audit_text.summary(asked)), "as many as were asked for"
 
 
+def test_factors_of_one_traversal_have_no_order():
+    """Two differences of two images: which factor changes more elsewhere, nobody knows."""
+    images = np.stack([np.full((4, 5), level, np.uint8) for level in (0, 200, 100)])
+    found = audit(benchmark_data.from_images("mine", images, {"a": ["x", "y", "x"], "b": ["x", "x", "y"]}), pairs=10)
+    assert [entry.traversals for entry in found.factors] == [1, 1]
+    assert found.order() == [["a", "b"]]
+
+
 def test_collisions():
     """The second factor changes nothing: all 6 images have an equal with another label, along b alone."""
     found = audit(made(Factor("a", range(3)), Factor("b", range(2)), draw=lambda labels: labels[:, :1] * 50), pairs=50)
