@@ -85,7 +85,7 @@ class Factor:
             >>> Factor("hue", (0.0, 0.25, 0.5, 0.75, 1.0), "cyclic", "turn").circle
             4
         """
-        return self.size - math.isclose(self.values[-1] - self.values[0], _TURNS.get(self.unit, math.nan))
+        return self.size - math.isclose(abs(self.values[-1] - self.values[0]), _TURNS.get(self.unit, math.nan))
 
     def as_json(self) -> dict[str, Any]:
         """Return the factor for JSON, which has no NaN: a value is None where a class has none."""

@@ -203,6 +203,13 @@ def test_a_part_has_the_values_that_occur_there_and_the_rows_of_the_whole():
             SPACE.part(wrong)
 
 
+def test_a_circle_may_go_backwards():
+    assert [Factor("turn", values, "cyclic", "deg").circle for values in (range(0, 361, 90), range(360, -1, -90))] == [
+        4,
+        4,
+    ]
+
+
 def test_a_part_of_a_circle_is_a_line_there():
     space = FactorSpace(Factor("hue", [i / 4 for i in range(4)], "cyclic", "turn"), Factor("x", range(2)))
     assert [space.part(rows).factors[0].kind for rows in (range(8), range(4))] == ["cyclic", "ordinal"]
