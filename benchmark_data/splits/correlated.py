@@ -123,6 +123,11 @@ def weights(space: FactorSpace, pairs: Pairs, sigma: float) -> NDArray[np.float6
 def _scaled(space: FactorSpace, column: int) -> NDArray[np.float64]:
     """Return a factor's values, scaled to [0, 1], along its axis of the grid."""
     values = np.asarray(space.factors[column].values)
+    if not np.isfinite(values).all():
+        name = space.names[column]
+        raise InvalidInput(
+            f"factor {name!r} of split rule 'correlated': expected a value of each class, received {values}."
+        )
     scaled: NDArray[np.float64] = (values - values.min()) / max(values.max() - values.min(), np.finfo(np.float64).tiny)
     return scaled.reshape([-1 if axis == column else 1 for axis in range(len(space.sizes))])
 
@@ -139,7 +144,8 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
         The rows, those to train on with repeats, and the weights of all rows, 0 of those that are held out.
 
     Raises:
-        InvalidInput: the space is no grid, or the variant names no pairs, a factor twice in one pair, or no sigma.
+        InvalidInput: the space is no grid, or the variant names no pairs, a factor twice in one pair, or no sigma; or a
+            class of a factor has no value.
         UnknownName: there is no such factor.
 
     Example:

@@ -253,6 +253,12 @@ def test_a_wrong_variant_of_correlated(variant, message):
         benchmark_data.split("xyobject", f"correlated.{variant}")
 
 
+def test_what_has_no_value_correlates_with_nothing():
+    space = FactorSpace(Factor("a", (0, math.nan, 2), "categorical"), Factor("b", range(20)))
+    with pytest.raises(InvalidInput, match="factor 'a' of split rule 'correlated': expected a value of each class"):
+        correlated.divide(space, variant="a-b-0.1")
+
+
 def test_a_sigma_that_leaves_no_row():
     """Of two rows one is held out; where that is the one whose factors agree, the other has no weight."""
     space = FactorSpace(Factor("a", (0,)), Factor("b", range(2)))
