@@ -14,8 +14,8 @@ A run is trained on all that its rule leaves for training, and scored on what th
 is fitted on codes of the rows to train on, MIG and DCI.
 
 The splits of Schott et al. (ICLR 2022, arXiv 2107.08221) are compared with their random split, which trains on as many
-rows; composition on a fifth fewer. The correlated sample (posX with posY, sigma 0.1; Träuble et al., ICML 2021) is compared with the rule
-``holdout``, which has the same rows to test on and leaves all others for training.
+rows; composition on a fifth fewer. The correlated sample (posX with posY, sigma 0.1; Träuble et al., ICML 2021) is
+compared with the rule ``holdout``, which has the same rows to test on and leaves all others for training.
 
 Runs come rule by rule, those that others are compared with first. Four seeds are the least that a verdict takes; a rank
 takes five.

@@ -95,9 +95,9 @@ def interpolated(space: FactorSpace) -> dict[int, list[int]]:
 def composed(space: FactorSpace) -> dict[int, list[int]]:
     """Return the values one of which an image to train on has: column -> the first class ids.
 
-    Of n factors each gives floor(size (1 - (1 - (1 - q)^n)^(1/n))) values, so that about as much is left for training
-    as under extrapolation. Where fewer than two factors give any, each gives its first: values of one alone would leave
-    its others out of training.
+    Of n factors each gives floor(size (1 - (1 - (1 - q)^n)^(1/n))) values, so that without the floor as much would be
+    left for training as under extrapolation. Where fewer than two factors give any, each gives its first: values of one
+    alone would leave its others out of training.
 
     Raises:
         InvalidInput: fewer than two factors of the grid have an order.

@@ -306,7 +306,7 @@ def _table_entries(
         Entry(id=f"{id_}_longer", paper=paper, **claim("With three times the steps, "), **long_plans, **_LONGER),
         Entry(id=f"{id_}_floats", paper=paper, **claim("With the contrast kept, "), **float_plans, **_ADDED),
         Entry(id=f"{id_}_pairs", paper=paper, **paired, **pairs_plans, **_POST_HOC),
-        Entry(id=f"{id_}_rooms", paper=paper, **claim("On rooms, "), **rooms_plans, **main_options, post_hoc=True),
+        Entry(id=f"{id_}_rooms", paper=paper, **claim("On rooms, "), **rooms_plans, **_SCORED, post_hoc=True),
     )
 
 
