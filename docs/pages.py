@@ -173,8 +173,8 @@ def table_of_the_demo() -> list[str]:
         *(row(titles[name], *(demo_range(name, dataset) for dataset in demo.DATASETS)) for name in titles),
         row(explained, *(demo_range(model, dataset, "z.0%", "explained") for dataset in demo.DATASETS)),
         "",
-        f"{seeds} seeds per spacing ([record](benchmarks/demo_seeds.csv)), each trained in "
-        f"{seconds} s of processor time ({' and '.join(machines)}).",
+        f"{seeds} seeds per spacing, {seconds} s of processor time each "
+        f"({' and '.join(machines)}; [record](benchmarks/demo_seeds.csv)).",
     ]
 
 
