@@ -112,6 +112,15 @@ class Comparison(NamedTuple):
         """
         return self._replace(difference=-self.difference, low=-self.high, high=-self.low)
 
+    def untested(self) -> Comparison:
+        """Return the same comparison without a p-value, as of groups none of which reaches its floor.
+
+        Example:
+            >>> Comparison(0.5, 0.25, 1.0, 0.01, 5, 1).untested()
+            Comparison(difference=0.5, low=0.25, high=1.0, p=None, seeds=5, reached=0)
+        """
+        return self._replace(p=None, reached=0)
+
 
 def in_words(answer: Answer, *, supported: str, opposed: str) -> str:
     """Put an answer in words.

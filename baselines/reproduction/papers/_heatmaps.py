@@ -267,7 +267,7 @@ def judge_learned_first(table: pd.DataFrame) -> Verdict:
         least_change = min(float(1 - values[0.0].mean()) for values in (encoder, decoder))
         for time in (time for time in encoder if 0 < time < 1):
             if least_change < LEFT:
-                comparison = verdicts.compare([encoder[time]], [decoder[time]], paired=True)._replace(p=None, reached=0)
+                comparison = verdicts.compare([encoder[time]], [decoder[time]], paired=True).untested()
             else:
                 progress = [(values[time] - values[0.0]) / (1 - values[0.0]) for values in (encoder, decoder)]
                 comparison = verdicts.compare(progress[:1], progress[1:], paired=True)

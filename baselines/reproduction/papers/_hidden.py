@@ -121,7 +121,7 @@ def judge_noises(table: pd.DataFrame) -> Verdict:
         elif epsilon == strengths[0]:
             comparisons.append(verdicts.compare([noise_of_s], [least_noise], paired=True))
     if not has_latent:
-        comparisons = [comparison._replace(p=None, reached=0) for comparison in comparisons]
+        comparisons = [comparison.untested() for comparison in comparisons]
     return combine("noise", comparisons, numbers, "gate: a latent of s at some strength")
 
 

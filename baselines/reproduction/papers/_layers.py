@@ -91,8 +91,8 @@ def _is_input(layer: NDArray[np.floating], images: NDArray[np.floating]) -> bool
 def judge_against_input(table: pd.DataFrame, metric: str) -> Verdict:
     """Judge that no encoder layer differs by `SAME` or more between the least and the greatest strength.
 
-    Each layer has one test: that its mean is not lower by `SAME` where it is the lower one; it cannot be higher by as
-    much, too. A layer that is the input, with a similarity of 1 throughout, does not count.
+    Each layer has one test: that the lower of its two means is less than `SAME` below the higher. A layer that is the
+    input, with a similarity of 1 throughout, does not count.
     """
     final_rows = table[(table["step"] == table["step"].max()) & (table["metric"] == metric)]
     is_learned = final_rows.groupby("layer")["similarity"].transform("min") < 1 - 1e-6

@@ -151,7 +151,7 @@ def judge_brightness(table: pd.DataFrame) -> Verdict:
     correlations, numbers = _correlation_table(table)
     comparison, note = _heatmaps.compare_with_bound(correlations.loc["brightness"], SHARED), ""
     if table["spread"].mean() < 1 / 255:
-        comparison = comparison._replace(p=None, reached=0)
+        comparison = comparison.untested()
         note = "the brightness of reconstructions varies by less than one of 255 grey levels"
     return combine("rank correlation from the bound", [comparison], numbers, note)
 
@@ -166,7 +166,7 @@ def judge_places(table: pd.DataFrame) -> Verdict:
     comparisons += [verdicts.compare([rhos.loc[axis]], [rhos.loc["size"]], paired=True) for axis in ("x", "y")]
     note = ""
     if table[table["property"].isin(["x", "y"])]["spread"].mean() < LEAST_MOVE:
-        comparisons = [comparison._replace(p=None, reached=0) for comparison in comparisons]
+        comparisons = [comparison.untested() for comparison in comparisons]
         note = f"places in reconstructions vary by less than {LEAST_MOVE} pixels"
     return combine("rank correlation", comparisons, numbers, note)
 
