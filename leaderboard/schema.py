@@ -186,7 +186,7 @@ def _describe(detail: pydantic_core.ErrorDetails, what: str, model: type[Model])
             field, expected, received = "", "valid JSON", str(context["error"])
         case "missing":
             expected, received = "a value", "nothing"
-        case "extra_forbidden":
+        case "extra_forbidden" | "unexpected_keyword_argument":
             name = str(detail["loc"][-1])
             # It may be a field elsewhere.
             close_names = difflib.get_close_matches(name, _field_names(model) - {name}, n=1, cutoff=0.5)

@@ -41,7 +41,8 @@ VerifiedBy: TypeAlias = Literal["fresh_rows@v1", "fresh_rows@v2"]
 Parts = dict[Line, dict[Line, tuple[float, ...] | tuple[tuple[float, ...], ...]]]
 
 
-class Sample(Model):
+@pydantic.dataclasses.dataclass(slots=True, kw_only=True, config=Model.model_config)
+class Sample:
     """How a metric was called: rows from the front of the task's lists, and keyword arguments.
 
     No train rows: it was called on the test rows alone (`leaderboard.protocol.Measurement`).
@@ -52,8 +53,11 @@ class Sample(Model):
     arguments: Settings
 
 
-class Compared(Model):
+@pydantic.dataclasses.dataclass(slots=True, kw_only=True, config=Model.model_config)
+class Compared:
     """One score of submitted codes, compared with that of codes of fresh images.
+
+    Its fields are slots: a board holds many scores of many runs, and a model with a dictionary takes four times as much.
 
     Attributes:
         codes: mean over the blocks of the task's rows.

@@ -342,6 +342,10 @@ def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
             r"expected the path to end in v1/toy/small/other\.json",
         ),
         (lambda c: c.update(quarantined=True), "quarantined: expected no such field.*Did you mean 'quarantine'"),
+        (
+            lambda c: c["runs"][0]["samples"]["mig"].update(trian=1),
+            r"runs\.0\.samples\.mig\.trian: expected no such field.*Did you mean 'train'",
+        ),
         (lambda c: c["about"].update(title="a\u202eb"), r"about\.title: expected text"),
         (lambda c: c["about"].update(title="a\nb"), r"about\.title: expected text"),
         (lambda c: c["about"].update(title="x" * 201), r"about\.title: expected .*at most 200"),
