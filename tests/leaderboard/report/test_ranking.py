@@ -625,7 +625,7 @@ def test_who_leads_and_how_sure_that_is(tmp_path):
         return " ".join(shown.read_text("utf-8").split())
 
     found = [*of("a", 0.5, 0.5), *of("b", 0.51, 0.4), *of("c", 0.1, 0.1)]
-    assert "Significantly higher than all 2 other methods ranked on all 2 tasks." in said(*found)
+    assert "Significantly higher than both other methods ranked on all 2 tasks." in said(*found)
     near = said(*of("a", 0.5, 0.5), *of("b", 0.501, 0.498))
     assert "Not significantly different from the other method ranked on all 2 tasks." in near
     assert "The only method with a rank over all 2 tasks." in said(*of("a", 0.5, 0.5))
