@@ -31,7 +31,7 @@ app = console.command_line(
 
 NoEncode = Annotated[bool, typer.Option("--no-encode", help="Do not write the codes of the task's rows.")]
 Device = Annotated[str, typer.Option(metavar="cpu|gpu|auto", help="Compute on this; auto: a GPU if there is one.")]
-Threads = Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads. Default: all cores.")]
+Threads = Annotated[int | None, typer.Option(metavar="N", min=1, max=1024, help="Threads. Default: all cores.")]
 Steps = Annotated[int | None, typer.Option(metavar="N", min=1, help="Optimiser steps. Default: 300000.")]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of weights, batches and noise. Default: 0.")]
 Images = Annotated[
@@ -310,7 +310,7 @@ def sweep(
         int | None, typer.Option(metavar="N", min=1, help="Worker processes. Default: one per core. Give 1 on a GPU.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Threads of each worker. Default: cores / jobs.")
+        int | None, typer.Option(metavar="N", min=1, max=1024, help="Threads of each worker. Default: cores / jobs.")
     ] = None,
     together: Annotated[
         int, typer.Option(metavar="N", min=1, help="Runs in one program of a worker; with jax on a GPU: 25.")
