@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import benchmark_data
 from baselines.nets import reconstruction
 from baselines.reproduction.entries import ILLUSTRATION, Outcome, Runs, Verdict, combine, decide
-from baselines.reproduction.papers import _heatmaps
+from baselines.reproduction.papers import _heatmaps, _scores
 from baselines.run import Run
 from benchmark_data import draws
 from benchmark_data.inspect import distances
@@ -183,7 +183,7 @@ def draw_levels(result: Outcome, path: Path) -> None:
     """Draw the matrices, mean over seeds: a row per factor, or per loss where there are several."""
     by = "factor" if result.table["reconstruction"].nunique() == 1 else "reconstruction"
     means = result.table.groupby([by, "level", "first", "second"], sort=False)["distance"].mean().reset_index()
-    perceived.draw(means.rename(columns={by: "factor"}), path)
+    perceived.draw(means.assign(factor=means[by].map(_scores.label)), path)
 
 
 def level_correlations(table: pd.DataFrame, against: str) -> pd.DataFrame:

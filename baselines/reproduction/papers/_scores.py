@@ -138,13 +138,14 @@ TITLES = {"mig": "MIG", "dci_disentanglement": "DCI disentanglement"}
 
 
 def label(name: str) -> str:
-    """Return what a picture calls an objective; anything else is called what it is.
+    """Return what a picture calls an objective or a reconstruction loss; anything else is called what it is.
 
     Example:
-        >>> label("beta_vae"), label("squeezed")
-        ('β-VAE', 'squeezed')
+        >>> label("beta_vae"), label("mse"), label("squeezed")
+        ('β-VAE', 'squared error', 'squeezed')
     """
-    return str(about(name)["title"]) if name in objectives.names() else name
+    losses = {"mse": "squared error", "box_blur": "error with blur"}
+    return str(about(name)["title"]) if name in objectives.names() else losses.get(name, name)
 
 
 def draw_lines(frame: pd.DataFrame, path: Path, *, panel: str, x: str, y: str, group: str, **shape: Any) -> None:
