@@ -18,7 +18,7 @@ Which test, and why (`benchmarks/seeds.py` measures every figure; `docs/statisti
   differences**, since exchanging signs cannot get below 2/32 with 5 pairs.
 - **A single encoder against the seeds of a method: a prediction interval.** Against the mean alone, 41% of the
   published seeds differ significantly from the other seeds of their own method (MIG, tier desk); as one more
-  seed, 5.5% do.
+  seed, 5.4% do.
 - **All pairs of several methods: Welch's test and Holm**, for the same reason; ranks and bands are computed from them.
   Where scores form two clusters, Welch alone errs too often in the tails; over the pairs of up to ten methods with 5
   seeds the family-wise error is still kept.
