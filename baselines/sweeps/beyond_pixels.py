@@ -6,8 +6,8 @@
 
 Michlo et al. (2023) say that VAEs fail on XYSquares because their loss compares pixels. This sweep has the same encoder
 and the same number of latents, images and steps as `baselines.sweeps.desk`, but no loss on pixels. InfoNCE on pairs is
-weakly supervised by pairs of images with nearby factor values, as SlowVAE and Ada-GVAE are; SimCLR, VICReg and LeJEPA
-see two augmented views of each image and no supervision. The controls: the desk's VAEs are this encoder with a decoder;
+weakly supervised by pairs of images with nearby factor values, as SlowVAE is; SimCLR, VICReg and LeJEPA see two
+augmented views of each image and no supervision. The controls: the desk's VAEs are this encoder with a decoder;
 a random encoder and ICA are on the board; the regression of the factors is fully supervised.
 
 **The hypothesis, written before the runs.** Without a pixel loss MIG (of InfoNCE on pairs) and linear R² (of each of
