@@ -6,15 +6,14 @@
 
 It needs jax, Keras and this package; TensorFlow is never imported. Every contender trains the papers' convolutional
 β-VAE on XYSquares, batch 64, in a process of its own, one after another, so that each has the whole memory; what came
-out is written to ``--results`` at once. Called again, it goes on where it was cut off, by ``--limit`` or otherwise. The
-table that it prints is the one of docs/performance.md. ``one`` and ``together`` are what ``baselines.train`` and
-``baselines.train_together`` do between two lines of the history: rows and noise drawn on the host in a thread, images
-fetched from the pixels on the device. ``torch`` is ``baselines.train`` on PyTorch, and ``pytorch`` the usual eager
-loop: the same layers, loss and Adam, with a batch that is on the device already. FLOP are counted from the layers: two
-for each multiplication of weights, thrice for a training step (forward, and the gradients of inputs and of weights),
-less the gradient of the first layer's input. The peak that shares refer to is the best rate of square products, in
-float32 at the precision that jax uses for the training, and in bfloat16. Give ``--results`` another name on another
-machine.
+out is written to ``--results`` at once. Called again, it goes on where it was cut off, by ``--limit`` or otherwise.
+``one`` and ``together`` are what ``baselines.train`` and ``baselines.train_together`` do between two lines of the
+history: rows and noise drawn on the host in a thread, images fetched from the pixels on the device. ``torch`` is
+``baselines.train`` on PyTorch, and ``pytorch`` the usual eager loop: the same layers, loss and Adam, with a batch that
+is on the device already. FLOP are counted from the layers: two for each multiplication of weights, thrice for a
+training step (forward, and the gradients of inputs and of weights), less the gradient of the first layer's input. The
+peak that shares refer to is the best rate of square products, in float32 at the precision that jax uses for the
+training, and in bfloat16. Give ``--results`` another name on another machine.
 """
 
 from __future__ import annotations
@@ -186,7 +185,7 @@ def contenders(models: Sequence[int], precisions: Sequence[str]) -> list[str]:
 
 
 def table(results: dict[str, Any]) -> Iterator[str]:
-    """Write the lines of docs/performance.md."""
+    """Write a table in Markdown: a line for each contender."""
     ours_ = {tuple(key.split()[1:]): row for key, row in results.items() if key.startswith("ours")}
     plain, rates = results.get("pytorch 1 float32"), results.get("matmul 0 -", {})
     first = next(iter(ours_.values()))
