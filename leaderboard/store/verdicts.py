@@ -20,8 +20,8 @@ Which test, and why (`benchmarks/seeds.py` measures every figure; `docs/statisti
   published seeds differ significantly from the other seeds of their own method (MIG, tier desk); as one more
   seed, 5.4% do.
 - **All pairs of several methods: Welch's test and Holm**, for the same reason; ranks and bands are computed from them.
-  Where scores form two clusters, Welch alone errs too often in the tails; over the pairs of up to ten methods with 5
-  seeds the family-wise error is still kept.
+  Where scores form two clusters, Welch alone errs too often in the tails; over the pairs of nine methods with 5 seeds
+  the family-wise error is then 0.06.
 - **A seed counts once.** Runs of one seed have the same initial weights, and those of one objective the same rows.
   Scores of one method on forms of a dataset are correlated, and so are those of two similar methods (docs/statistics.md
   reports how much). So over tasks and over methods the spread is that of the mean of each seed. Where `compare` has
