@@ -57,7 +57,7 @@ class Sample:
 class Compared:
     """One score of submitted codes, compared with that of codes of fresh images.
 
-    Its fields are slots: a board holds many scores of many runs, and a model with a dictionary takes four times as much.
+    Its fields are slots: a board holds many of these, and a model with a dictionary takes four times as much memory.
 
     Attributes:
         codes: mean over the blocks of the task's rows.
