@@ -140,14 +140,15 @@ class Encoder:
 
         def note_range(_: Any, arguments: tuple[Any, ...]) -> None:
             if arguments and math.prod(getattr(arguments[0], "shape", ())) == batch.size:
-                ranges.append(float(arguments[0].max()) - float(arguments[0].min()))
+                values = as_numpy(arguments[0]).astype(float)
+                ranges.append(float(np.ptp(values, axis=0).max()))  # of each pixel: channels may have other offsets
 
         with _before_forward(note_range) if self._modules else contextlib.nullcontext():
             repeated_codes = self(batch)[::-1]
         if (np.abs(repeated_codes - codes[:3]) > 0.01 * (np.abs(codes[:3]) + codes.std())).any():
             message = "draws random numbers, or depends on the other images of a batch; so do its scores."
             warnings.warn(f"Encoded again, images have other codes: the encoder {message}", OtherCodes, stacklevel=4)
-        if self.input.startswith("float32") and ranges and ranges[0] < 0.02 * (np.ptp(batch) / 255):
+        if self.input.startswith("float32") and ranges and ranges[0] < 0.02 * (np.ptp(batch, axis=0).max() / 255):
             message = f"the encoder was {self.description}, and scaled them again. Leave that out, or pass input="
             warnings.warn(f"Images were scaled twice: {message}'uint8_{self.input[-3:]}'.", ScaledTwice, stacklevel=4)
 

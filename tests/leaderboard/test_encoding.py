@@ -228,10 +228,13 @@ def test_images_that_are_scaled_twice_are_warned_of():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 8 * 6, 4))
     identity = torch.nn.Identity()  # takes what is no tensor, too
-    twice = Encoder(lambda images: net(images / 255))
-    with pytest.warns(ScaledTwice, match=r"float32 \(n, C, H, W\) in \[0, 1\], and scaled.*pass input='uint8_chw'"):
-        twice.check(IMAGES, twice(IMAGES))
+    mean, deviation = (torch.tensor(each)[:, None, None] for each in ([123.7, 116.3, 103.5], [58.4, 57.1, 57.4]))
+    for twice in (Encoder(lambda images: net(images / 255)), Encoder(lambda images: net((images - mean) / deviation))):
+        expected = r"float32 \(n, C, H, W\) in \[0, 1\], and scaled.*pass input='uint8_chw'"
+        with pytest.warns(ScaledTwice, match=expected):
+            twice.check(IMAGES, twice(IMAGES))
     for encoder in (
+        Encoder(lambda images: net((images - mean / 255) / (deviation / 255))),
         Encoder(net),
         Encoder(lambda images: net((images - 0.5) / 0.25)),
         Encoder(lambda images: net(images / 255), input="uint8_chw"),
