@@ -416,6 +416,15 @@ def _encode_column(name: str, values: ArrayLike, count: int) -> tuple[Factor, ND
             f"labels {name!r}: expected {count} finite numbers or texts, one for each image, received {received}."
         )
     classes, ids = np.unique(array, return_inverse=True)
+    if array.dtype.kind == "f" and 2 * len(classes) <= count:  # of more values, none stands for a class
+        close = np.flatnonzero(np.diff(classes) <= 8 * np.spacing(np.abs(classes).max()))
+        if len(close):
+            pair = f"{classes[close[0]]} and {classes[close[0] + 1]}"
+            warnings.warn(
+                f"labels {name!r}: {pair} differ by rounding alone and become two classes: round them (numpy.round).",
+                OffaxisWarning,
+                stacklevel=4,
+            )
     if array.dtype.kind == "U":
         factor = Factor(name, range(len(classes)), "categorical", labels=classes.tolist())
     else:

@@ -237,6 +237,19 @@ def test_wrong_labels_are_refused(values, received):
         from_images("mine", PIXELS, {"x": values})
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_labels_that_differ_by_rounding_alone_are_warned_of(dtype):
+    third = dtype(1) / dtype(3)
+    values = np.array([0, third, np.nextafter(third, dtype(1)), 0, 1, 0, 1, 1], dtype)
+    pixels = np.zeros((8, 4, 6, 1), np.uint8)
+    with pytest.warns(
+        OffaxisWarning, match=r"^labels 'x': 0\.333\S+ and 0\.333\S+ differ by rounding alone and become two"
+    ):
+        from_images("mine", pixels, {"x": values})
+    from_images("mine", pixels, {"x": values.round(3)})  # warnings are errors here
+    from_images("mine", pixels, {"x": np.arange(8).astype(dtype) * np.finfo(dtype).eps})  # each has its own
+
+
 @pytest.fixture
 def folder(tmp_path):
     """Four grey pictures of 6 x 4 pixels whose level is 10 times their number, and a CSV file in another order."""
