@@ -13,7 +13,7 @@ import typer
 from benchmark_data import console
 from benchmark_data.commands.arguments import dataset_option
 from benchmark_data.console import out, say
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, OffaxisError
 from leaderboard.commands.arguments import Replace, Tier, by_tier, published, published_with, report
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def submit(
     Fill in DIR/submission.json, and add the encoder or the codes for each task
     and seed. Then: offaxis board submit DIR. Exit status 1 if anything is wrong.
     """
-    from leaderboard.scoring import remarks, submission
+    from leaderboard.scoring import remarks, submission, verification
 
     if not (folder / submission.FILE).exists():
         _begin_submission(folder, method, tasks or [], tier, seeds)
@@ -155,8 +155,15 @@ def submit(
         checked = submission.check(folder, published=board_results, encode=progress)
     for file in sorted({*folder.rglob("*.npz")} - files_before):
         say(file)
-    report(str(folder), checked.problems)
-    if checked.problems or checked.submission is None:
+    problems = list(checked.problems)
+    for run in () if problems else checked.candidates:
+        try:
+            if run.encoder:
+                verification.check_codes(run.encoder, run.submitted_codes, run.task)
+        except OffaxisError as error:
+            problems.append(error)
+    report(str(folder), problems)
+    if problems or checked.submission is None:
         raise typer.Exit(1)
     for sentence in remarks.unranked(checked.candidates, board_results, tier=checked.submission.tier):
         console.warn(sentence)

@@ -111,6 +111,12 @@ def verify(
     )
 
 
+def check_codes(encoder: str | os.PathLike[str], codes: NDArray[Any], task: protocol.Task) -> None:
+    """Raise as `verify` where codes, on some of the task's rows, are not those of their encoder."""
+    with encoders.OnnxEncoder(encoder) as onnx_encoder:
+        _code_deviation(onnx_encoder, codes, task, "submit")
+
+
 def _compare_scores(
     onnx_encoder: encoders.OnnxEncoder, codes: NDArray[Any], task: protocol.Task, tier: protocol.Tier, seed: str
 ) -> tuple[dict[str, results.Compared], Indices]:

@@ -143,6 +143,17 @@ def test_too_many_bytes_of_encoders(handed_in, monkeypatch):
     assert "at most 0 MiB of encoders" in str(problem)
 
 
+def test_submit_finds_codes_of_an_encoder_that_was_replaced(handed_in):
+    assert run("submit", handed_in).exit_code == 0
+    onnx.save(graph(np.random.default_rng(9).standard_normal((192, 3))), handed_in / TASK / "seed_1.onnx")
+    said = run("submit", handed_in)
+    assert said.exit_code == 1
+    assert "seed_1.onnx: expected the submitted codes, within 2% of their spread, received codes that" in said.stdout
+    assert said.stdout.count("error: ") == 1
+    (handed_in / TASK / "seed_1.npz").unlink()  # as the message says
+    assert run("submit", handed_in).exit_code == 0
+
+
 def test_submit_writes_codes_once(handed_in):
     assert run("submit", handed_in).stdout.count(".npz") == 2
     assert run("submit", handed_in).stdout.count(".npz") == 0
