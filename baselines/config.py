@@ -166,9 +166,20 @@ class RunConfig:
         return self.batch_size * objectives.find(self.objective).n_views
 
     def build_objective(self) -> objectives.Objective:
-        """Return the objective with its hyperparameters."""
-        kind = f"hyperparameter of {self.objective}"
-        return validation.build(objectives.find(self.objective), self.hyperparameters, kind=kind)
+        """Make the objective with its hyperparameters.
+
+        Returns:
+            The objective.
+
+        Raises:
+            UnknownName: a hyperparameter is none of the objective's; the message says where one of the config belongs.
+            InvalidInput: a value has the wrong type or is out of range.
+        """
+        objective, kind = objectives.find(self.objective), f"hyperparameter of {self.objective}"
+        names = {field.name for field in dataclasses.fields(objective)}
+        for name in self.hyperparameters.keys() & {field.name for field in dataclasses.fields(self)} - names:
+            raise UnknownName(kind, name, names, f"It is an argument of its own: RunConfig({name}=...).")
+        return validation.build(objective, self.hyperparameters, kind=kind)
 
     def with_steps(self, steps: int) -> RunConfig:
         """Return the config with another number of steps, without the snapshots that it does not reach.

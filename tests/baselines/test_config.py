@@ -55,6 +55,10 @@ def test_snapshots_that_are_kept():
         ({"reconstruction": "bernouli"}, r"reconstruction: .* Did you mean 'bernoulli'\?"),
         ({"reduction": "avg"}, r"reduction: expected one of mean, sum, received 'avg'"),
         ({"hyperparameters": {"bta": 1}}, r"hyperparameter of beta_vae: .* received 'bta'. Did you mean 'beta'\?"),
+        (
+            {"hyperparameters": {"architecture": "fc"}},
+            r"one of beta, received 'architecture'\. It is an argument of its own: RunConfig\(architecture=",
+        ),
         ({"architecture": "fc", "architecture_parameters": {"widht": 1}}, r"of fc: .* Did you mean 'width'\?"),
     ],
 )
