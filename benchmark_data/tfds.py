@@ -243,7 +243,7 @@ def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = No
         declared = None
     if declared is not dataset:
         raise InvalidInput(
-            f"files of {dataset.id} for TFDS: expected a dataset that it finds by its name, received another one. Read "
+            f"files of {dataset.id} for TFDS: expected a published dataset, undivided, received another one. Read "
             "it by benchmark_data.tfds.as_dataset or benchmark_data.hf.as_dataset."
         )
     return maker(data_dir=data_dir and user_path(data_dir), config=dataset.config or None)

@@ -304,7 +304,7 @@ def test_another_dataset_of_a_published_name_is_not_built(tmp_path, tiny_grid, m
     ):
         for ask in (provider.builder, provider.build):
             with pytest.raises(
-                InvalidInput, match=r"files of .* for TFDS: .* received another one\. Read it by .*hf\.as"
+                InvalidInput, match=r"files of .* for TFDS: .*, undivided, received another one\. Read it by .*hf\.as"
             ):
                 ask(changed, tmp_path)
     assert not list(tmp_path.iterdir())
