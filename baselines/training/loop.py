@@ -36,7 +36,7 @@ from baselines.training.progress import Bar, display
 from baselines.training.recorder import Diverged, Observer, Recorder
 from baselines.training.stopping import Stopped
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, OffaxisWarning
+from benchmark_data.errors import InvalidInput, OffaxisWarning, UnknownName
 from benchmark_data.variants import splitting
 
 __all__ = ["Diverged", "Observer", "Stopped", "train", "train_together"]
@@ -163,7 +163,11 @@ def train_together(
     if observers and len(observers) != len(configs):
         raise InvalidInput(f"observers: expected {len(configs)} lists, received {len(observers)}. Give each run one.")
     user_dataset = None if dataset is None else splitting.resolve(dataset, configs[0].dataset)
-    dataset = benchmark_data.load(configs[0].dataset) if user_dataset is None else user_dataset
+    try:
+        dataset = benchmark_data.load(configs[0].dataset) if user_dataset is None else user_dataset
+    except UnknownName as error:
+        error.args = (f"{error} Your own images: baselines.train(..., dataset=...), or train run --images FOLDER.",)
+        raise
     dataset.prepare()
     configs = [finetune.resolve_source(c, folder, dataset) for c, folder in zip(configs, paths, strict=True)]
     check([c for c, folder in zip(configs, paths, strict=True) if not holds_run(folder, c)], dataset)
