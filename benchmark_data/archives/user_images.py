@@ -118,8 +118,11 @@ def from_images(
     pixels = images if isinstance(images, np.ndarray) else _stack_images(what, images)
     _check_layout(what, pixels)
     if pixels.dtype != np.uint8 or pixels.ndim not in (3, 4) or not pixels.size:
-        numeric = pixels.dtype.kind in "biufc"
-        remedy = "Scale pixels to 0 ... 255 and cast them to uint8." if numeric else "Give pixels, or a folder's path."
+        remedy = "Give pixels, or a folder's path."
+        if pixels.dtype.kind in "biufc" and pixels.size:
+            remedy = "Scale pixels to 0 ... 255 and cast them to uint8."
+        if pixels.dtype == np.uint8 and pixels.size:
+            remedy = "Reshape them: pixels.reshape(-1, H, W, C)."
         raise InvalidInput(
             f"{what}: expected uint8 of shape (n, H, W, C) with n at least 1, received {pixels.dtype} of shape "
             f"{pixels.shape}. {remedy}"

@@ -202,7 +202,7 @@ def test_gaps_among_texts_and_numbers_in_an_array_of_objects_are_refused(kind):
         ("My Data", PIXELS, "name of a dataset: expected lower-case letters, .*, received 'My Data'"),
         ("xysquares", PIXELS, "name of a dataset: expected .* no published dataset's name, received 'xysquares'"),
         ("mine", PIXELS / 255, r"images of mine: expected uint8 .*, received float64 of shape \(5, 8, 12, 3\). Scale"),
-        ("mine", PIXELS[0, 0], r"images of mine: expected uint8 .*, received uint8 of shape \(12, 3\)"),
+        ("mine", PIXELS[0, 0], r"images of mine: expected uint8 .*, received uint8 of shape \(12, 3\)\. Reshape"),
         ("mine", PIXELS[:0], r"with n at least 1, received uint8 of shape \(0, 8, 12, 3\)"),
         ("mine", PIXELS[0], r"received uint8 of shape \(8, 12, 3\). It looks like one image: pass images\[None\]"),
         ("mine", PIXELS[0, ..., :1], r"received uint8 of shape \(8, 12, 1\). It looks like one image: pass images\[N"),
