@@ -57,11 +57,15 @@ def score(
         raise InvalidInput(f"{missing[0]}: expected a run folder, submission or file of codes, received no such path.")
     is_csv = to is not None and to.suffix == ".csv"
     if names or dataset or array or is_csv or not all(map(_has_record, paths)):
-        has_submission = any((path / "submission.json").is_file() for path in paths)
-        if has_submission or method or reproduced or replace or new or unverified or tier:
+        submissions = [str(path) for path in paths if (path / "submission.json").is_file()]
+        switches = {"--reproduced": reproduced, "--replace": replace, "--new": new, "--no-verify": unverified}
+        for_tasks = [option for option, value in (switches | {"--method": method, "--tier": tier}).items() if value]
+        values = {"--metric": names, "--dataset": dataset, "--array": array, f"--to {to}": is_csv}
+        for_codes = [option for option, value in values.items() if value]
+        if submissions or for_tasks:
             raise InvalidInput(
-                "Submissions, --method, --reproduced, --replace, --new, --no-verify and --tier are for tasks' scores. "
-                "Leave out --metric, --dataset, --array, --to FILE.csv and files of codes."
+                f"{', '.join(submissions + for_tasks)}: for scores of tasks alone, received with "
+                f"{', '.join(for_codes) or 'files of codes'}. Leave out one or the other."
             )
         if to is not None and not is_csv:
             raise InvalidInput(

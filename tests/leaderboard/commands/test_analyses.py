@@ -411,9 +411,13 @@ def test_layers_of_other_images_are_not_compared(board, tmp_path, runs):
         *(
             (
                 ["score", "a.npz", *option],
-                "Submissions, --method, --reproduced, --replace, --new, --no-verify and --tier are",
+                f"{option[0]}: for scores of tasks alone, received with files of codes. Leave out one or the other",
             )
             for option in (["--tier", "study"], ["--method", "mine"], ["--reproduced"], ["--new"])
+        ),
+        (
+            ["score", "a.npz", "--metric", "mig", "--replace", "--to", "b.csv"],
+            "--replace: for scores of tasks alone, received with --metric, --to b.csv",
         ),
     ],
 )
