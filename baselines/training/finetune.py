@@ -54,7 +54,8 @@ def config(
         decoder: how many layers of the decoder to reset and train, of those that have weights. The authors' code has
             the heads and one.
         side: count them from the latents (``"inside"``, figure 6) or from the image (``"outside"``, figure 9).
-        **changes: other keys of the config, such as ``steps``, ``seed`` or ``split``; the rest is the source's.
+        **changes: other keys of the config, such as ``steps``, ``seed`` or ``split``; the rest is the source's, also
+            the hyperparameters that are not given.
 
     Returns:
         The config, ready for `baselines.train`; another objective has its own defaults, unless they are given, too.
@@ -87,8 +88,10 @@ def config(
     frozen = [layer for layer in (*layers(weights, "encoder"), *decoder_layers) if layer not in reset]
     source_config = read_config(Path(source))
     source_config = source_config.with_steps(changes.get("steps", source_config.steps))
-    if changes.get("objective", source_config.objective) != source_config.objective:
-        changes = {"hyperparameters": {}} | changes
+    is_same_objective = changes.get("objective", source_config.objective) == source_config.objective
+    given = changes.get("hyperparameters", {})
+    if isinstance(given, Mapping):  # or the config refuses it
+        changes["hyperparameters"] = {**(source_config.hyperparameters if is_same_objective else {}), **given}
     transfer = {"start_from": os.fspath(source), "start_weights": digest(weights), "reset": reset, "frozen": frozen}
     return RunConfig.from_json(source_config.as_json() | {"dataset": dataset, "split": ""} | transfer | changes)
 

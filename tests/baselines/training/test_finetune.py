@@ -86,6 +86,15 @@ def test_another_objective_has_its_own_defaults(conv):
     assert given.hyperparameters["beta"] == 2.0
 
 
+def test_hyperparameters_that_are_not_given_are_the_sources(tiny, tmp_path):
+    units_and_gamma = {"units": 8, "gamma": 2.0}
+    source = train(tiny(objective="factor_vae", hyperparameters=units_and_gamma, steps=0, snapshots=[]), tmp_path / "a")
+    changed = finetune.config(source.folder, TARGET, hyperparameters={"gamma": 3.0}).hyperparameters
+    assert (changed["units"], changed["gamma"]) == (8, 3.0)
+    with pytest.raises(InvalidInput, match="hyperparameters: expected keys and values, received 3"):
+        finetune.config(source.folder, TARGET, hyperparameters=3)
+
+
 def test_what_starts_anew_is_not_what_the_source_began_with(conv, tmp_path):
     """Also with the seed of the source, and of a source that started from another itself."""
     began = fresh(conv.config)
