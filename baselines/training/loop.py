@@ -11,7 +11,7 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,7 @@ def train(
         [config],
         None if folder is None else [folder],
         dataset=dataset,
-        observers=[[observers] if callable(observers) else observers],
+        observers=[observers],
         progress=progress,
         checkpoint_seconds=checkpoint_seconds,
         device_bytes=device_bytes,
@@ -118,7 +118,7 @@ def train_together(
     folders: Sequence[str | os.PathLike[str]] | None = None,
     *,
     dataset: Dataset | None = None,
-    observers: Sequence[Sequence[Observer]] | None = None,
+    observers: Sequence[Observer | Sequence[Observer]] | None = None,
     progress: rich.progress.Progress | None = None,
     checkpoint_seconds: float = 60.0,
     device_bytes: int | None = None,
@@ -139,7 +139,7 @@ def train_together(
         configs: what to train: equal in the `SHARED_KEYS` and in all hyperparameters but floats. `groups` sorts them.
         folders: where to, one for each. `default_folder` of each config if None.
         dataset: as of `train`.
-        observers: for each run the functions that are called with its history.
+        observers: for each run a function, or several, called with its history.
         progress: a display to show the runs in; by default one of its own, on standard error.
         checkpoint_seconds: as of `train`.
         device_bytes: on jax, keep the dataset on the device if it takes no more than these bytes. If None, half of the
@@ -160,8 +160,7 @@ def train_together(
         raise InvalidInput(f"config: expected a RunConfig, received {invalid[0]!r}. Make one: RunConfig(dataset=...).")
     paths = [default_folder(config) for config in configs] if folders is None else [Path(f) for f in folders]
     _check_group(configs, paths)
-    if observers and len(observers) != len(configs):
-        raise InvalidInput(f"observers: expected {len(configs)} lists, received {len(observers)}. Give each run one.")
+    run_observers = _list_observers(observers or [()] * len(configs), len(configs))
     user_dataset = None if dataset is None else splitting.resolve(dataset, configs[0].dataset)
     try:
         dataset = benchmark_data.load(configs[0].dataset) if user_dataset is None else user_dataset
@@ -190,8 +189,7 @@ def train_together(
         progress = progress or stack.enter_context(display())
         pool = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="writer"))
         for i in unfinished:
-            run_observers = observers[i] if observers else ()
-            recorders[i] = Recorder(configs[i], paths[i], dataset, digests, run_observers, pool)
+            recorders[i] = Recorder(configs[i], paths[i], dataset, digests, run_observers[i], pool)
         request = stack.enter_context(stopping.catch_stop_signals())
         pending = list(recorders.values())
         for group in [pending] if backend.name() == "jax" else [[recorder] for recorder in pending]:
@@ -203,6 +201,16 @@ def train_together(
         raise stopping.stop_error([run.folder for run in started], [run.step for run in started], again=again)
     failures = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
     return [failure or Run.open(folder, dataset=user_dataset) for failure, folder in zip(failures, paths, strict=True)]
+
+
+def _list_observers(observers: Sequence[Observer | Sequence[Observer]], runs: int) -> list[tuple[Observer, ...]]:
+    """Return the functions that observe each run; refuse what is no function before anything is trained."""
+    if len(observers) != runs:
+        raise InvalidInput(f"observers: expected {runs} lists, received {len(observers)}. Give each run one.")
+    lists = [(o,) if callable(o) or not isinstance(o, Iterable) else tuple(o) for o in observers]
+    if wrong := [observe for functions in lists for observe in functions if not callable(observe)]:
+        raise InvalidInput(f"observers: expected functions of a step and its scalars, received {wrong[0]!r}.")
+    return lists
 
 
 def _warn_of_mean_reduction(config: RunConfig) -> None:

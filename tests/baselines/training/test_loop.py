@@ -146,6 +146,19 @@ def test_a_mean_reduction_that_changes_what_hyperparameters_mean_is_warned_of(ti
     train(tiny(objective="simclr", reduction="mean"), tmp_path / "simclr")  # has no reconstruction to divide
 
 
+def test_what_is_no_observer_is_refused_and_leaves_the_folder_free(tiny, tmp_path):
+    for wrong in (None, [None], [print, "print"]):
+        with pytest.raises(InvalidInput, match="observers: expected functions of a step and its scalars, received"):
+            train(tiny(), tmp_path / "run", observers=wrong)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_iterator_of_observers_is_not_used_up_by_the_first_step(tiny, tmp_path):
+    told = []
+    run = train(tiny(history_every=1), tmp_path / "run", observers=iter([lambda step, _: told.append(step)]))
+    assert told == [row["step"] for row in run.history]
+
+
 def test_a_loss_that_explodes_stops_the_run_and_leaves_the_last_good_snapshot(tiny, tmp_path):
     with pytest.raises(
         Diverged,
