@@ -185,7 +185,7 @@ def train_together(
         if not unfinished:
             return [Run.open(folder, dataset=user_dataset) for folder in paths]
         devices.warn(configs[0].precision)
-        _warn_of_mean_reduction(configs[0])
+        _warn_of_mean_reduction(max((configs[i] for i in unfinished), key=lambda config: config.epsilon))
         progress = progress or stack.enter_context(display())
         pool = stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix="writer"))
         for i in unfinished:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import benchmark_data
-from baselines import Diverged, objectives, train, untrained
+from baselines import Diverged, objectives, train, train_together, untrained
 from baselines.objectives import beta_vae
 from baselines.run import Run
 from baselines.run_folder import Snapshots
@@ -143,6 +143,9 @@ def test_a_mean_reduction_that_changes_what_hyperparameters_mean_is_warned_of(ti
     train(tiny(reduction="mean", epsilon=1e-12), tmp_path / "other")
     with pytest.warns(OffaxisWarning, match=r'^epsilon=1e-08: reduction "mean" has smaller gradients'):
         train(tiny(reduction="mean"), tmp_path / "default")
+    configs = [tiny(reduction="mean", seed=seed, epsilon=epsilon) for seed, epsilon in enumerate((1e-12, 1e-8))]
+    with pytest.warns(OffaxisWarning, match=r'^epsilon=1e-08: reduction "mean" has smaller gradients'):
+        train_together(configs, [tmp_path / "first", tmp_path / "second"])
     train(tiny(objective="simclr", reduction="mean"), tmp_path / "simclr")  # has no reconstruction to divide
 
 
