@@ -249,6 +249,8 @@ def _transfer(download: Download, url: str, part: Path, progress: rich.progress.
             part.unlink(missing_ok=True)
         # RFC 9110, section 13.1.5: a weak tag must not guard a range request.
         write_json(_progress_path(part), {"url": url, "validator": "" if tag.startswith("W/") else tag, "total": total})
+        if download.name.endswith(".gz"):  # of such files some servers name the compression, which is to stay
+            response.raw.headers.pop("Content-Encoding", None)
         task = progress.add_task(f"{download.name} from {urlsplit(url).netloc}", total=total or download.size)
         progress.update(task, completed=offset)
         try:

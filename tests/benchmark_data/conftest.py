@@ -126,7 +126,8 @@ class Server:
 
         Behaviour: ``cut`` bytes after which the connection breaks (each time), ``stall`` seconds of silence half-way,
         ``status``, ``location``, ``type``, ``ranges`` (False: parts cannot be asked for), ``etag``, ``length`` (False:
-        not announced), ``announced`` (how it is written), ``after`` a function called once the headers are out.
+        not announced), ``announced`` (how it is written), ``encoding`` (only named), ``after`` a function called once
+        the headers are out.
         """
         self.files[f"/{name}"], self.behaviour[f"/{name}"] = content, behaviour
         return f"http://127.0.0.1:{self._server.server_port}/{name}"
@@ -146,6 +147,8 @@ class Server:
         if "location" in how:
             request.send_header("Location", how["location"])
         request.send_header("Content-Type", how.get("type", "application/octet-stream"))
+        if "encoding" in how:
+            request.send_header("Content-Encoding", how["encoding"])
         if tag:
             request.send_header("ETag", tag)
         if status == 206:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import http
 import json
@@ -84,6 +85,14 @@ def test_mirrors_are_asked_in_order(server, fetched):
 def test_a_redirect_is_followed(server, fetched):
     goal = server.add("data.bin", CONTENT)
     assert fetched(server.add("moved", b"", status=302, location=goal)).path.read_bytes() == CONTENT
+
+
+def test_compression_that_a_server_names_stays(server, tmp_path):
+    content = gzip.compress(CONTENT, 1)
+    url = server.add("matrix.gz", content, encoding="x-gzip")
+    download = Download(name="matrix.gz", urls=(url,), sha256=hashlib.sha256(content).hexdigest(), size=len(content))
+    with rich.progress.Progress(disable=True) as progress:
+        assert fetch(download, tmp_path, progress=progress).path.read_bytes() == content
 
 
 def test_redirects_without_end(server, fetched):
