@@ -22,6 +22,7 @@ from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer, require_space
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor
+from benchmark_data.files import unwritable
 from benchmark_data.types import Extra
 
 ZIP = Download(
@@ -66,8 +67,11 @@ def _unpack(path: Path, member: str, target: Path) -> None:
         if info.file_size > ROTATIONS_LIMIT:
             raise damage(path, f"members of at most {ROTATIONS_LIMIT:,} bytes", f"{member} of {info.file_size:,}")
         require_space(target, info.file_size)
-        with archive.open(info) as stream, target.open("wb") as file:
-            shutil.copyfileobj(stream, file, 2**20)
+        try:
+            with archive.open(info) as stream, target.open("wb") as file:
+                shutil.copyfileobj(stream, file, 2**20)
+        except OSError as error:  # of a full disk: bytes that cannot be unpacked raise others
+            raise unwritable(target, error) from error
 
 
 def _write_rotations(path: Path, npz_path: Path, shape: str, label: int, row: int, stop: int, writer: Writer) -> int:

@@ -12,7 +12,7 @@ import scipy.spatial.transform
 from PIL import Image
 
 from benchmark_data.datasets.symsol import DATASET
-from benchmark_data.errors import DamagedFile
+from benchmark_data.errors import DamagedFile, InvalidInput
 
 SHAPES = ("tet", "cube", "icosa", "cone", "cyl", "tetX", "cylO", "sphereX")
 EQUIVALENT = {"tet": 12, "cube": 24, "icosa": 60, "cone": 360, "cyl": 720}
@@ -115,3 +115,12 @@ def test_rotations_that_are_others(shrink, tmp_path, png_bytes, changed, message
     write(tmp_path, png_bytes, tet=changed)
     with pytest.raises(DamagedFile, match=message):
         small.prepare(manual_dir=tmp_path)
+
+
+def test_a_full_disk_is_not_taken_for_a_damaged_archive(shrink, tmp_path, png_bytes, disk_full):
+    small = shrink(DATASET.configs["native"], splits=SPLITS, archive=ARCHIVE)
+    write(tmp_path, png_bytes)
+    with pytest.raises(InvalidInput, match=r"rotations\.npz: expected a place that can be written"), disk_full(1000):
+        small.prepare(manual_dir=tmp_path)
+    assert not small.source.folder.exists()
+    small.prepare(manual_dir=tmp_path)
