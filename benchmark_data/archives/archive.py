@@ -25,7 +25,7 @@ from benchmark_data.archives.store import Encoding, Store, Writer
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, Unavailable
 from benchmark_data.factors import Factor, FactorSpace, FactorTable, Indices
-from benchmark_data.files import user_path, write_json, written_atomically
+from benchmark_data.files import hash_of, user_path, write_json, written_atomically
 from benchmark_data.sources import resized
 from benchmark_data.types import Extra, Pixels, Source
 
@@ -82,6 +82,11 @@ class Cached(Source):
     def digest(self) -> dict[str, str]:
         """Hash the prepared form as `prepare` did, which keeps what it found in ``meta.json``."""
         return self._dataset_in_folder(self.folder).digest()._asdict()
+
+    def damaged_files(self) -> list[str]:
+        """Name the files that are not as `prepare` wrote them: none where it kept no hashes, as it once did."""
+        hashes: dict[str, str] = self.store().meta.get("sha256", {})
+        return [name for name, sha256 in hashes.items() if hash_of(self.folder / name) != sha256]
 
     def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Read images by row."""
@@ -177,8 +182,9 @@ class Cached(Source):
                 "sources": sources,
                 "notes": writer.notes,
             }
-            write_json(temporary / "meta.json", meta)
             progress.update(task, description=f"{self.id}: checking")
+            meta["sha256"] = {path.name: hash_of(path) for path in sorted(temporary.iterdir())}
+            write_json(temporary / "meta.json", meta)
             dataset = self._dataset_in_folder(temporary)
             meta["digest"] = dataset.digest()._asdict()
             meta["measured"] = self.statistics.check(dataset, writer.means)

@@ -86,7 +86,7 @@ def verify(
     Args:
         dataset: the dataset.
         copies: what to compare: ``("tfds", the data_dir of TFDS)`` or ``("hf", a folder that was published)``.
-        full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
+        full: look at every row instead of the 1,024 of `Dataset.quick_rows`, and at every byte that `prepare` kept.
         progress: is called with how many rows were read since the last call, of `count_rows` in all.
 
     Returns:
@@ -98,6 +98,8 @@ def verify(
         recorded = cached.store().meta.get("digest")
         if recorded != cached.digest():
             problem = f"it was prepared with the quick digest {recorded}: remove {cached.folder} and prepare it again"
+        elif full and (damaged := cached.damaged_files()):
+            problem = f"{damaged[0]} was changed since it was prepared: remove {cached.folder} and prepare it again"
     findings = [Finding("numpy", dataset_digest, problem)]
     blocks = list(in_blocks(_selected_rows(dataset, full)))
     for kind, folder in copies:

@@ -13,6 +13,7 @@ from PIL import Image
 
 from benchmark_data.datasets.symsol import DATASET
 from benchmark_data.errors import DamagedFile, InvalidInput
+from benchmark_data.publish.verify import verify
 
 SHAPES = ("tet", "cube", "icosa", "cone", "cyl", "tetX", "cylO", "sphereX")
 EQUIVALENT = {"tet": 12, "cube": 24, "icosa": 60, "cone": 360, "cyl": 720}
@@ -124,3 +125,16 @@ def test_a_full_disk_is_not_taken_for_a_damaged_archive(shrink, tmp_path, png_by
         small.prepare(manual_dir=tmp_path)
     assert not small.source.folder.exists()
     small.prepare(manual_dir=tmp_path)
+
+
+def test_a_full_verification_finds_changed_rotations(shrink, tmp_path, png_bytes):
+    small = shrink(DATASET.configs["native"], splits=SPLITS, archive=ARCHIVE)
+    write(tmp_path, png_bytes)
+    small.prepare(manual_dir=tmp_path)
+    assert verify(small, full=True)[0].problem == ""
+    path = small.source.folder / "extra_rotation.npy"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 0x80
+    path.write_bytes(content)
+    problem = verify(small, full=True)[0].problem
+    assert problem.startswith("extra_rotation.npy was changed since it was prepared: remove ")
