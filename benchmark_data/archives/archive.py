@@ -23,7 +23,7 @@ from benchmark_data.archives import downloads, store
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.store import Encoding, Store, Writer
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, Unavailable
+from benchmark_data.errors import DamagedFile, InvalidInput, Unavailable
 from benchmark_data.factors import Factor, FactorSpace, FactorTable, Indices
 from benchmark_data.files import hash_of, user_path, write_json, written_atomically
 from benchmark_data.sources import resized
@@ -249,6 +249,14 @@ class Archive(Cached):
         if self.grid:
             return FactorSpace(*self.factors)
         return FactorTable(*self.factors, rows=self.rows, read=self.label_table)
+
+    def label_table(self) -> NDArray[np.integer]:
+        """Read the whole label table, after a look whether the factors have such class ids."""
+        try:
+            return self.space.checked(super().label_table())
+        except InvalidInput as error:
+            path = self.folder / "labels.npy"
+            raise DamagedFile(f"{path}: {error} Remove the folder and prepare the dataset again.") from error
 
     @property
     def extras(self) -> Mapping[str, Extra]:

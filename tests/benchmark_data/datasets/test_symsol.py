@@ -138,3 +138,13 @@ def test_a_full_verification_finds_changed_rotations(shrink, tmp_path, png_bytes
     path.write_bytes(content)
     problem = verify(small, full=True)[0].problem
     assert problem.startswith("extra_rotation.npy was changed since it was prepared: remove ")
+
+
+@pytest.mark.parametrize("labels", [np.full((40, 1), 8), np.zeros((40, 2), int), np.zeros((40, 1))])
+def test_labels_of_a_prepared_form_that_are_none(shrink, tmp_path, png_bytes, labels):
+    small = shrink(DATASET.configs["native"], splits=SPLITS, archive=ARCHIVE)
+    write(tmp_path, png_bytes)
+    small.prepare(manual_dir=tmp_path)
+    np.save(small.source.folder / "labels.npy", labels)
+    with pytest.raises(DamagedFile, match=r"labels\.npy: factor.* Remove the folder and prepare the dataset again"):
+        small.labels([0])
