@@ -201,9 +201,9 @@ def text_on_longer_training() -> list[str]:
         return f"{mig} ({explained}; {len(lines)})"
 
     return [
-        "**Undertrained?** At 5% of Michlo et al.'s images, their loss and nearly their network, models at spacing 8 "
-        f"draw one or two of three squares ({len(collapsed)} of {len(at_8)}: none), disentangling none. MIG (pixel "
-        "variance explained; seeds; [pilot](benchmarks/michlo2023_pilot.csv), "
+        "**Undertrained?** With 5% of Michlo et al.'s images, their loss and nearly their network, models at spacing 8 "
+        f"draw one or two of the three squares ({len(collapsed)} of {len(at_8)}: none) and disentangle none. MIG "
+        "(pixel variance explained; seeds; [pilot](benchmarks/michlo2023_pilot.csv), "
         "[sweep](benchmarks/michlo2023_reduced_fig9.csv)):",
         "",
         row("spacing", *(about(name)["title"] for name in michlo2023_reduced.BETAS)),
@@ -213,8 +213,8 @@ def text_on_longer_training() -> list[str]:
             for spacing in sorted({spacing for spacing, _ in groups})
         ),
         "",
-        "β is theirs, except for β-VAE's 0.1 at spacings 1 and 2 (chosen by one seed's MIG) and Ada-GVAE's 0.0001 at 8 "
-        "(with theirs, one of two collapsed).",
+        "β is the paper's, except 0.1 for β-VAE at spacings 1 and 2 (chosen by one seed's MIG) and 0.0001 for Ada-GVAE "
+        "at 8 (with the paper's, one of two collapsed).",
     ]
 
 

@@ -141,9 +141,9 @@ def main_results(folder: Path) -> list[str]:
     return [
         *lines,
         "",
-        f"Verdicts use single claims' p-values. After Holm's correction over {n_claims} claims in "
-        f"[reproduction](docs/reproduction.md), {sum(tests) or 'none'} of these {len(tests)} (in bold) and "
-        f"{len(decided) - sum(tests)} others stay significant; permutation tests of five seeds cannot.",
+        f"Verdicts use uncorrected p-values. After Holm's correction over {n_claims} claims in "
+        f"[reproduction](docs/reproduction.md), {sum(tests) or 'none'} of the {len(tests)} p-values above (in bold) and "
+        f"{len(decided) - sum(tests)} others stay significant; permutation tests with five seeds cannot.",
     ]
 
 
