@@ -348,7 +348,7 @@ def table_of_bounds() -> list[str]:
     for down, up in zip(lines[::2], lines[1::2], strict=True):
         changes = (f"{line['changed']} ({float(line['other']):g})" for line in (down, up))
         rows.append(row(down["bound"], f"{float(down['value']):g}", *changes))
-    head = row("bound", "value", f"of {lines[0]['verdicts']} verdicts a lower one changes", "a higher one")
+    head = row("bound", "value", f"of {lines[0]['verdicts']} verdicts, a lower bound changes", "a higher bound")
     return [head, row("---", "---:", "---:", "---:"), *rows]
 
 
@@ -569,7 +569,7 @@ def table_of_shared_seeds() -> list[str]:
 def table_of_giveaways() -> list[str]:
     """Write how far giveaway and MIG go together over the datasets of the tier desk, method by method."""
     analysis = hardness.hardness(desk_boards(), giveaways.read(RESULTS))
-    lines = [row("method", "datasets", "correlation (95%)", "over those that most share"), row("---", *["---:"] * 3)]
+    lines = [row("method", "datasets", "correlation (95%)", "over shared datasets"), row("---", *["---:"] * 3)]
     for prediction in analysis.predictions if analysis else ():
         if prediction.correlation and prediction.datasets >= LEAST_DATASETS:
             shared = prediction.on_shared if prediction.on_shared != prediction.correlation else None

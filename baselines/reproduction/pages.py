@@ -46,9 +46,9 @@ def report(folder: Path) -> str:
     rows = [
         *("# Reproduction", ""),
         "The figures and tables of four papers, and questions that we added, with a verdict on each claim. Eight",
-        "are in [README](../README.md#which-claims-of-the-papers-replicate), their discussion is in",
-        "[findings](findings.md).",
-        "Made from the records in `docs/reproduction`; `offaxis study run ID` makes one again.",
+        "are in [README](../README.md#which-claims-of-the-papers-replicate); [findings](findings.md) discusses most.",
+        "This page is made from the records in `docs/reproduction`; `offaxis study run ID`, such as `2205.08399/fig4`,",
+        "makes a record again.",
         *("", *count_verdicts(records_by_id, decided), ""),
         *("## How to read the tables", "", *LEGEND),
     ]
@@ -81,8 +81,8 @@ LEGEND = (
     "  leave no room for the claimed difference. *Illustration*: nothing is tested. **Bold**: p ≤ 0.05 after Holm over",
     "  all claims, tested or untestable ([statistics](statistics.md)).",
     "- **Effect.** The difference that decides the claim, positive in the claim's direction. Of several parts, the",
-    "  one with the largest p is shown or, if any oppose the claim, the strongest of those. *From the bound*: of a",
-    '  claim with a bound (such as "less than 0.05"), how far the score is inside it, or, if negative, outside. *n*',
+    "  one with the largest p is shown or, if any oppose the claim, the strongest of those. *From the bound*: if a",
+    '  claim has a bound (such as "less than 0.05"), how far the score is inside it or, if negative, outside. *n*',
     "  counts seeds.",
     "- **Our control**: the claim measured from a control that we added. *Added*: a question that is not in the paper,",
     "  *supported* or *opposed*. *Post hoc*: asked, or its measurement refined, after results were seen.",

@@ -165,9 +165,9 @@ def audit(
 ) -> None:
     """Measure how far the pixels of a dataset give its factors away.
 
-    The giveaway is 1 where images look the more alike the nearer their factor
-    values are, and 0 where pixels do not show the order of the values. Brackets
-    hold 95% intervals. docs/audit.md explains each column.
+    The giveaway is 1 if images look more alike the nearer their factor values
+    are, and 0 if pixels do not show the order of the values. Brackets hold
+    95% intervals. docs/audit.md explains each column.
     """
     needs("the audit", "metrics", "scipy", "pandas")
     check_ending("--to", file, ".json")
@@ -201,7 +201,7 @@ def prepare(
     names: Names,
     manual_dir: ManualDir = None,
     discard_downloads: Annotated[
-        bool, typer.Option("--discard-downloads", help="Remove what is downloaded once it is prepared.")
+        bool, typer.Option("--discard-downloads", help="Delete downloaded files once they are prepared.")
     ] = False,
 ) -> None:
     """Download a dataset's files, check them and convert them. Rendered datasets do not need this step.

@@ -47,10 +47,10 @@ def score(
     """Compute scores from codes.
 
     Run folders and submissions get the scores of their tasks, printed with the
-    published rows. Files of codes, runs on your own pictures, and run folders
-    with --metric or next to files get mig and dci or the metrics named: the last
-    third of the rows is held out, unless the file has codes_test and
-    factors_test.
+    published rows. Files of codes and runs on your own pictures get the metrics
+    that --metric names, by default mig and dci; so do run folders with --metric
+    or in one call with files. The last third of the rows is held out, unless the
+    file has codes_test and factors_test.
     """
     # A folder's name that is mistyped; files, which have a suffix, are looked for where they are read.
     if missing := [path for path in paths if not (path.suffix or path.exists())]:
