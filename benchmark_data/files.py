@@ -74,7 +74,7 @@ def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -
     path = Path(path)
     suffix = f"{os.getpid()}-{_HOST_HASH}{secrets.token_hex(2)}.part"
     # At most the 255 bytes that file systems allow.
-    temporary = path.with_name(f".{os.fsencode(path.name)[: 253 - len(suffix)].decode(errors='ignore')}.{suffix}")
+    temporary = path.parent / f".{os.fsencode(path.name)[: 253 - len(suffix)].decode(errors='ignore')}.{suffix}"
     backup = temporary.with_name(f"{temporary.name.removesuffix(suffix)}{os.getpid()}-{_HOST_HASH}_old.part")
     try:
         if os.path.isdir(path) and not replace:

@@ -78,11 +78,12 @@ def test_a_folder_appears_whole(tmp_path):
 
 def test_an_existing_folder_is_not_replaced(tmp_path):
     (tmp_path / "folder").mkdir()
-    with (
-        pytest.raises(InvalidInput, match=r"expected a path that is free, received an existing folder\. Remove it"),
-        written_atomically(tmp_path / "folder"),
-    ):
-        raise AssertionError("the block must not run")
+    for folder in (tmp_path / "folder", ".", "/"):  # the last two have no name
+        with (
+            pytest.raises(InvalidInput, match=r"expected a path that is free, received an existing folder\. Remove it"),
+            written_atomically(folder),
+        ):
+            raise AssertionError("the block must not run")
     assert names(tmp_path) == ["folder"]
 
 
