@@ -145,9 +145,10 @@ def build(
     """Build the board from the results: HTML pages, and tables as CSV. It needs no server."""
     from leaderboard.report.site import build as site
 
+    folder = to.resolve()  # before it is replaced, which may be the folder that the command runs in
     with err.status("building"):
         page = site.build(root, to)
-    say(f"{page}\n{page.resolve().as_uri()}")
+    say(f"{page}\n{(folder / page.name).as_uri()}")
 
 
 @app.command()

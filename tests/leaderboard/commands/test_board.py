@@ -124,7 +124,7 @@ def test_one_tier_is_shown(board, made_result, tmp_path):
     assert (code, "tier with results: expected one of smoke, received 'desk'" in error) == (2, True)
 
 
-def test_evaluate_show_build_check(board, run_folder, tmp_path):
+def test_evaluate_show_build_check(board, run_folder, tmp_path, monkeypatch):
     root, site = tmp_path / "r", tmp_path / "s"
     about = {
         "title": "β-VAE",
@@ -144,6 +144,9 @@ def test_evaluate_show_build_check(board, run_folder, tmp_path):
     code, out, _ = board("build", root, "--to", site)
     assert code == 0
     assert "file://" in out
+    monkeypatch.chdir(site)
+    assert board("build", root, "--to", ".") == (0, f"index.html\n{(site / 'index.html').as_uri()}\n", "")
+    monkeypatch.chdir(tmp_path)
     code, out, _ = board("check", root, "--against", root)
     assert code == 0
     assert out.count("ok:") == 2
