@@ -135,7 +135,7 @@ def open_picture(path: Path) -> Iterator[Image]:
                     "set OFFAXIS_MAX_PIXELS to a larger number."
                 )
             yield picture
-    except OffaxisError:
+    except (OffaxisError, MemoryError):
         raise
     except Exception as error:  # damaged files make Pillow raise more kinds than can be listed
         raise DamagedFile(

@@ -410,7 +410,7 @@ def open_image(content: bytes, what: object) -> Iterator[PIL.Image.Image]:
     try:
         with PIL.Image.open(io.BytesIO(content), formats=("PNG", "JPEG")) as image:
             yield image
-    except OffaxisError:
+    except (OffaxisError, MemoryError):
         raise
     except Exception as error:  # damaged files make Pillow raise more kinds than can be listed
         raise DamagedFile(f"{what}: expected a PNG or JPEG file, received {str(error).partition(' <')[0]}.") from error

@@ -3,9 +3,10 @@ import struct
 import zipfile
 
 import numpy as np
+import PIL.Image
 import pytest
 
-from benchmark_data.archives import containers, npz
+from benchmark_data.archives import containers, npz, picture_files, store
 from benchmark_data.errors import DamagedFile
 
 
@@ -103,10 +104,15 @@ def test_big_endian_and_fortran_arrays_are_read_as_they_are_meant(tmp_path):
 
 def test_a_machine_without_memory_has_no_damaged_file(tmp_path):
     np.savez(tmp_path / "a.npz", a=np.zeros(3))
-    with pytest.raises(MemoryError), npz.open_npz(tmp_path / "a.npz"):
-        raise MemoryError
-    with pytest.raises(MemoryError), containers.damaged_file_on_error(tmp_path / "a.npz"):
-        raise MemoryError
+    PIL.Image.new("L", (8, 8)).save(tmp_path / "a.png")
+    for opened in (
+        npz.open_npz(tmp_path / "a.npz"),
+        containers.damaged_file_on_error(tmp_path / "a.npz"),
+        picture_files.open_picture(tmp_path / "a.png"),
+        store.open_image((tmp_path / "a.png").read_bytes(), "a.png"),
+    ):
+        with pytest.raises(MemoryError), opened:
+            raise MemoryError
 
 
 def test_a_whole_file_comes_back_as_numpy_wrote_it(tmp_path):
