@@ -26,23 +26,21 @@ MAX_JSON_BYTES = 2**26
 """Bytes of a JSON file, at most, unless the environment variable ``OFFAXIS_MAX_JSON`` says otherwise."""
 
 
-def check_ending(option: str, path: Path | None, *endings: str) -> None:
-    """Check that a file that is to be written has a name that says what it is.
+def check_ending(path: Path | None, ending: str) -> None:
+    """Check that the file that ``--to`` names has a name that says what it is.
 
     Args:
-        option: what it is given with, such as ``--to``, for the message.
         path: the file, or None where none was asked for.
-        endings: those that it may have, such as ``.csv``.
+        ending: what its name must end in, such as ``.csv``.
 
     Raises:
         InvalidInput: it has another one.
 
     Example:
-        >>> check_ending("--to", Path("scores.csv"), ".csv")
+        >>> check_ending(Path("scores.csv"), ".csv")
     """
-    if path is not None and path.suffix not in endings:
-        expected = f"a file name that ends in {' or '.join(endings)}"
-        raise InvalidInput(f"{option}: expected {expected}, received {path.name}.")
+    if path is not None and path.suffix != ending:
+        raise InvalidInput(f"--to: expected a file name that ends in {ending}, received {path.name}.")
 
 
 @contextlib.contextmanager

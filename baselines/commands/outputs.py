@@ -53,7 +53,7 @@ def encode(
     if dataset or (to and to.suffix == ".npz"):
         if to is None or len(opened_runs) != 1:
             raise InvalidInput(f"--to {to} takes one run, not {len(runs)}." if to else "--dataset takes --to FILE.npz.")
-        files.check_ending("--to", to, ".npz")
+        files.check_ending(to, ".npz")
         target = benchmark_data.named_or_folder(dataset) if dataset else opened_runs[0].dataset
         paths = [opened_runs[0].write_codes(to, target)]
     else:
@@ -68,7 +68,7 @@ def _write_activations(runs: list[Path], dataset: str, images: int | None, step:
     from baselines.run import Run, own_rows
     from leaderboard import protocol
 
-    files.check_ending("--to", to, ".npz")
+    files.check_ending(to, ".npz")
     if to is not None and len(runs) != 1:
         raise InvalidInput(f"--to FILE takes one run, not {len(runs)}.")
     named_dataset = benchmark_data.named_or_folder(dataset) if dataset else None

@@ -142,7 +142,7 @@ def show(
     name: NameOrFolder, file: Annotated[Path, typer.Option("--to", metavar="FILE.png", help="The PNG to write.")]
 ) -> None:
     """Draw random images and a traversal of each factor into one PNG."""
-    check_ending("--to", file, ".png")
+    check_ending(file, ".png")
     dataset = benchmark_data.named_or_folder(name)
     from benchmark_data.inspect import contact_sheets
 
@@ -170,7 +170,7 @@ def audit(
     95% intervals. docs/audit.md explains each column.
     """
     needs("the audit", "metrics", "scipy", "pandas")
-    check_ending("--to", file, ".json")
+    check_ending(file, ".json")
     dataset = benchmark_data.named_or_folder(name)
     dataset.images([0])  # one that is not ready says so before anything is measured
     from benchmark_data.inspect import audit as audit_module

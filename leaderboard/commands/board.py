@@ -99,7 +99,7 @@ def compare(
     from leaderboard.report import formats, pairwise, ranking
     from leaderboard.store import results_tree
 
-    check_ending("--to", to, ".csv")
+    check_ending(to, ".csv")
     roots = roots or [PUBLISHED]
     results = [result for root in roots for result in results_tree.read_all(root)]
     if not results:

@@ -43,7 +43,7 @@ def similarity(
 
     if len(runs) % 2:
         raise InvalidInput(f"Give as many files of one model as of the other, not {len(runs)} in all.")
-    files.check_ending("--to", to, ".png")
+    files.check_ending(to, ".png")
     half = len(runs) // 2
     sides = runs[:half], runs[half:]
     for side in sides:
