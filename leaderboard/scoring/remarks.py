@@ -25,7 +25,7 @@ def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), 
     """
     groups: dict[tuple[str, str], list[Candidate]] = {}
     for candidate in candidates:
-        groups.setdefault((protocol.task(candidate.record.dataset).id, candidate.record.method), []).append(candidate)
+        groups.setdefault((candidate.task.id, candidate.record.method), []).append(candidate)
     on_board = {(result.task, result.method): result for result in published}
     sentences = []
     for (task, method), group in sorted(groups.items()):
@@ -42,7 +42,7 @@ def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), 
         else:
             if len(seeds) < protocol.SEEDS:
                 reasons.append(f"it has {len(seeds)} of {protocol.SEEDS} seeds")
-            if not verification.may_be_verified(protocol.task(task)):
+            if not verification.may_be_verified(group[0].task):
                 reasons.append("the task leaves too few rows to verify an encoder on")
             elif lacking:
                 numbers = ", ".join(map(str, lacking))
