@@ -146,7 +146,7 @@ def load(name: str, **parameters: object) -> Dataset:
         selector = "a split" if rule else "a config"
         raise InvalidInput(
             f"parameters of {name}: expected {f'{selector} or parameters, not both' if config else 'no parameters'}, "
-            f"received {', '.join((f'{key}={value!r}' for key, value in parameters.items()))}."
+            f"received {', '.join(f'{key}={value!r}' for key, value in parameters.items())}."
         )
     if isinstance(declared, Dataset):
         return declared

@@ -69,7 +69,7 @@ def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
 
 def _format_rank(row: Row) -> str:
     """Format a rank with its interval, where that leaves more than one; a dash where there is none."""
-    return f"{row.rank}{f' ({span(row.place)})' if row.place and span(row.place) else ''}" if row.rank else "–"
+    return f"{row.rank}{f' ({span(row.place)})' if span(row.place) else ''}" if row.rank else "–"
 
 
 def span(place: rank_intervals.RankInterval | None) -> str:

@@ -186,10 +186,9 @@ class Table:
         return f"A rank takes {protocol.SEEDS} seeds."
 
 
-def _join(titles: Sequence[str], limit: int = 8) -> str:
-    """Name some methods, and count those beyond ``limit``."""
-    more = f" and {len(titles) - limit} more" if len(titles) > limit else ""
-    return "; ".join(titles[:limit]) + more
+def _join(titles: Sequence[str]) -> str:
+    """Name eight methods, and count the others."""
+    return "; ".join(titles[:8]) + (f" and {len(titles) - 8} more" if len(titles) > 8 else "")
 
 
 def caption(tier: str, rows: Sequence[Row]) -> str:
