@@ -147,6 +147,6 @@ def sample(seed: int, n: int, count: int) -> Int64[NDArray[np.int64], " k"]:
         >>> sample(3, 100, 4).tolist() == permutation(3, 100)[:4].tolist()
         True
     """
-    keys = bits(seed, np.arange(n), 1)[:, 0]  # a number's own, so that no two are equal
+    keys = bits(seed, np.arange(n), 1)[:, 0]  # of different numbers they differ: the hash is one to one
     chosen = np.argpartition(keys, count)[:count] if count < n else np.arange(n)
     return chosen[np.argsort(keys[chosen])].astype(np.int64, copy=False)

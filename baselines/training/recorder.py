@@ -110,7 +110,8 @@ class Recorder:
         """Have a snapshot and the record written, and earlier snapshots removed that were not asked for.
 
         Args:
-            copy: weights and moments after the step that was done last; they are brought by who writes them.
+            copy: weights and moments after the step that was done last, perhaps still on the device: the thread that
+                writes the snapshot fetches them.
             seconds: seconds of training so far.
 
         Raises:

@@ -112,7 +112,7 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
 
 
 def restrict_to_tasks(pair: Pair, tasks: Container[str]) -> Pair:
-    """Return a pair with some of its tasks. Their verdicts stay those among all tasks: who asks for one has seen more.
+    """Return a pair with some of its tasks. Verdicts stay corrected for all: a task may be chosen for its result.
 
     Args:
         pair: on all tasks.

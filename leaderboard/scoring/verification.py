@@ -50,7 +50,7 @@ BLOCKS = 6
 """Blocks of rows whose scores are compared, of the task's rows and of fresh ones."""
 
 SHARE = 10
-"""A block is this part of the task."""
+"""A block has a row for every so many rows of the task: a tenth of them."""
 
 MIN_BLOCK_ROWS = 120
 """Rows that a block must have for its scores to mean anything."""

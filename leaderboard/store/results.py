@@ -20,7 +20,7 @@ from leaderboard.schema import Field, Line, Model, Name, Settings, Sha256, Text,
 from leaderboard.store import statistics
 
 ROUNDING = 1e-5
-"""A score may differ by this much from what its parts come to, which are rounded; beyond 1 and -1 by this share."""
+"""How far a score may be from what its parts, which are rounded, come to; beyond 1 or -1, this share of the score."""
 
 DRIFT = 1e-3
 """A score recomputed from the same codes may differ by this much; more means that the evaluation has changed."""

@@ -386,7 +386,7 @@ def _answer(comparison: Comparison, p: float) -> Answer:
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Correct p-values for how many there are, after Holm (1979): no assumption on how they hang together.
+    """Correct p-values for how many there are, after Holm (1979), which holds however they depend on each other.
 
     Args:
         p_values: shape (k,).
