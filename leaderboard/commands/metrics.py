@@ -72,7 +72,7 @@ def compute(
         warn_if_continuous(loaded.factors, loaded.names, str(path))
         trained_on = loaded.dataset or recorded.get("dataset", "")  # of your own images only the record has the name
         settings = json.dumps(recorded.get("hyperparameters", {}), sort_keys=True)
-        row = {"file": printable(str(path)), "dataset": trained_on, "method": recorded.get("method", "")}
+        row = {"file": printable(str(path)), "dataset": str(trained_on), "method": str(recorded.get("method", ""))}
         row |= {"seed": recorded.get("seed", ""), "hyperparameters": settings}
         held_out = _read_held_out(path, dataset, array)
         train_factors = loaded.factors if held_out else loaded.factors[: _train_count(loaded)]
