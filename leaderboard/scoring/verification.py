@@ -53,7 +53,7 @@ SHARE = 10
 """A block has a row for every so many rows of the task: a tenth of them."""
 
 MIN_BLOCK_ROWS = 120
-"""Rows that a block must have for its scores to mean anything."""
+"""Rows that a block must have, a third of them or more of either part, for its scores to mean anything."""
 
 CHECKED_ROWS = 512
 """Rows of the task whose codes are compared one by one."""
@@ -174,7 +174,8 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
         divided dataset they are rows of either part.
 
     Raises:
-        InvalidInput: an empty seed, or fewer fresh rows than `MIN_BLOCK_ROWS` for each block.
+        InvalidInput: an empty seed, or fewer fresh rows than `MIN_BLOCK_ROWS` for each block, or than a third of it of
+            either part.
     """
     if not 1 <= len(seed) <= 200 or not seed.isprintable():
         raise InvalidInput(
@@ -196,8 +197,9 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
         unused = [rows, rows[BLOCKS * sizes[0] :]]
     if min(sum(sizes), *(3 * size for size in sizes)) < MIN_BLOCK_ROWS:
         raise InvalidInput(
-            f"fresh rows of {task.id}: expected {BLOCKS * MIN_BLOCK_ROWS} rows that the task does not have, received "
-            f"{sum(sizes) * BLOCKS}. Scores on this dataset cannot be verified."
+            f"fresh rows of {task.id}: expected {BLOCKS * MIN_BLOCK_ROWS} rows that the task does not have, a third of "
+            f"them in either part, received {BLOCKS * sizes[0]} train and {BLOCKS * sizes[1]} test rows. Scores on "
+            "this dataset cannot be verified."
         )
     train, test = (rows[: BLOCKS * size].reshape(BLOCKS, size) for rows, size in zip(unused, sizes, strict=True))
     return train, test

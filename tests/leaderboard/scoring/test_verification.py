@@ -171,8 +171,14 @@ def test_too_few_fresh_rows(task, toys, tmp_path, monkeypatch):
     monkeypatch.setattr(protocol, "TRAIN", 2600)
     monkeypatch.setattr(protocol, "TEST", 1300)
     protocol.task.cache_clear()
-    with pytest.raises(InvalidInput, match=r"fresh rows of toy/small@v1: expected 720 rows .* received 192"):
+    with pytest.raises(InvalidInput, match=r"toy/small@v1: expected 720 rows .* received 126 train and 66 test rows"):
         verification.fresh_rows(protocol.task("toy/small"), "x")
+
+
+def test_too_few_fresh_rows_of_one_part():
+    task = protocol.task("xyobject/plain.recombination.to_element")  # which tests on 64 rows, all that there are
+    with pytest.raises(InvalidInput, match="a third of them in either part, received 6000 train and 0 test rows"):
+        verification.fresh_rows(task, "x")
 
 
 @pytest.mark.parametrize("seed", ["", "x" * 201, "a\nb"])
