@@ -287,10 +287,9 @@ def run(
         monitor.write()
         todo = [config for config in configs if not monitor.settled(config)]
         record.warn_if_code_changed((into / run_path(config), config) for config in configs if monitor.settled(config))
-        run_groups = list(_group_runs(todo, together))
         tasks: list[processes.Task] = [
             ([(config.as_json(), run_path(config), config.digest) for config in group], str(into), encode)
-            for group in run_groups
+            for group in _group_runs(todo, together)
         ]
         stack.enter_context(monitor.watching())
         if ray is None:

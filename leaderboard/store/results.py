@@ -322,12 +322,6 @@ def result(
     """
     ordered = tuple(sorted(runs, key=lambda run: (run.tier, run.seed)))
     try:
-        return Result(
-            task=task,
-            method=method,
-            about=about or About(),
-            runs=ordered,
-            quarantine=quarantine,
-        )
+        return Result(task=task, method=method, about=about or About(), runs=ordered, quarantine=quarantine)
     except pydantic.ValidationError as error:
         raise schema.to_errors(error, f"{method} on {task}", Result)[0] from error
