@@ -97,6 +97,7 @@ def lengthen(folder: str | os.PathLike[str], steps: int, dataset: Dataset | None
     check_pixels(folder, digests_of(dataset))
     check_settings(folder, current)
     with lock_folder(folder):
+        config = lengthened_config(folder, steps)  # again: another process may have lengthened the run
         snapshots = Snapshots(folder)
         if snapshots.last is not None:
             snapshots.read(snapshots.last)

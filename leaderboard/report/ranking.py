@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import itertools
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -352,7 +353,7 @@ def table(task: str, tier: str, results: Iterable[Result]) -> Table:
 
     def order(row: Row) -> tuple[bool, float, str]:
         summary = row.cells.get(key)
-        return bool(row.note), -round(summary.mean, DIGITS) if summary else 2.0, row.result.method
+        return bool(row.note), -round(summary.mean, DIGITS) if summary else math.inf, row.result.method
 
     groups = {}
     for category in CATEGORIES:
