@@ -48,7 +48,7 @@ def test_the_numbers_of_the_verification_are_those_of_the_program():
     )
     for text in (
         f"On {verification.CHECKED_ROWS} rows",
-        f"at most {verification.DEVIATION:.0%} of its standard deviation or, if larger",
+        f"at most {verification.DEVIATION:.0%} of its standard deviation (counted as at least",
         f"it refuses {verification.ERROR:.1%} of honest runs",
         f"fewer than {verification.MIN_BLOCK_ROWS * verification.BLOCKS} images outside",
         f"{encoders.ENCODE_SECONDS // 60} minutes of processor time and {encoders.MEMORY >> 30} GiB",

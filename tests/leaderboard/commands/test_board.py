@@ -436,7 +436,8 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     assert (code, "expected --tier smoke, which submission.json names, received desk" in err) == (2, True)
     for asked in (("--metric", "mig"), ("--to", tmp_path / "scores.csv")):
         code, _, err = board("score", folder, *asked)
-        assert (code, "Submissions, --method" in err) == (2, True)
+        expected = f"{folder}: for scores of tasks alone, received with {asked[0]}"
+        assert (code, expected in err) == (2, True)
     code, out, err = board("score", folder, "--to", tmp_path / "r", "--tier", "smoke")
     assert code == 0, err
     assert "My VAE" in out
