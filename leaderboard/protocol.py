@@ -111,8 +111,8 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
         for tier in (
             Tier(
                 "desk",
-                "Small models with as many latents as factors, twice as many for QLAE: minutes of a core for a run, "
-                "a day of two cores for all.",
+                "Small models with as many latents as factors (QLAE: twice as many). A run takes minutes on one core, "
+                "all runs a day on two.",
                 _MIG_AND_DCI,
             ),
             Tier(
@@ -126,7 +126,7 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
             Tier("study", "The papers' sample sizes and training budgets.", _MIG_AND_DCI),
             Tier(
                 "held_out",
-                "Trained on what a split rule leaves, scored on what it holds out; reference: rows held out at random.",
+                "Trained and scored on the two parts of a split rule; the reference holds out rows at random.",
                 (
                     Measurement("r_squared", train=10_000, test=5_000, arguments={"readout": "boosting", "seed": 0}),
                     Measurement("mig", train=0, test=5_000, arguments={"bins": 20}),

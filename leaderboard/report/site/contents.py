@@ -179,7 +179,7 @@ def _task_page(
             folder / "factors.png",
             files,
             alt=f"Each factor of {name} varied alone, one factor in a row",
-            caption="Each factor varied alone, the others held",
+            caption="One factor varied in each row",
         ),
     )
 

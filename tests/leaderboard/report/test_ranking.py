@@ -564,7 +564,7 @@ def test_a_method_with_other_seeds_on_a_task_has_no_rank_over_tasks_and_the_page
     board = overall.overall(ranking.tables(found))
     assert ([standing.method for standing in board.standings], board.left_out) == (["a"], ("b",))
     shown = build.build(write(tmp_path / "results", *found), tmp_path / "site").read_text("utf-8")
-    assert "No rank, for other seeds on some tasks: b." in " ".join(shown.split())
+    assert "No rank across tasks, since their seeds differ between tasks: b." in " ".join(shown.split())
     found[-1] = result(two, "b", [run(0.9, seed) for seed in range(10)])
     assert overall.overall(ranking.tables(found)).left_out == ()
 

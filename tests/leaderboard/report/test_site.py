@@ -563,7 +563,7 @@ def test_the_overview_says_who_has_a_mean_and_no_rank(made_result, toys, tmp_pat
     for task in ("toy/spacing_1", "toy/spacing_8"):
         results_tree.write(tmp_path / "r", [made_result(task, name, *migs) for name, migs in scored.items()])
     text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
-    assert "No rank across tasks, for lack of one on some task: one_seed." in text
+    assert "No rank across tasks, since unranked on some task: one_seed." in text
     assert "ranked on all 2 tasks. Higher, but not ranked: one_seed (0.900).</p>" in text
 
 
@@ -574,8 +574,8 @@ def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):
     for sentence in (
         "A tier is a training budget; this one: for tests.",
         "Means over 2 seeds and over 2 tasks (2 of toy).",
-        "No method is ranked across these tasks: that takes the same 5 seeds on each.",
-        "No mean, since scores are missing on some tasks: b.",
+        "No method is ranked across these tasks. This takes 5 seeds, the same on each.",
+        "No mean, since scores are missing on the tasks with a dash: b.",
     ):
         assert sentence in text
     assert "toy/<wbr>spacing_1</a>" in (tmp_path / "s/methods/a.html").read_text("utf-8")
@@ -593,7 +593,7 @@ def test_what_is_in_quarantine_is_struck_and_counts_nowhere(made_result, toys, t
     assert '<s title="in quarantine: saw the labels">0.987</s>' in row
     matrix = text.split('id="m-smoke"')[1].split("</table>")[0]
     assert matrix.count("0.987") == 1
-    assert "Struck through: flagged or in quarantine, so in no mean and no comparison;" in text
+    assert "Struck through: flagged or in quarantine, and left out of means and comparisons." in text
     spans = {int(span) for span in re.findall(r'scope="rowgroup" colspan="(\d+)"', matrix)}
     heads = matrix.split("<thead>")[1].split("</thead>")[0].count("<th ")
     assert spans == {heads}
