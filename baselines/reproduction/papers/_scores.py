@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+import benchmark_data
 from baselines import objectives, untrained
 from baselines.config import RunConfig
 from baselines.record import about
@@ -59,9 +59,7 @@ def score_pca(runs: Runs, dataset: str, tier: str, metrics: Sequence[str] = METR
 
     @functools.cache
     def codes() -> NDArray[np.float32]:
-        with tempfile.TemporaryDirectory() as folder:  # codes beside the runs' would be taken for a run's
-            pca_folder = untrained.write("pca", dataset, Path(folder) / "pca")
-            return candidates.read_codes(pca_folder / "codes.npz", protocol.task(dataset))
+        return untrained.find("pca").codes(benchmark_data.load(dataset), protocol.task(dataset).indices, seed=0)
 
     path = runs.root / "floors" / dataset.replace("/", "-") / protocol.VERSION
     return _cached_scores(path, dataset, tier, metrics, codes)
