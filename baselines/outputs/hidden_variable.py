@@ -12,10 +12,8 @@ from __future__ import annotations
 import dataclasses
 import os
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import benchmark_data
 from baselines.config import RunConfig
@@ -44,24 +42,6 @@ MIG_SAMPLES = 10_000
 """Images that MIG is computed on, as in Locatello et al. 2019: the first of a fixed permutation."""
 
 
-class Derived(NamedTuple):
-    """What was derived.
-
-    Attributes:
-        path: the file.
-        migs: MIG by seed.
-        seed: the seed that was chosen.
-        latent: the latent that was chosen, from 0.
-        noise: mean posterior variance of each of that run's latents, float64 (latents,).
-    """
-
-    path: Path
-    migs: dict[int, float]
-    seed: int
-    latent: int
-    noise: NDArray[np.float64]
-
-
 def settings(base: Dataset) -> dict[str, object]:
     """Return the paper's settings, as keys of a run's config: a beta-VAE with as many latents as there are factors.
 
@@ -86,7 +66,7 @@ def derive(
     restarts: int = 10,
     least_mean_mig: float = LEAST_MEAN_MIG,
     path: str | os.PathLike[str] | None = None,
-) -> Derived:
+) -> Path:
     """Train restarts, choose run and latent, and write the value of s for every row of the dataset.
 
     Those of dsprites and room3d that come with the package were chosen among ten beta-TCVAEs: ``conv_small``, beta 8,
@@ -101,7 +81,7 @@ def derive(
         path: the file to write, at most 2 MB; where the perturbed dataset looks for it if None.
 
     Returns:
-        The file, and how it was chosen. The file's provenance holds the same with config, versions and digests.
+        The file. Its provenance holds how run and latent were chosen, with config, versions and digests.
 
     Raises:
         UnknownName: there is no such dataset, or without ``path``, no perturbed form of it.
@@ -142,7 +122,7 @@ def derive(
     noise = np.exp(posterior.log_variance.astype(np.float64)).mean(axis=0)
     latent = int(noise.argmin())
     s = posterior.mean[:, latent].astype(np.float64)
-    written_path = write_hidden(
+    return write_hidden(
         hidden,
         {"table": (s - s.mean()) / s.std()},
         path=None if path is None else Path(path),
@@ -158,4 +138,3 @@ def derive(
             "versions": backend.versions("numpy", "keras", backend.name()),
         },
     )
-    return Derived(written_path, migs, seed, latent, noise)
