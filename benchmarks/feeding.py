@@ -79,6 +79,8 @@ def measure(
     """Train with a sleeping device; give it, the processor seconds of a step, and how many rounds of snapshots came."""
     import benchmark_data
     from baselines import RunConfig, engines, train_together
+    from baselines.engines import pixels
+    from baselines.training import loop
     from baselines.training.recorder import Recorder
 
     rng = np.random.default_rng(0)
@@ -117,7 +119,8 @@ def measure(
     try:
         with tempfile.TemporaryDirectory() as folder:
             folders = [Path(folder) / str(i) for i in range(models)]
-            train_together(configs, folders, dataset=data, device_bytes=10**8, checkpoint_seconds=checkpoint_seconds)
+            loop.CHECKPOINT_SECONDS, pixels.free_bytes = checkpoint_seconds, lambda: 10**9
+            train_together(configs, folders, dataset=data)
             processor = (time.process_time() - started[0][0]) / steps
     finally:
         engines.start, Recorder.keep = start, keep  # type: ignore[method-assign]

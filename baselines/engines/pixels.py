@@ -17,26 +17,26 @@ BLOCK = 2048
 """Images that are rendered or read at a time while the device is filled."""
 
 SHARE = 0.5
-"""The share of the device's free memory that pixels may take if nobody says how much."""
+"""The share of the device's free memory that pixels may take."""
 
 
-def place(dataset: Dataset, *, limit: int | None, drawn: int) -> Any:
+def free_bytes() -> int:
+    """Return the device's free memory; 0 on a CPU, which has none of its own."""
+    memory = jax.local_devices()[0].memory_stats() or {}
+    return int(memory.get("bytes_limit", 0) - memory.get("bytes_in_use", 0))
+
+
+def place(dataset: Dataset, *, drawn: int) -> Any:
     """Put a dataset's pixels on the device if they fit.
 
     Args:
         dataset: the dataset.
-        limit: the bytes they may take. If None, half of the device's free memory; but nothing where ``drawn`` is less
-            than the dataset, or on a CPU, which has no memory of its own.
-        drawn: images that training is going to draw.
+        drawn: images that training is going to draw: if fewer than the dataset has, its pixels stay with the host.
 
     Returns:
         jax's array, uint8, shape (N, H, W, C); None where the pixels stay with the host.
     """
-    if limit is None:
-        memory = jax.local_devices()[0].memory_stats() or {}
-        free = memory.get("bytes_limit", 0) - memory.get("bytes_in_use", 0)
-        limit = int(SHARE * free) if drawn >= len(dataset) else 0
-    if len(dataset) * math.prod(dataset.image_shape) > limit:
+    if drawn < len(dataset) or len(dataset) * math.prod(dataset.image_shape) > int(SHARE * free_bytes()):
         return None
     pixels = jax.numpy.zeros((len(dataset), *dataset.image_shape), np.uint8)
     write_block = jax.jit(

@@ -47,6 +47,10 @@ SHARED_KEYS = (
 )
 """What runs that are trained together have in common, besides the hyperparameters that are no floats."""
 
+CHECKPOINT_SECONDS = 60.0
+"""Seconds between two snapshots, at most. Those that the config does not ask to keep are removed when a later one is
+there."""
+
 DISPLAY_SECONDS = 0.1
 """Seconds between two changes of the display."""
 
@@ -58,8 +62,6 @@ def train(
     dataset: Dataset | None = None,
     observers: Observer | Sequence[Observer] = (),
     progress: rich.progress.Progress | None = None,
-    checkpoint_seconds: float = 60.0,
-    device_bytes: int | None = None,
 ) -> Run:
     """Train a run into a folder; go on where it stopped if the folder holds it already.
 
@@ -76,9 +78,6 @@ def train(
             ``benchmark_data.from_images`` gives them. Its full name is the config's, up to a split by a rule.
         observers: a function, or several, called with each line of the history: its step, and scalars by name.
         progress: a display to show the run in; by default one of its own, on standard error.
-        checkpoint_seconds: write a snapshot at least every so many seconds. Those that the config does not ask to keep
-            are removed when a later one is there.
-        device_bytes: as of `train_together`.
 
     Returns:
         The finished run.
@@ -105,8 +104,6 @@ def train(
         dataset=dataset,
         observers=[observers],
         progress=progress,
-        checkpoint_seconds=checkpoint_seconds,
-        device_bytes=device_bytes,
     )
     if isinstance(outcome, Diverged):
         raise outcome
@@ -120,8 +117,6 @@ def train_together(
     dataset: Dataset | None = None,
     observers: Sequence[Observer | Sequence[Observer]] | None = None,
     progress: rich.progress.Progress | None = None,
-    checkpoint_seconds: float = 60.0,
-    device_bytes: int | None = None,
 ) -> list[Run | Diverged]:
     """Train runs that differ in seeds, strengths and step sizes in one program on the jax backend.
 
@@ -141,10 +136,6 @@ def train_together(
         dataset: as of `train`.
         observers: for each run a function, or several, called with its history.
         progress: a display to show the runs in; by default one of its own, on standard error.
-        checkpoint_seconds: as of `train`.
-        device_bytes: on jax, keep the dataset on the device if it takes no more than these bytes. If None, half of the
-            device's free memory, but nothing for a training that draws fewer images than the dataset has, and nothing
-            on a CPU. Results do not depend on it.
 
     Returns:
         For each config the finished run, or why it stopped; its last snapshot stays, and the others go on.
@@ -194,7 +185,7 @@ def train_together(
         pending = list(recorders.values())
         for group in [pending] if backend.name() == "jax" else [[recorder] for recorder in pending]:
             if not request.is_set():
-                _train_group(group, dataset, progress, checkpoint_seconds, device_bytes, request)
+                _train_group(group, dataset, progress, request)
     if request.is_set():
         started = [recorder for recorder in pending if recorder.step] or pending
         again = user_dataset is not None or len(pending) > 1
@@ -284,8 +275,6 @@ def _train_group(
     recorders: Sequence[Recorder],
     dataset: Dataset,
     progress: rich.progress.Progress,
-    checkpoint_seconds: float,
-    device_bytes: int | None,
     request: threading.Event,
 ) -> None:
     """Train runs in one program until each is finished or has diverged, or a stop is requested."""
@@ -294,8 +283,8 @@ def _train_group(
         if recorder.running:  # anew, where snapshots were removed
             remove_derived_files(recorder.folder)
     images_left = sum((r.config.steps - r.step) * r.config.images_per_step for r in recorders)
-    device_pixels = pixels.place(dataset, limit=device_bytes, drawn=images_left) if backend.name() == "jax" else None
-    program = _Program(recorders, engines.start(*models, pixels=device_pixels), progress, checkpoint_seconds)
+    device_pixels = pixels.place(dataset, drawn=images_left) if backend.name() == "jax" else None
+    program = _Program(recorders, engines.start(*models, pixels=device_pixels), progress)
     program.begin()
     with batches([r.config for r in recorders], dataset, program.steps_before, images=device_pixels is None) as feed:
         for batch in feed:
@@ -329,10 +318,8 @@ class _Program:
         recorders: Sequence[Recorder],
         engine: Engine,
         progress: rich.progress.Progress,
-        checkpoint_seconds: float,
     ) -> None:
         self._recorders, self._engine = recorders, engine
-        self._checkpoint_seconds = checkpoint_seconds
         self._seconds = [self._resume(i) for i in range(len(recorders))]
         self.steps_before = [recorder.step for recorder in recorders]
         self._bar = Bar(progress, [r.config for r in recorders], self.steps_before, [r.loss for r in recorders])
@@ -372,7 +359,7 @@ class _Program:
         for i in self._stepped:  # those that are over took no part
             self._seconds[i] += (now - self._step_time) / len(self._stepped)
         self._step_time = now
-        keep_all = stop or now - self._save_time > self._checkpoint_seconds
+        keep_all = stop or now - self._save_time > CHECKPOINT_SECONDS
         show_all = now - self._show_time > DISPLAY_SECONDS
         for i in self._stepped:
             recorder = self._recorders[i]

@@ -165,7 +165,8 @@ def engine_of(name, precision, *, count=2, settings=None):
         for step in (1, 2, 3)
     ]
     few = benchmark_data.from_images("few", data.images(np.arange(99)))
-    return engines.start(*models, pixels=pixels.place(few, limit=10**7, drawn=0)), batches
+    pixels.free_bytes = lambda: 10**7
+    return engines.start(*models, pixels=pixels.place(few, drawn=len(few))), batches
 
 
 def lowered():

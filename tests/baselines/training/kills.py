@@ -20,6 +20,7 @@ import numpy as np
 
 from baselines import RunConfig, train
 from baselines.run_folder import Snapshots, read_config, read_history
+from baselines.training import loop
 from benchmark_data import InvalidInput, files
 
 
@@ -37,7 +38,8 @@ def live(config: RunConfig, folder: Path, report: int, *, often: bool, limit: in
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     status = 1
     try:
-        train(config, folder, checkpoint_seconds=0.0 if often else 60.0)
+        loop.CHECKPOINT_SECONDS = 0.0 if often else 60.0
+        train(config, folder)
         status = 0
     except InvalidInput as error:
         os.write(report, f"{error}\n".encode())

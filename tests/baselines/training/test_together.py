@@ -85,6 +85,7 @@ def test_pixels_on_the_device_are_the_datasets(found):
     held = found["on_the_device"]
     assert held["held"]
     assert held["limit"]
+    assert held["few"]
     assert held["free"]  # a CPU has no memory of its own
     assert held["difference"] == [0.0, 0.0]
 

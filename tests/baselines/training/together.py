@@ -134,12 +134,15 @@ def on_the_device():
     rng = np.random.default_rng(0)
     grey = rng.integers(0, 256, (30, 8, 8, 1)).astype(np.uint8)
     pixels.BLOCK = 4  # more blocks than are read at a time, the last one shorter
-    held = pixels.place(own(grey), limit=10**6, drawn=0)
-    found = {"held": np.array_equal(held, grey)}
-    found["limit"] = pixels.place(own(grey), limit=30 * 64 - 1, drawn=0) is None
-    found["free"] = pixels.place(own(grey), limit=None, drawn=10**9) is None
-    for where, limit in (("host", 0), ("device", 10**6)):
-        train(config(dataset="mine"), ROOT / where, dataset=own(grey), device_bytes=limit)
+    found = {"free": pixels.place(own(grey), drawn=10**9) is None}
+    pixels.free_bytes = lambda: 2 * 30 * 64 - 1
+    found["limit"] = pixels.place(own(grey), drawn=30) is None
+    pixels.free_bytes = lambda: 2 * 30 * 64
+    found["few"] = pixels.place(own(grey), drawn=29) is None
+    found["held"] = np.array_equal(pixels.place(own(grey), drawn=30), grey)
+    for where, free in (("host", 0), ("device", 10**6)):
+        pixels.free_bytes = lambda free=free: free
+        train(config(dataset="mine"), ROOT / where, dataset=own(grey))
     found["difference"] = difference(ROOT / "device", ROOT / "host")
     return found
 
