@@ -10,7 +10,7 @@ import sys
 from benchmark_data.dataset import Dataset
 from benchmark_data.inspect import audit
 from benchmark_data.variants.splitting import Divided
-from leaderboard.report import families
+from leaderboard.report import ranking
 from leaderboard.store import giveaways, results_tree
 
 
@@ -36,7 +36,7 @@ def audited(dataset: Dataset, *, traversals: int = 200, pairs: int = 5_000, seed
 if __name__ == "__main__":
     published = giveaways.read(sys.argv[1])
     for name in sorted({result.dataset for result in results_tree.read_all(sys.argv[1])}):
-        dataset = families.dataset(name)
+        dataset = ranking.known_dataset(name)
         if dataset is None or not dataset.prepared or isinstance(dataset.source, Divided):
             continue
         if name not in published or published[name].version != dataset.version:

@@ -18,7 +18,7 @@ import benchmark_data
 from benchmark_data.variants import splitting
 from leaderboard import protocol
 from leaderboard.properties import Column
-from leaderboard.report import families
+from leaderboard.report import ranking
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store import intervals, verdicts
 from leaderboard.store.results import Scored
@@ -121,7 +121,7 @@ def studies(boards: Iterable[Table]) -> tuple[Study, ...]:
     rows_by_rule: dict[tuple[str, str], dict[str, tuple[Table, Row]]] = {}
     for board in boards:
         base, rule = splitting.parse_divided_name(board.dataset)
-        if rule and families.dataset(board.dataset) is not None:
+        if rule and ranking.known_dataset(board.dataset) is not None:
             for row in board.rows:
                 if not row.warning:
                     rows_by_rule.setdefault((base, row.result.method), {})[rule] = board, row

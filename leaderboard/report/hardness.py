@@ -9,7 +9,7 @@ from benchmark_data.types import Estimate
 from benchmark_data.variants.splitting import Divided
 from leaderboard import protocol
 from leaderboard.properties import Column
-from leaderboard.report import families, ranking
+from leaderboard.report import ranking
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store import intervals, statistics
 from leaderboard.store.giveaways import Giveaway
@@ -97,7 +97,7 @@ def hardness(boards: Sequence[Table], giveaways: Mapping[str, Giveaway]) -> Hard
     """
     entries = []
     for board in boards:
-        dataset = families.dataset(board.dataset)
+        dataset = ranking.known_dataset(board.dataset)
         trained = [row for row in board.rows if row.category not in ("reference", "pretrained")]
         rows = {row.result.method: row for row in trained if not row.warning}
         if dataset is None or isinstance(dataset.source, Divided) or not rows or not board.columns:

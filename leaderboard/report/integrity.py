@@ -14,7 +14,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unkno
 from benchmark_data.files import is_left_behind
 from benchmark_data.sources import OfBase, Rendered, chain
 from leaderboard import protocol
-from leaderboard.report import families
+from leaderboard.report import ranking
 from leaderboard.scoring import candidates, verification
 from leaderboard.store import giveaways, reported, results, results_tree
 from leaderboard.store.results import Result, Sample, Scored
@@ -177,7 +177,7 @@ def _check_other_files(root: Path) -> Iterator[OffaxisError]:
 def _find_outdated_giveaways(root: Path) -> Iterator[OffaxisError]:
     """Find giveaways of another version of a dataset than is here."""
     for name, giveaway in giveaways.read(root).items():
-        dataset = families.dataset(name)
+        dataset = ranking.known_dataset(name)
         if dataset is not None and dataset.version != giveaway.version:
             yield InvalidInput(
                 f"{root / giveaways.FILE}: {name}: expected version {dataset.version}, received {giveaway.version}. "

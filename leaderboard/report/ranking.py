@@ -14,6 +14,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
 import benchmark_data
+from benchmark_data.dataset import Dataset
 from benchmark_data.errors import UnknownName
 from leaderboard import protocol
 from leaderboard.properties import Column
@@ -344,8 +345,8 @@ def table(task: str, tier: str, results: Iterable[Result]) -> Table:
     """
     results, today = list(results), ""
     if len({run.dataset_version for result in results for run in result.runs_in(tier)}) > 1:
-        with contextlib.suppress(UnknownName):  # of an old result
-            today = benchmark_data.load(task.partition("@")[0]).version
+        dataset = known_dataset(task.partition("@")[0])
+        today = dataset.version if dataset else ""
     rows = [_make_row(result, tier, today) for result in results]
     columns = tuple(c for key, c in protocol.COLUMNS.items() if any(key in row.cells for row in rows))
     key, title = (columns[0].key, columns[0].title) if columns else ("", "score of the table")
@@ -407,6 +408,14 @@ def _with_intervals(summaries: Mapping[str, Summary], runs: Sequence[Scored]) ->
 
 def _listed_order(name: str, order: Sequence[str]) -> tuple[int, str]:
     return (order.index(name) if name in order else len(order)), name
+
+
+def known_dataset(name: str) -> Dataset | None:
+    """Return a dataset; None if it is unknown here, as that of an old result may be."""
+    try:
+        return benchmark_data.load(name)
+    except UnknownName:
+        return None
 
 
 def slug(task: str) -> str:

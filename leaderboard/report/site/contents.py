@@ -16,7 +16,7 @@ from benchmark_data.factors import FactorSpace
 from leaderboard import protocol
 from leaderboard.properties import Column
 from leaderboard.record import About, Digests
-from leaderboard.report import families, ranking
+from leaderboard.report import ranking
 from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import gallery, tiers
 from leaderboard.report.site.gallery import Picture
@@ -157,7 +157,7 @@ def _task_page(
     task_results = [result for result in results if result.task == task_id]
     run, name = task_results[0].runs[0], task_results[0].dataset
     folder = results_tree.path(root, task_id, task_results[0].method).parent
-    dataset = families.dataset(name)
+    dataset = ranking.known_dataset(name)
     task = protocol.task(task_id) if dataset and task_id.partition("@")[2] == protocol.VERSION else None
     return TaskPage(
         id=task_id,

@@ -13,8 +13,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from benchmark_data.sources import Derived
 from leaderboard import protocol
-from leaderboard.report import families, ranking
+from leaderboard.report import ranking
 from leaderboard.report.ranking import Row, Table
 from leaderboard.store.statistics import Summary
 
@@ -99,7 +100,45 @@ def scores_vs_parameter(boards: Sequence[Table]) -> list[Plot]:
         A plot for each tier and each number with two values or more. The dataset that was changed stands at
         ``epsilon`` 0, where there are two changed ones.
     """
-    return [_plot_against_number(*sweep) for sweep in families.numeric_sweeps(boards)]
+    return [_plot_against_number(*sweep) for sweep in _numeric_sweeps(boards)]
+
+
+def _numeric_sweeps(boards: Sequence[Table]) -> list[tuple[str, str, str, list[tuple[float, Table]]]]:
+    """Find configurations of a dataset that differ in one number only.
+
+    Args:
+        boards: all tables.
+
+    Returns:
+        (dataset, parameter, tier, [(value, table), ...] in the order of the values), two tables or more in each; in the
+        order of the tables.
+    """
+    tables_by_name = {(board.dataset, board.tier): board for board in boards}
+    sweeps: dict[tuple[str, tuple[str, ...], str, str], dict[float, Table]] = {}
+    bases: dict[tuple[str, tuple[str, ...], str, str], Table] = {}
+    for board in boards:
+        dataset = ranking.known_dataset(board.dataset)
+        if dataset is None:
+            continue
+        base = dataset.source.base.id if isinstance(dataset.source, Derived) else ""
+        for parameter, value in dataset.parameters.items():
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            fixed = tuple(str(v) for k, v in sorted(dataset.parameters.items()) if k != parameter)
+            key = (dataset.name, fixed, parameter, board.tier)
+            sweeps.setdefault(key, {})[float(value)] = board
+            if parameter == "epsilon" and (base, board.tier) in tables_by_name:
+                bases[key] = tables_by_name[base, board.tier]
+    return [
+        (
+            " ".join([key[0], *filter(str.isalpha, key[1])]),
+            key[2],
+            key[3],
+            sorted((({0.0: bases[key]} if key in bases else {}) | values).items()),
+        )
+        for key, values in sweeps.items()
+        if len(values) > 1
+    ]
 
 
 def _plot_against_number(name: str, parameter: str, tier: str, steps: Sequence[tuple[float, Table]]) -> Plot:

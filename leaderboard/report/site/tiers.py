@@ -10,7 +10,7 @@ from typing import NamedTuple
 from benchmark_data.sources import Derived
 from leaderboard import protocol
 from leaderboard.properties import Column
-from leaderboard.report import families, generalisation, hardness, overall, ranking
+from leaderboard.report import generalisation, hardness, overall, ranking
 from leaderboard.report.ranking import Row, Table
 from leaderboard.report.site import plots
 from leaderboard.report.site.plots import Plot
@@ -172,7 +172,7 @@ def family(dataset: str) -> str:
         >>> family("dsprites_perturbed/pca32_eps10"), family("xysquares/spacing_1")
         ('dsprites', 'xysquares')
     """
-    loaded = families.dataset(dataset)
+    loaded = ranking.known_dataset(dataset)
     name = dataset.partition("/")[0]
     while loaded is not None and isinstance(loaded.source, Derived):
         loaded = loaded.source.base
