@@ -119,7 +119,8 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
                 folders.append(untrained.write(name, benchmark_data.load(dataset), folder / "runs" / dataset / name))
 
         progress.update(task, description="scores")
-        scored = list(candidates.results_of(folders, status="reproduced"))
+        groups = candidates.grouped(map(candidates.load, folders), "desk", status="reproduced")
+        scored = [candidates.score_group(group)[0] for group in groups]
         for file in results_tree.write(folder / "results", scored, replace=True):
             media.write_pictures(results_tree.read(file).dataset, file.parent)
         for dataset, dataset_runs in runs.items():

@@ -31,7 +31,7 @@ from leaderboard.scoring import copies, measure, verification
 from leaderboard.store import results
 from leaderboard.store.results import Result, Scored, Status
 
-__all__ = ["Candidate", "load", "read_codes", "results_of", "score"]
+__all__ = ["Candidate", "load", "read_codes", "score"]
 
 MAX_LATENTS = 2048
 """The most latents that are scored."""
@@ -386,39 +386,6 @@ def verified(candidate: Candidate, run: Scored, seed: str) -> tuple[Scored, str]
     except OffaxisError as error:
         return run, f"not verified: {error}"
     return run.model_copy(update={"verification": outcome, "marks": ()}), ""
-
-
-def results_of(
-    folders: Iterable[str | os.PathLike[str]],
-    *,
-    tier: str = "desk",
-    method: str = "",
-    status: Status = "recomputed",
-    fresh: str = "",
-) -> Iterator[Result]:
-    """Score run folders.
-
-    All of them are checked before the first is scored.
-
-    Args:
-        folders: run folders. Several seeds of a method on a task become one result.
-        tier: of the protocol.
-        method: the name to score them under, such as that of a second setting of a method; their own if it is empty.
-        status: as in ``grouped``.
-        fresh: text to draw fresh rows by, on which runs that have an encoder are verified; none are if it is empty.
-
-    Yields:
-        One result for each task and method, in that order, as soon as its runs are scored. Nothing is written; see
-        ``results_tree.write``.
-
-    Raises:
-        DamagedFile: as ``load``.
-        InvalidInput: as ``load`` and ``grouped``.
-        UnknownName: as ``load`` and ``grouped``.
-    """
-    protocol.tier(tier)
-    for group in grouped([load(folder).renamed(method) for folder in folders], tier, status=status):
-        yield score_group(group, fresh)[0]
 
 
 def score_group(group: Group, fresh: str = "") -> tuple[Result, list[str]]:

@@ -91,7 +91,7 @@ def test_the_example_of_a_run_folder_is_scored_and_names_every_field(toys, one_t
     task = protocol.task("toy/small")
     names["write_run"](folder, "toy/small", 0, task.labels() + np.random.default_rng(0).standard_normal((60, 3)))
     assert isinstance(candidates.load(folder), candidates.Candidate)
-    (result,) = candidates.results_of([folder])
+    (result,) = scored_submission.score_runs([folder])
     assert (result.method, result.task, len(result.runs)) == ("my_vae", "toy/small@v1", 1)
     fields = RunFile.model_fields
     keys = {field.alias or name: field.is_required() for name, field in fields.items()}

@@ -20,7 +20,8 @@ from baselines.training import claims
 from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.reading import graphs, representations
-from leaderboard.scoring import candidates, submission
+from leaderboard.scoring import submission
+from tests.leaderboard import scored_submission
 
 
 @pytest.fixture(autouse=True)
@@ -169,11 +170,11 @@ def test_scores_come_out_of_codes_to_every_printed_digit_and_of_the_encoder_near
     """What the board publishes of a run has no codes: the encoder gives them again, up to the rounding of sums."""
     trained.encode_task()
     folder = export.export(trained, tmp_path / "out")
-    (from_codes,) = candidates.results_of([folder])
-    (of_the_run,) = candidates.results_of([trained.folder])
+    (from_codes,) = scored_submission.score_runs([folder])
+    (of_the_run,) = scored_submission.score_runs([trained.folder])
     assert from_codes.runs[0].scores == of_the_run.runs[0].scores
     (folder / "codes.npz").unlink()
     assert submission.encode_run(folder) == folder / "codes.npz"
     assert submission.encode_run(folder) is None, "what is there stays"
-    (again,) = candidates.results_of([folder])
+    (again,) = scored_submission.score_runs([folder])
     assert again.runs[0].scores == pytest.approx(from_codes.runs[0].scores, abs=2e-3)

@@ -21,7 +21,7 @@ from baselines.run_folder import Snapshots, default_folder
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, from_folder, from_images
 from leaderboard.commands import scores
 from leaderboard.reading import representations
-from leaderboard.scoring import candidates
+from tests.leaderboard import scored_submission
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (40, 16, 16, 1), np.uint8)
 MINE = from_images("mine", PIXELS, {"kind": np.arange(40) % 4})
@@ -271,7 +271,7 @@ def test_two_folders_of_pictures_are_compared_and_are_no_task_of_the_board(photo
         InvalidInput,
         match=r"received one on your own pictures, 'far'. Without a task it has scores that you choose: offaxis bo",
     ):
-        list(candidates.results_of(runs[1:], tier="smoke"))
+        list(scored_submission.score_runs(runs[1:], tier="smoke"))
 
 
 def test_a_run_on_pictures_has_one_score_however_it_is_computed(photos, tmp_path):

@@ -15,6 +15,7 @@ from leaderboard import protocol, record
 from leaderboard.commands import arguments
 from leaderboard.scoring import candidates, measure, verification
 from leaderboard.store import results, results_tree
+from tests.leaderboard import scored_submission
 
 pytestmark = pytest.mark.usefixtures("one_tier", "toys")
 
@@ -45,7 +46,8 @@ def board(capsys):
 def tree(run_folder, tmp_path):
     root = tmp_path / "results"
     results_tree.write(
-        root, candidates.results_of([run_folder(seed=0), run_folder(seed=1), run_folder("pca")], status="reproduced")
+        root,
+        scored_submission.score_runs([run_folder(seed=0), run_folder(seed=1), run_folder("pca")], status="reproduced"),
     )
     return root
 

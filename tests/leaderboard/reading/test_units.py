@@ -9,6 +9,7 @@ from leaderboard import protocol
 from leaderboard.reading import representations, units
 from leaderboard.scoring import candidates
 from leaderboard.store import results_tree
+from tests.leaderboard import scored_submission
 
 
 def vectors(n=60, count=3, size=4, seed=0, dtype=np.float64):
@@ -76,10 +77,10 @@ def write(folder, codes):
 
 def test_a_run_of_units_of_one_number_is_scored_to_the_byte_as_one_of_latents(run_folder, one_tier):
     folder = run_folder()
-    (plain,) = candidates.results_of([folder])
+    (plain,) = scored_submission.score_runs([folder])
     codes = candidates.read_codes(folder / "codes.npz", protocol.task("toy/small"))
     write(folder, codes[:, :, None])
-    (wrapped,) = candidates.results_of([folder])
+    (wrapped,) = scored_submission.score_runs([folder])
     assert wrapped.model_dump(exclude={"runs": {0: {"date"}}}) == plain.model_dump(exclude={"runs": {0: {"date"}}})
     assert representations.codes(folder).codes.tobytes() == codes.tobytes()
 
@@ -106,11 +107,11 @@ def test_four_axes_are_refused(run_folder):
 
 def test_results_say_by_which_rule_units_were_reduced(run_folder, one_tier, tmp_path):
     vectors = np.random.default_rng(0).standard_normal((60, 3, 2))
-    (with_units,) = candidates.results_of([run_folder(codes=vectors)])
+    (with_units,) = scored_submission.score_runs([run_folder(codes=vectors)])
     assert with_units.runs[0].units == units.VERSION
     assert b'"units": "first_component@v1"' in results_tree.write(tmp_path / "a", [with_units])[0].read_bytes()
     for plain in (vectors[:, :, 0], vectors[:, :, :1]):
-        (without,) = candidates.results_of([run_folder(codes=plain)])
+        (without,) = scored_submission.score_runs([run_folder(codes=plain)])
         assert without.runs[0].units == ""
         assert b'"units"' not in results_tree.write(tmp_path / "b", [without])[0].read_bytes()
 

@@ -20,8 +20,8 @@ from leaderboard import properties, protocol
 from leaderboard.commands import board
 from leaderboard.report import media, ranking
 from leaderboard.report.site import build, gallery, pages, plots
-from leaderboard.scoring import candidates
 from leaderboard.store import giveaways, results, results_tree
+from tests.leaderboard import scored_submission
 
 pytestmark = pytest.mark.usefixtures("one_tier")
 
@@ -73,7 +73,7 @@ def _site(run_folder, audited, at):
         for spacing in (1, 8)
         for seed in range(5 if method == "beta_vae" else 2)
     ]
-    results_tree.write(root, candidates.results_of(folders, status="reproduced"))
+    results_tree.write(root, scored_submission.score_runs(folders, status="reproduced"))
     folder = root / "v1" / "toy" / "spacing_1"
     media.write_pictures("toy/spacing_1", folder)
     measured = (protocol.task(f"toy/spacing_{spacing}").load() for spacing in (1, 8))
@@ -505,7 +505,7 @@ def test_two_changes_of_other_size_make_a_ladder_with_the_original_at_0(site, to
         toys[f"toy/{number}"] = dataclasses.replace(
             toys[f"toy/{number}"], source=source, parameters={"kind": "noise", "epsilon": epsilon}
         )
-    results_tree.write(tmp_path / "results", candidates.results_of([run_folder(dataset="toy/small")]))
+    results_tree.write(tmp_path / "results", scored_submission.score_runs([run_folder(dataset="toy/small")]))
     text = overview(tmp_path)
     assert "toy noise: score against epsilon" in text
     assert "At 0: toy/spacing_1, unchanged." in text
@@ -525,7 +525,7 @@ def test_a_board_of_many_tasks_lists_them_as_cards_with_standings_and_reported_n
     root = tmp_path / "results"
     results_tree.write(
         root,
-        candidates.results_of(
+        scored_submission.score_runs(
             [
                 run_folder(name, f"toy/spacing_{number}", seed, noise=noise)
                 for name, noise in (("beta_vae", 0.2), ("factor_vae", 0.4))

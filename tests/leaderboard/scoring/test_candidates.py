@@ -12,11 +12,12 @@ from leaderboard import protocol
 from leaderboard.metrics import dci, mig
 from leaderboard.scoring import candidates, measure
 from leaderboard.store import results
+from tests.leaderboard import scored_submission
 
 
 def test_scores_are_those_of_the_metrics_on_the_protocols_rows(run_folder):
     folders = [run_folder(seed=seed) for seed in (1, 0)]
-    (result,) = candidates.results_of(folders)
+    (result,) = scored_submission.score_runs(folders)
     assert (result.task, result.method, result.title) == ("toy/small@v1", "beta_vae", "β-VAE")
     assert [run.seed for run in result.runs] == [0, 1]
     task = protocol.task("toy/small")
@@ -33,7 +34,7 @@ def test_scores_are_those_of_the_metrics_on_the_protocols_rows(run_folder):
 
 
 def test_everything_that_decides_a_score_is_recorded(run_folder):
-    (result,) = candidates.results_of([run_folder()], status="reproduced")
+    (result,) = scored_submission.score_runs([run_folder()], status="reproduced")
     run = result.runs[0]
     assert (run.tier, run.status, run.latents, run.dataset_version) == ("desk", "reproduced", 3, "1.0.0")
     assert run.rows_digest == protocol.task("toy/small").digest
@@ -45,7 +46,7 @@ def test_everything_that_decides_a_score_is_recorded(run_folder):
 
 def test_several_methods_and_tasks_at_once(run_folder, one_tier):
     folders = [run_folder(m, d) for m in ("pca", "beta_vae") for d in ("toy/spacing_8", "toy/spacing_1")]
-    found = list(candidates.results_of(folders))
+    found = list(scored_submission.score_runs(folders))
     assert [(r.task, r.method) for r in found] == [
         ("toy/spacing_1@v1", "beta_vae"),
         ("toy/spacing_1@v1", "pca"),
@@ -55,19 +56,19 @@ def test_several_methods_and_tasks_at_once(run_folder, one_tier):
 
 
 def test_claims_are_kept_apart(run_folder, one_tier):
-    run = next(candidates.results_of([run_folder(claimed={"mig": 0.99})])).runs[0]
+    run = next(scored_submission.score_runs([run_folder(claimed={"mig": 0.99})])).runs[0]
     assert run.claimed == {"mig": 0.99}
     assert run.scores["mig"] < 0.9
 
 
 def test_no_folders():
     with pytest.raises(InvalidInput, match="runs: expected at least one, received none"):
-        list(candidates.results_of([]))
+        list(scored_submission.score_runs([]))
 
 
 def test_an_empty_folder(tmp_path):
     with pytest.raises(DamagedFile, match=r"expected a run folder, which has run\.json, received a folder without it"):
-        list(candidates.results_of([tmp_path]))
+        list(scored_submission.score_runs([tmp_path]))
 
 
 def test_the_same_seed_twice(run_folder, tmp_path):
@@ -75,13 +76,13 @@ def test_the_same_seed_twice(run_folder, tmp_path):
     copy = tmp_path / "copy"
     folder.rename(copy)
     with pytest.raises(InvalidInput, match="expected another seed of beta_vae on toy/small than 0"):
-        list(candidates.results_of([run_folder(), copy]))
+        list(scored_submission.score_runs([run_folder(), copy]))
     with pytest.raises(InvalidInput, match=r"than 0, received the same as in .*copy"):
-        list(candidates.results_of([copy, copy]))
+        list(scored_submission.score_runs([copy, copy]))
     record = json.loads((copy / "run.json").read_text())
     (copy / "run.json").write_text(json.dumps(record | {"dataset": "toy"}))
     with pytest.raises(InvalidInput, match="expected another seed of beta_vae on toy than 0"):
-        list(candidates.results_of([run_folder(), copy]))
+        list(scored_submission.score_runs([run_folder(), copy]))
 
 
 @pytest.mark.parametrize("method", ["beta_vae", "pca"])
@@ -89,14 +90,14 @@ def test_the_same_codes_for_two_seeds(run_folder, one_tier, method):
     codes = np.random.default_rng(0).standard_normal((60, 3))
     folders = [run_folder(method, seed=seed, codes=codes) for seed in (0, 1)]
     with pytest.raises(InvalidInput, match=r"-1: expected codes of a training of its own .*, received the same codes"):
-        list(candidates.results_of(folders))
+        list(scored_submission.score_runs(folders))
 
 
 def test_seeds_with_different_settings_are_no_one_method(run_folder, one_tier):
     with pytest.raises(
         InvalidInput, match=r"hyperparameters of seed 1: expected .*'beta': 1.0.*received .*'beta': 4.0"
     ):
-        list(candidates.results_of([run_folder(seed=0), run_folder(seed=1, hyperparameters={"beta": 4.0})]))
+        list(scored_submission.score_runs([run_folder(seed=0), run_folder(seed=1, hyperparameters={"beta": 4.0})]))
 
 
 @pytest.mark.parametrize(
@@ -118,12 +119,12 @@ def test_seeds_with_different_settings_are_no_one_method(run_folder, one_tier):
 )
 def test_run_json_is_checked_field_by_field(run_folder, fields, message):
     with pytest.raises((DamagedFile, InvalidInput), match=message):
-        list(candidates.results_of([run_folder(**fields)]))
+        list(scored_submission.score_runs([run_folder(**fields)]))
 
 
 def test_an_unknown_tier(run_folder):
     with pytest.raises(UnknownName, match=r"tier: expected one of .*Did you mean 'study'"):
-        list(candidates.results_of([run_folder()], tier="studi"))
+        list(scored_submission.score_runs([run_folder()], tier="studi"))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_run_json_that_is_no_json(run_folder, content, message):
     folder = run_folder()
     (folder / "run.json").write_bytes(content)
     with pytest.raises(DamagedFile, match=message):
-        list(candidates.results_of([folder]))
+        list(scored_submission.score_runs([folder]))
 
 
 def test_run_json_that_is_huge(run_folder):
@@ -148,23 +149,23 @@ def test_run_json_that_is_huge(run_folder):
     with (folder / "run.json").open("wb") as file:
         file.truncate(10**9)
     with pytest.raises(DamagedFile, match="expected at most 16,777,216 bytes, received 1,000,000,000 bytes"):
-        list(candidates.results_of([folder]))
+        list(scored_submission.score_runs([folder]))
 
 
 def test_codes_of_other_rows(run_folder):
     right = protocol.task("toy/small").indices
     with pytest.raises(InvalidInput, match="right rows in another order"):
-        list(candidates.results_of([run_folder(indices=right[::-1])]))
+        list(scored_submission.score_runs([run_folder(indices=right[::-1])]))
     with pytest.raises(
         InvalidInput, match=r"indices: expected the rows of toy/small@v1: \d+ at position 1.*that order"
     ):
-        list(candidates.results_of([run_folder(indices=np.r_[right[:1], right[:1], right[2:]])]))
+        list(scored_submission.score_runs([run_folder(indices=np.r_[right[:1], right[:1], right[2:]])]))
     with pytest.raises(InvalidInput, match=r"received the rows of toy/spacing_1@v1: \d+"):
-        list(candidates.results_of([run_folder(indices=protocol.task("toy/spacing_1").indices)]))
+        list(scored_submission.score_runs([run_folder(indices=protocol.task("toy/spacing_1").indices)]))
     with pytest.raises(
         DamagedFile, match=r"indices: expected int or uint of shape \(60\), received int64 of shape \(9,"
     ):
-        list(candidates.results_of([run_folder(indices=right[:9])]))
+        list(scored_submission.score_runs([run_folder(indices=right[:9])]))
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,7 @@ def test_codes_of_other_rows(run_folder):
 )
 def test_codes_that_cannot_be_scored(run_folder, codes, message):
     with pytest.raises((DamagedFile, InvalidInput), match=message):
-        list(candidates.results_of([run_folder(codes=codes)]))
+        list(scored_submission.score_runs([run_folder(codes=codes)]))
 
 
 def test_what_says_that_it_was_trained_on_held_out_rows_is_not_scored_on_them(run_folder, toys):
@@ -198,12 +199,12 @@ def test_what_says_that_it_was_trained_on_held_out_rows_is_not_scored_on_them(ru
         folder = run_folder(dataset="toy/small.holdout", hyperparameters=told)
         candidates.grouped([candidates.load(folder)], "smoke")
         with pytest.raises(InvalidInput, match=rf"run.json: hyperparameters.split: expected 'train' .*{received}"):
-            list(candidates.results_of([folder], tier="held_out"))
+            list(scored_submission.score_runs([folder], tier="held_out"))
     folder = run_folder(dataset="toy/small.holdout", hyperparameters={"split": "train", "start_weights": "0" * 64})
     with pytest.raises(InvalidInput, match=r"run.json: hyperparameters.start_weights: expected .* weights of its own"):
-        list(candidates.results_of([folder], tier="held_out"))
+        list(scored_submission.score_runs([folder], tier="held_out"))
     with pytest.raises(InvalidInput, match="tier held_out of toy/small: expected a dataset that a split rule divides"):
-        list(candidates.results_of([run_folder()], tier="held_out"))
+        list(scored_submission.score_runs([run_folder()], tier="held_out"))
 
 
 def test_a_measurement_without_train_rows_is_of_the_held_out_ones_alone(run_folder, monkeypatch):
@@ -214,7 +215,7 @@ def test_a_measurement_without_train_rows_is_of_the_held_out_ones_alone(run_fold
     )
     monkeypatch.setattr(protocol, "TIERS", {"smoke": held_out})
     folder = run_folder()
-    (result,) = candidates.results_of([folder], tier="smoke")
+    (result,) = scored_submission.score_runs([folder], tier="smoke")
     codes, labels = np.load(folder / "codes.npz")["codes"], protocol.task("toy/small").labels()
     expected = mig.score(codes[40:55], labels[40:55])
     learnt, tested = slice(40, 52), slice(52, 58)  # two thirds of the first 18 test rows, and the last third
@@ -244,4 +245,4 @@ def test_a_score_that_is_none_is_named(run_folder, monkeypatch):
     wrong = measure.Measured({"mig": 1.5, "dci.disentanglement": 0.5}, {})
     monkeypatch.setattr(measure, "score_codes", lambda *_, **__: wrong)
     with pytest.raises(InvalidInput, match=r"scores of beta_vae on toy/small, seed 0: scores\.mig: expected a number"):
-        list(candidates.results_of([run_folder(seed=0)]))
+        list(scored_submission.score_runs([run_folder(seed=0)]))

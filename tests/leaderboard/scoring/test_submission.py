@@ -124,7 +124,7 @@ def test_a_budget_that_cannot_be(good, run_folder, budget, message):
     with pytest.raises(OffaxisError, match=message):
         candidates.load(folder)
     with pytest.raises(OffaxisError, match=message):
-        list(candidates.results_of([folder]))
+        list(scored_submission.score_runs([folder]))
 
 
 def test_the_template_says_what_is_left_to_fill_in(toys, tmp_path):
@@ -278,7 +278,7 @@ def test_a_claim_of_a_score_that_is_not_computed(good, run_folder, key, near):
     assert "claimed of seed 0: expected one of dci.completeness, dci.disentanglement, dci.informativeness_t" in problem
     assert f"received {key!r}. Did you mean {near!r}?" in problem
     with pytest.raises(UnknownName, match="claimed: expected one of dci"):
-        list(candidates.results_of([run_folder(claimed={key: 0.95})]))
+        list(scored_submission.score_runs([run_folder(claimed={key: 0.95})]))
 
 
 def test_a_title_that_prints_nothing_and_a_folder_that_cannot_be_read(good, monkeypatch):
@@ -308,7 +308,7 @@ def test_a_name_like_one_that_is_published(good):
 @pytest.mark.parametrize("name", ["pca", "random_encoder", "groundtruth", "f_lat"])
 def test_a_name_of_a_reference(good, run_folder, name):
     """Those of the project, and what looks like one that is published; its own name is free to its authors."""
-    published = list(candidates.results_of([run_folder("flat", supervision="reference")]))
+    published = list(scored_submission.score_runs([run_folder("flat", supervision="reference")]))
     edit(good, lambda c: c.update(method=name, supervision="reference"))
     (problem,) = problems(good, published=published)
     assert "by more than underscores, a reference of the board, received" in problem
@@ -334,7 +334,7 @@ def test_a_name_of_a_reference(good, run_folder, name):
 def test_a_title_of_another_method_or_of_a_reference(good, run_folder, title):
     """A page prints titles, so that rows of one title would be taken for one another."""
     flat = run_folder("flat", supervision="reference", about={"title": "Flat Things"})
-    published = list(candidates.results_of([run_folder(), flat]))
+    published = list(scored_submission.score_runs([run_folder(), flat]))
     edit(good, lambda c: c["about"].update(title=title))
     (problem,) = problems(good, published=published)
     assert re.search(r"about\.title: expected another title than that of (beta_vae|flat|pca) on the board", problem)
@@ -389,7 +389,7 @@ def test_what_will_not_be_ranked_and_why_is_said_beforehand(good, run_folder, ma
 def test_what_a_reviewer_should_look_at_twice(good, run_folder):
     edit(good, lambda c: c["tasks"][TASKS[0]]["seeds"][0].update(claimed={"mig": 0.99}))
     noisy = [run_folder("ground_truth", TASKS[0], noise=1.0), run_folder("random_encoder", TASKS[1], noise=0.01)]
-    said = remarks.outliers(scored_submission.score(good), candidates.results_of(noisy, tier="smoke"))
+    said = remarks.outliers(scored_submission.score(good), scored_submission.score_runs(noisy, tier="smoke"))
     assert sum("dci." in sentence for sentence in said) == 6, "three scores on two tasks"
     found = [sentence for sentence in said if "mig" in sentence]
     assert [sentence.partition(":")[0] for sentence in found] == [f"{TASKS[0]}@v1", f"{TASKS[0]}@v1", f"{TASKS[1]}@v1"]

@@ -16,6 +16,7 @@ from benchmark_data.errors import InvalidInput
 from leaderboard import protocol
 from leaderboard.scoring import candidates, measure, verification
 from leaderboard.store import results, results_tree
+from tests.leaderboard import scored_submission
 
 SIZES = (8, 8, 8, 8)
 MIXING = np.array([[1.0, 0.2, 0.0, 0.0], [0.1, 1.0, 0.0, 0.3], [0.0, 0.0, 1.0, 0.9], [0.0, 0.2, 0.8, 1.0]], np.float32)
@@ -212,7 +213,7 @@ def test_a_run_folder_with_an_encoder_is_verified_when_it_is_scored(task, run_fo
     (group,) = candidates.grouped([candidates.load(folder)], "desk")
     found, notes = candidates.score_group(group, "x")
     assert (found.trust("desk"), notes, found.runs[0].marks) == ("verified", [], ())
-    (alone,) = candidates.results_of([folder])
+    (alone,) = scored_submission.score_runs([folder])
     assert (alone.trust("desk"), alone.runs[0].scores) == ("recomputed", found.runs[0].scores)
 
 
@@ -231,12 +232,12 @@ def test_a_run_whose_encoder_disagrees_is_marked(task, run_folder, tmp_path):
 
 def test_a_verification_joins_the_scores_that_are_there(task, run_folder, tmp_path):
     folder = run_folder(codes=codes(task))
-    before = results_tree.write(tmp_path / "results", candidates.results_of([folder]))[0].read_bytes()
+    before = results_tree.write(tmp_path / "results", scored_submission.score_runs([folder]))[0].read_bytes()
     (folder / "encoder.onnx").write_bytes(encoder(tmp_path).read_bytes())
-    (file,) = results_tree.write(tmp_path / "results", candidates.results_of([folder], fresh="x"))
+    (file,) = results_tree.write(tmp_path / "results", scored_submission.score_runs([folder], fresh="x"))
     assert results_tree.read(file).trust("desk") == "verified"
     kept = file.read_bytes()
-    results_tree.write(tmp_path / "results", candidates.results_of([folder], fresh="another"))
+    results_tree.write(tmp_path / "results", scored_submission.score_runs([folder], fresh="another"))
     assert file.read_bytes() == kept
     assert b"verification" not in before
 

@@ -11,8 +11,8 @@ import pytest
 from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard import record, schema
 from leaderboard.report import integrity
-from leaderboard.scoring import candidates
 from leaderboard.store import results, results_tree
+from tests.leaderboard import scored_submission
 
 pytestmark = pytest.mark.usefixtures("one_tier")
 
@@ -24,7 +24,7 @@ def tree(run_folder, tmp_path):
     """A results tree with two seeds of β-VAE and one of PCA on toy/small."""
     root = tmp_path / "results"
     folders = [run_folder(seed=0), run_folder(seed=1), run_folder("pca")]
-    results_tree.write(root, candidates.results_of(folders))
+    results_tree.write(root, scored_submission.score_runs(folders))
     return root
 
 
@@ -38,7 +38,7 @@ def edit(root, change, method="beta_vae"):
 
 
 def test_what_is_written_is_read_back(run_folder, tmp_path):
-    scored = list(candidates.results_of([run_folder(seed=0), run_folder(seed=1)]))
+    scored = list(scored_submission.score_runs([run_folder(seed=0), run_folder(seed=1)]))
     (file,) = results_tree.write(tmp_path, scored)
     assert file == tmp_path / "v1" / "toy" / "small" / "beta_vae.json"
     assert results_tree.read(file) == scored[0]
@@ -47,7 +47,7 @@ def test_what_is_written_is_read_back(run_folder, tmp_path):
 
 def test_seeds_are_merged_into_what_is_there(tree, run_folder):
     before = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae"))
-    results_tree.write(tree, candidates.results_of([run_folder(seed=7)]))
+    results_tree.write(tree, scored_submission.score_runs([run_folder(seed=7)]))
     after = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae"))
     assert [run.seed for run in after.runs] == [0, 1, 7]
     assert after.runs[:2] == before.runs
@@ -57,12 +57,12 @@ def test_seeds_are_merged_into_what_is_there(tree, run_folder):
 def test_evaluating_twice_changes_no_byte(tree, run_folder):
     file = results_tree.path(tree, "toy/small@v1", "beta_vae")
     before = file.read_bytes()
-    results_tree.write(tree, candidates.results_of([run_folder(seed=1)]))
+    results_tree.write(tree, scored_submission.score_runs([run_folder(seed=1)]))
     assert file.read_bytes() == before
 
 
 def test_other_codes_for_a_seed_must_be_meant(tree, run_folder):
-    other = list(candidates.results_of([run_folder(seed=0, noise=2.0)]))
+    other = list(scored_submission.score_runs([run_folder(seed=0, noise=2.0)]))
     with pytest.raises(InvalidInput, match=r"seed 0: expected the codes that are on the board.*\(--replace\)"):
         results_tree.write(tree, other)
     results_tree.write(tree, other, replace=True)
@@ -131,7 +131,7 @@ def test_replacing_a_run_by_itself_keeps_its_verification(tree, run_folder, veri
     results_tree.write(tree, [results.result(plain.task, plain.method, runs)])
     results_tree.write(tree, [plain], replace=True)
     assert [run.verification for run in results_tree.read(file).runs] == [verification] * 2
-    results_tree.write(tree, candidates.results_of([run_folder(seed=0, noise=2.0)]), replace=True)
+    results_tree.write(tree, scored_submission.score_runs([run_folder(seed=0, noise=2.0)]), replace=True)
     assert [run.verification for run in results_tree.read(file).runs] == [None, verification], (
         "other codes are unverified"
     )
@@ -180,13 +180,13 @@ def test_a_moved_score_of_the_same_codes_is_refused(tree, moved):
 
 def test_another_setting_takes_another_name(tree, run_folder):
     with pytest.raises(InvalidInput, match=r"hyperparameters of seed 5.*give the other setting another method name"):
-        results_tree.write(tree, candidates.results_of([run_folder(seed=5, hyperparameters={"beta": 9.0})]))
+        results_tree.write(tree, scored_submission.score_runs([run_folder(seed=5, hyperparameters={"beta": 9.0})]))
     with pytest.raises(InvalidInput, match=r"method: expected .*, received 'β = 9'"):
         results_tree.write(
-            tree, candidates.results_of([run_folder(seed=5, hyperparameters={"beta": 9.0})], method="β = 9")
+            tree, scored_submission.score_runs([run_folder(seed=5, hyperparameters={"beta": 9.0})], method="β = 9")
         )
     results_tree.write(
-        tree, candidates.results_of([run_folder(seed=5, hyperparameters={"beta": 9.0})], method="beta_vae_9")
+        tree, scored_submission.score_runs([run_folder(seed=5, hyperparameters={"beta": 9.0})], method="beta_vae_9")
     )
     other = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae_9"))
     assert (other.title, [run.seed for run in other.runs]) == ("beta_vae_9", [5])
@@ -199,9 +199,9 @@ def test_another_setting_takes_another_name(tree, run_folder):
 def test_another_description_of_a_method_must_be_meant(tree, run_folder, about, field):
     """Nothing at all leaves it as it is, and what was not said before may be added."""
     file = results_tree.path(tree, "toy/small@v1", "beta_vae")
-    results_tree.write(tree, candidates.results_of([run_folder(seed=6, about={})]))
+    results_tree.write(tree, scored_submission.score_runs([run_folder(seed=6, about={})]))
     assert results_tree.read(file).title == "β-VAE"
-    other = list(candidates.results_of([run_folder(seed=7, about=about)]))
+    other = list(scored_submission.score_runs([run_folder(seed=7, about=about)]))
     if field:
         message = (
             rf"beta_vae on toy/small@v1: about\.{field}: expected .*, as the results say .*If .* is meant: --replace"
@@ -216,21 +216,21 @@ def test_of_two_citations_the_line_is_named_that_differs(tree, run_folder):
     """Each is longer than a message shows of a text."""
     title = "  title = {Understanding Disentangling in $\\beta$-{VAE}, by Many Authors of Many Places Far Away},"
     one, other = (f"@article{{key,\n{title}\n  year = {{{year}}}\n}}" for year in (2018, 2019))
-    results_tree.write(tree, candidates.results_of([run_folder(seed=6, about={"bibtex": one})]))
+    results_tree.write(tree, scored_submission.score_runs([run_folder(seed=6, about={"bibtex": one})]))
     with pytest.raises(
         InvalidInput, match=r"about\.bibtex, line 3: expected '  year = \{2018\}', .*'  year = \{2019\}'"
     ):
-        results_tree.write(tree, candidates.results_of([run_folder(seed=7, about={"bibtex": other})]))
+        results_tree.write(tree, scored_submission.score_runs([run_folder(seed=7, about={"bibtex": other})]))
 
 
 def test_a_damaged_file_of_a_method_does_not_keep_it_from_another_task(tree, run_folder):
     results_tree.path(tree, "toy/small@v1", "beta_vae").write_text("{}", "utf-8")
-    (written,) = results_tree.write(tree, candidates.results_of([run_folder(dataset="toy/spacing_1")]))
+    (written,) = results_tree.write(tree, scored_submission.score_runs([run_folder(dataset="toy/spacing_1")]))
     assert results_tree.read(written).method == "beta_vae"
 
 
 def test_a_method_on_another_task_is_the_same_method(tree, run_folder):
-    stranger = list(candidates.results_of([run_folder(dataset="toy/spacing_1", about={"title": "VAE of ours"})]))
+    stranger = list(scored_submission.score_runs([run_folder(dataset="toy/spacing_1", about={"title": "VAE of ours"})]))
     with pytest.raises(
         InvalidInput, match=r"about\.title: expected 'β-VAE', as the results say of beta_vae on toy/small"
     ):
@@ -242,7 +242,7 @@ def test_a_method_on_another_task_is_the_same_method(tree, run_folder):
 
 def test_a_reference_is_a_reference(run_folder):
     with pytest.raises(InvalidInput, match="method: expected another name than that of a reference, received 'pca'"):
-        list(candidates.results_of([run_folder("pca", supervision="unsupervised")]))
+        list(scored_submission.score_runs([run_folder("pca", supervision="unsupervised")]))
 
 
 def test_results_of_different_methods_are_not_merged(tree):
@@ -267,7 +267,7 @@ def test_a_folder_that_cannot_be_written(tree, run_folder, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
     with pytest.raises(InvalidInput, match="expected a place that can be written"):
-        results_tree.write(blocked, candidates.results_of([run_folder(seed=0)]))
+        results_tree.write(blocked, scored_submission.score_runs([run_folder(seed=0)]))
 
 
 def _add(root, result):
@@ -276,7 +276,7 @@ def _add(root, result):
 
 
 def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
-    scored = [next(candidates.results_of([run_folder(seed=seed)])) for seed in range(8)]
+    scored = [next(scored_submission.score_runs([run_folder(seed=seed)])) for seed in range(8)]
     writers = [multiprocessing.get_context("fork").Process(target=_add, args=(tmp_path / "r", s)) for s in scored]
     for writer in writers:
         writer.start()
@@ -437,7 +437,7 @@ def test_what_lies_beside_the_scores_is_looked_at(tree):
 
 
 def test_methods_that_differ_by_an_underscore(tree, run_folder):
-    results_tree.write(tree, candidates.results_of([run_folder("betavae")]))
+    results_tree.write(tree, scored_submission.score_runs([run_folder("betavae")]))
     (problem,) = integrity.check(tree)
     assert "a name that differs from 'beta_vae' by more than underscores" in str(problem)
 
