@@ -37,7 +37,7 @@ CHECK_SECONDS = 20
 """Processor time for a look at an encoder, which includes what onnxruntime does when it loads a model."""
 
 MEMORY = 2**30
-"""Bytes that an encoder may take beyond those of the empty process."""
+"""Bytes that an encoder may take beyond those of the empty process, where the system can limit them."""
 
 BATCH = 128
 """Images that an encoder gets at a time, unless it wants another number."""
@@ -61,7 +61,6 @@ class OnnxEncoder:
         path: the model, a regular file. What it must be: `leaderboard.reading.graphs`.
         output: the output that holds the codes; ``codes``, ``mean`` or the only one if it is empty.
         seconds: processor time that it may take.
-        memory: bytes that it may take beyond those of the empty process, where the system can limit them.
 
     Attributes:
         digest: SHA-256 of the file.
@@ -74,17 +73,15 @@ class OnnxEncoder:
         MissingExtra: onnx or onnxruntime is not installed.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, output: str = "", seconds: int = ENCODE_SECONDS, memory: int = MEMORY
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, output: str = "", seconds: int = ENCODE_SECONDS) -> None:
         needs("an ONNX encoder", "onnx", "onnx", "onnxruntime")
         if os.name != "posix":
             raise InvalidInput("Encoders run on Linux and macOS, where a process can be limited. Hand in codes here.")
-        self.path, self._seconds, self._memory = Path(path), seconds, memory
+        self.path, self._seconds = Path(path), seconds
         paths = os.pathsep.join(folder for folder in sys.path if folder)
         thread_limits = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
         library_paths = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
-        arguments = (str(self.path), str(seconds), str(memory), output, str(os.getpid()))
+        arguments = (str(self.path), str(seconds), str(MEMORY), output, str(os.getpid()))
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", encoder_process.__name__, *arguments],
             stdin=subprocess.PIPE,
@@ -223,7 +220,7 @@ class OnnxEncoder:
             what, expected = "killed", "a process that ends by itself"
             received = "an end from outside (SIGKILL), as where the machine has no memory left"
         else:
-            what, expected = "it broke down", f"a model that runs in {self._memory >> 20:,} MiB of memory"
+            what, expected = "it broke down", f"a model that runs in {MEMORY >> 20:,} MiB of memory"
             cause = "an answer out of form" if status is None else sandbox.signal_name(status)
             received = cause or f"exit status {status}"
         return InvalidInput(f"{self.path}: {what}: expected {expected}, received {received}.")

@@ -538,7 +538,7 @@ def test_little_files_that_would_take_much_are_refused_by_name(name, tmp_path):
     path = tmp_path / "encoder.onnx"
     path.write_bytes(AMPLIFIED[name])
     with pytest.raises(InvalidInput, match=f"encoder.onnx: {name.partition(':')[0]}") as found:
-        encoders.OnnxEncoder(path, seconds=5, memory=2**30).close()
+        encoders.OnnxEncoder(path, seconds=5).close()
     assert str(found.value).endswith(" Save the model as one file.") == (name == "data in another file")
 
 
@@ -547,7 +547,7 @@ def test_bytes_that_are_no_model(name, tmp_path):
     path = tmp_path / "encoder.onnx"
     path.write_bytes(DAMAGED[name])
     with pytest.raises(DamagedFile, match=r"encoder\.onnx: expected a model in ONNX"):
-        encoders.OnnxEncoder(path, seconds=5, memory=2**30).close()
+        encoders.OnnxEncoder(path, seconds=5).close()
 
 
 def test_a_long_refusal_does_not_stop_either_side(tmp_path):
