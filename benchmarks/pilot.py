@@ -28,7 +28,7 @@ def row(folder: Path) -> dict[str, object]:
     config, last = run.config, run.history[-1]
     task = protocol.task(config.dataset)
     train = len(task.train)
-    codes = candidates.read_codes(folder / "codes.npz", task)[:train]
+    codes = candidates.read_codes(folder / "codes.npz", task)[0][:train]
     strengths = {name: value for name, value in config.hyperparameters.items() if name in SHOWN}
     return {
         "dataset": config.dataset,

@@ -123,11 +123,11 @@ def load(folder: str | os.PathLike[str]) -> Candidate:
 
 def read_candidate(codes: Path, task: protocol.Task, known: RunRecord, about: About, encoder: Path) -> Candidate:
     """Read the codes of a run, whose record is known, and find its encoder. Raise and warn as ``read_codes``."""
-    scored, submitted = _read_with_submitted(codes, task)
+    scored, submitted = read_codes(codes, task)
     return Candidate(str(codes.parent), known, about, scored, submitted, encoder if os.path.lexists(encoder) else None)
 
 
-def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> NDArray[np.float32]:
+def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> tuple[NDArray[np.float32], NDArray[Any]]:
     """Read codes and check that they are those of a task's rows.
 
     Args:
@@ -135,7 +135,8 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> NDArray[np.
         task: the task.
 
     Returns:
-        float32, shape (rows of the task, L), all finite; units are reduced by ``leaderboard.reading.units.reduce``.
+        float32, shape (rows of the task, L), all finite; units are reduced by ``leaderboard.reading.units.reduce``. And
+        the codes as the file holds them.
 
     Raises:
         DamagedFile: not an npz file, or an array is missing, too large, or of another type or shape.
@@ -144,11 +145,6 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> NDArray[np.
     Warns:
         SameCodes: see `leaderboard.arrays.warn_if_same`.
     """
-    return _read_with_submitted(file, task)[0]
-
-
-def _read_with_submitted(file: str | os.PathLike[str], task: protocol.Task) -> tuple[NDArray[np.float32], NDArray[Any]]:
-    """Read codes as ``read_codes`` does, and what the file holds."""
     n = len(task.indices)
     layout = {"indices": npz.ArraySpec("iu", (n,)), "codes": npz.ArraySpec("f", (n, None), other_shape=(n, None, None))}
     arrays = npz.read_named(file, layout)

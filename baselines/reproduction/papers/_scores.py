@@ -44,7 +44,7 @@ def scores(runs: Runs, config: RunConfig, tier: str, metrics: Sequence[str] = ME
 
     @functools.cache
     def codes() -> NDArray[np.float32]:
-        return candidates.read_codes(file, protocol.task(config.dataset))
+        return candidates.read_codes(file, protocol.task(config.dataset))[0]
 
     path = runs.root / "scores" / f"{files.hash_of(file)}_{protocol.VERSION}"
     return _cached_scores(path, config.dataset, tier, metrics, codes)

@@ -78,7 +78,7 @@ def write(folder, codes):
 def test_a_run_of_units_of_one_number_is_scored_to_the_byte_as_one_of_latents(run_folder, one_tier):
     folder = run_folder()
     (plain,) = scored_submission.score_runs([folder])
-    codes = candidates.read_codes(folder / "codes.npz", protocol.task("toy/small"))
+    codes, _ = candidates.read_codes(folder / "codes.npz", protocol.task("toy/small"))
     write(folder, codes[:, :, None])
     (wrapped,) = scored_submission.score_runs([folder])
     assert wrapped.model_dump(exclude={"runs": {0: {"date"}}}) == plain.model_dump(exclude={"runs": {0: {"date"}}})
@@ -87,11 +87,11 @@ def test_a_run_of_units_of_one_number_is_scored_to_the_byte_as_one_of_latents(ru
 
 def test_a_run_of_vectors_is_scored_by_its_components(run_folder, one_tier):
     folder = run_folder()
-    codes = candidates.read_codes(folder / "codes.npz", protocol.task("toy/small"))
+    codes, _ = candidates.read_codes(folder / "codes.npz", protocol.task("toy/small"))
     wide = codes[:, :, None] * np.array([0.6, -0.8, 0.0], np.float32)
     write(folder, wide)
     expected = units.reduce(wide)
-    np.testing.assert_array_equal(candidates.read_codes(folder / "codes.npz", protocol.task("toy/small")), expected)
+    np.testing.assert_array_equal(candidates.read_codes(folder / "codes.npz", protocol.task("toy/small"))[0], expected)
     np.testing.assert_array_equal(representations.codes(folder).codes, expected)
     assert abs(np.corrcoef(expected[:, 0], codes[:, 0])[0, 1]) == pytest.approx(1.0)
 
