@@ -19,7 +19,7 @@ from benchmark_data.sources import Derived
 from leaderboard import properties, protocol
 from leaderboard.commands import board
 from leaderboard.report import media, ranking
-from leaderboard.report.site import build, gallery, pages, plots
+from leaderboard.report.site import build, gallery, plots
 from leaderboard.store import giveaways, results, results_tree
 from tests.leaderboard import scored_submission
 
@@ -418,9 +418,9 @@ def test_a_phone_shows_a_method_and_its_first_score_at_once(two_scores, browser)
 
 def test_the_benchmark_is_cited_as_its_citation_file_says():
     said = yaml.safe_load((pathlib.Path(__file__).parents[3] / "CITATION.cff").read_text("utf-8"))
-    assert f"title = {{{said['title']}}}" in pages.BIBTEX
-    assert said["authors"][0]["name"] in pages.BIBTEX
-    assert f"Version {said['version']}" in pages.BIBTEX
+    assert f"title = {{{said['title']}}}" in build.BIBTEX
+    assert said["authors"][0]["name"] in build.BIBTEX
+    assert f"Version {said['version']}" in build.BIBTEX
 
 
 def violations(browser, page, dark=False, width=1300):
@@ -607,7 +607,7 @@ def test_pages_of_a_tier_count_what_is_in_it(made_result, toys, tmp_path, monkey
     results_tree.write(
         tmp_path / "r", [made_result(task, method, 0.1, 0.2, tier=tier) for task, method, tier in scored]
     )
-    monkeypatch.setattr(pages, "INLINE", 0)
+    monkeypatch.setattr(build, "INLINE", 0)
     text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
     cards = re.findall(r'<h3><a href="([^"]+)">.*?<p class="soft">(\d \w+)</p></li>', text, re.DOTALL)
     assert dict(cards) == {
