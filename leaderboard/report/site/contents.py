@@ -158,7 +158,7 @@ def _task_page(
     run, name = task_results[0].runs[0], task_results[0].dataset
     folder = results_tree.path(root, task_id, task_results[0].method).parent
     dataset = ranking.known_dataset(name)
-    task = protocol.task(task_id) if dataset and task_id.partition("@")[2] == protocol.VERSION else None
+    task = protocol.task(task_id) if dataset else None
     return TaskPage(
         id=task_id,
         name=name,
