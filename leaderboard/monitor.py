@@ -139,7 +139,7 @@ class BatchedMetric:
             factors: class ids (n, F), likewise.
 
         Raises:
-            InvalidInput: codes and factors differ in their number of rows.
+            InvalidInput: codes and factors differ in their number of rows, or the width is not that of the first batch.
         """
         batch = as_numpy(codes).copy(), as_numpy(factors).copy()
         codes_shape, factors_shape = (array.shape for array in batch)
@@ -147,6 +147,10 @@ class BatchedMetric:
             raise InvalidInput(
                 f"factors: expected one row for each of the codes, of shape {codes_shape}, received {factors_shape}."
             )
+        for what, array, first in zip(("codes", "factors"), batch, (self._batches or [batch])[0], strict=True):
+            if array.shape[1:] != first.shape[1:]:
+                shapes = f"{first.shape[1:]}, then {array.shape[1:]}"
+                raise InvalidInput(f"{what}: expected batches of one width, received {shapes}. It was left out.")
         self._batches.append(batch)
 
     def compute(self) -> dict[str, float]:
@@ -160,9 +164,6 @@ class BatchedMetric:
         """
         if not self._batches:
             raise InvalidInput("There are no codes yet. Call update(codes, factors) first.")
-        for what, batches in zip(("codes", "factors"), zip(*self._batches, strict=True), strict=True):
-            if len(shapes := {batch.shape[1:] for batch in batches}) > 1:
-                raise InvalidInput(f"{what}: expected batches of one width, received {sorted(shapes)}.")
         codes, factors = map(np.concatenate, zip(*self._batches, strict=True))
         if measure.has_argument(self._metric, measure.TEST_NAMES[0]):
             order = draws.permutation(0, len(codes))  # batches may come in the order of factors

@@ -76,10 +76,10 @@ def test_no_images_in_a_batch_are_refused():
 
 def test_batches_of_two_widths_are_refused():
     metric = BatchedMetric("mig")
-    for width in (2, 3):
-        metric.update(np.zeros((4, width)), np.zeros((4, 1), int))
-    with pytest.raises(InvalidInput, match=r"codes: expected batches of one width, received \[\(2,\), \(3,\)\]"):
-        metric.compute()
+    metric.update(np.eye(4, 2), np.eye(4, 1, dtype=int))
+    with pytest.raises(InvalidInput, match=r"codes: expected batches of one width, received \(2,\), then \(3,\)"):
+        metric.update(np.zeros((4, 3)), np.zeros((4, 1), int))
+    assert metric.compute()["mig"] > 0  # of the batch that was taken
 
 
 @pytest.mark.parametrize("tensors", [False, True])
