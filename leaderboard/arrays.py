@@ -471,8 +471,8 @@ def as_plain_array(array: ArrayLike, what: str, wanted: str = "an array") -> NDA
         raise InvalidInput(f"{what}: expected {wanted}, received {error}.") from error
     except (RuntimeError, TypeError) as error:  # tensors that need gradients, lie on a device or are of bfloat16
         raise InvalidInput(
-            f"{what}: expected {wanted}, received {type(array).__name__}: {error}. Of a tensor of PyTorch "
-            "pass tensor.detach().float().cpu().numpy()."
+            f"{what}: expected {wanted}, received {type(array).__name__}: {str(error).rstrip('.')}. Of a tensor of "
+            "PyTorch pass tensor.detach().float().cpu().numpy()."
         ) from error
 
 

@@ -87,7 +87,7 @@ class Tensor:
             CODES * [1, 1e-300, 1],
             r"codes: expected columns of 0 alone, or that reach 1e-130, received .*e-301 at most in column 1",
         ),
-        (Tensor(RuntimeError("it requires grad")), r"received Tensor: it requires grad\. Of a tensor of PyTorch pass"),
+        (Tensor(RuntimeError("it requires grad.")), r"received Tensor: it requires grad\. Of a tensor of PyTorch pass"),
         (Tensor(TypeError("ScalarType BFloat16")), r"received Tensor: ScalarType BFloat16\. .*\.float\(\)\.cpu"),
     ],
 )
