@@ -332,7 +332,8 @@ def _read_candidate(
 
 def _missing_codes_error(folder: Path, codes_file: Path, seed: int) -> OffaxisError:
     """Say where codes that are not there come from."""
-    expected, remedy = "an npz file", f"Encode rows.npy into it, or take seed {seed} out of {FILE}."
+    expected = "an npz file"
+    remedy = f"Put in {codes_file.stem}.onnx, encode rows.npy into this file, or take seed {seed} out of {FILE}."
     if os.path.lexists(codes_file.with_suffix(".onnx")):
         expected = f"the codes that {codes_file.stem}.onnx gives"
         remedy = f"Write them: offaxis board submit {shlex.quote(str(folder))}"
