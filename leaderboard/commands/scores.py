@@ -121,8 +121,10 @@ def verify(
         for result, run in runs
         for key, compared in (run.verification.scores.items() if run.verification else ())
     ]
-    console.table(rows, "task", "method", ">seed", "score", ">codes", ">fresh", ">margin")
-    for sentence in (*doubts, *(f"not verified: {name}: it has no encoder" for name in names)):
+    if rows:
+        console.table(rows, "task", "method", ">seed", "score", ">codes", ">fresh", ">margin")
+    remedy = "it has no encoder in ONNX, which offaxis train export writes for runs"
+    for sentence in (*doubts, *(f"not verified: {name}: {remedy}" for name in names)):
         say(sentence, style="red")
     verified = sum(run.verification is not None for _, run in runs)
     say(f"verified: {verified} of {len(runs)} seeds, on fresh rows drawn by {fresh_text}")
