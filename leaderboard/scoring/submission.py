@@ -333,7 +333,7 @@ def _read_candidate(
 def _missing_codes_error(folder: Path, codes_file: Path, seed: int) -> OffaxisError:
     """Say where codes that are not there come from."""
     expected = "an npz file"
-    remedy = f"Put in {codes_file.stem}.onnx, encode rows.npy into this file, or take seed {seed} out of {FILE}."
+    remedy = f"Add {codes_file.stem}.onnx, encode rows.npy into this file, or take seed {seed} out of {FILE}."
     if os.path.lexists(codes_file.with_suffix(".onnx")):
         expected = f"the codes that {codes_file.stem}.onnx gives"
         remedy = f"Write them: offaxis board submit {shlex.quote(str(folder))}"

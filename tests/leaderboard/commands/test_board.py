@@ -425,7 +425,7 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     file.write_text(json.dumps(content), "utf-8")
     code, out, _ = board("score", folder)
     assert code == 1
-    assert "seed_0.npz: expected an npz file, received no such file. Put in seed_0.onnx, encode" in out
+    assert "seed_0.npz: expected an npz file, received no such file. Add seed_0.onnx, encode" in out
     rows = np.load(folder / "toy/small/rows.npy")
     codes = toys["toy/small"].labels(rows) + np.sin(np.arange(180)).reshape(60, 3)
     np.savez(folder / "toy/small/seed_0.npz", indices=rows, codes=codes.astype(np.float32))

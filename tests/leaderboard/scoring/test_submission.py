@@ -134,7 +134,7 @@ def test_the_template_says_what_is_left_to_fill_in(toys, tmp_path):
         "supervision: expected 'unsupervised'",
         "about.authors: expected some text",
         "about.license: expected some text",
-        "seed_0.npz: expected an npz file, received no such file. Put in seed_0.onnx, encode rows.npy into this",
+        "seed_0.npz: expected an npz file, received no such file. Add seed_0.onnx, encode rows.npy into this",
     )
     assert [part in problem for part, problem in zip(expected, problems(file.parent), strict=True)] == [True] * 4
     with pytest.raises(InvalidInput, match="expected a path that is free, received an existing folder"):
