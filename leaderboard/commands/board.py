@@ -112,7 +112,7 @@ def compare(
     tiers = {board.tier for board in tier_boards}  # one, or all where none has both methods
     pair = pairwise.compare([board for board in boards if board.tier in tiers], first, second)
     if task:
-        pair = pairwise.restrict_to_tasks(pair, {board.dataset for board in tier_boards})
+        pair = pairwise.restrict_to_tasks(pair, [board for board in tier_boards if board.tier == pair.tier])
     lines = []
     for name, differences in pair.by_task.items():
         for difference in differences:
@@ -126,7 +126,7 @@ def compare(
     console.table(lines, "task", "score", ">A", ">B", ">A - B", ">95% interval", "result", title=title)
     say(
         "Welch's intervals and tests. The tests of one score are corrected for all of its tasks (Holm), also for those "
-        "that are not shown; the mean over tasks is one test of its own."
+        "that are not shown; the mean over tasks is tested separately."
     )
     for sentence in pair.left_out:
         console.warn(f"not compared: {sentence}")

@@ -6,7 +6,7 @@ Verdicts of one score hold for all of its tasks at once (Holm). The means over t
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from benchmark_data import files
@@ -111,26 +111,27 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     return Pair(boards[0].tier, titles[0], titles[1], differences, tuple(left_out))
 
 
-def restrict_to_tasks(pair: Pair, tasks: Container[str]) -> Pair:
+def restrict_to_tasks(pair: Pair, boards: Sequence[Table]) -> Pair:
     """Return a pair with some of its tasks. Verdicts stay corrected for all: a task may be chosen for its result.
 
     Args:
         pair: on all tasks.
-        tasks: names of datasets.
+        boards: the tables of these tasks.
 
     Returns:
-        The pair with the differences on these alone.
+        The pair with the differences on these alone, and what is not compared on them.
 
     Raises:
         InvalidInput: the methods were not both scored on any of them.
     """
+    tasks = {board.dataset for board in boards}
     kept = tuple(difference for difference in pair.differences if difference.task in tasks)
     if not kept:
         raise InvalidInput(
             f"{pair.first[0]} and {pair.second[0]}: expected a task of tier {pair.tier} that both were scored on, "
             "received none among those that were asked for. Choose another --task or --tier."
         )
-    return pair._replace(differences=kept)
+    return pair._replace(differences=kept, left_out=tuple(_omissions(boards, [pair.first, pair.second])))
 
 
 def describe(boards: Sequence[Table], name: str) -> str:

@@ -78,8 +78,11 @@ def test_a_task_alone_is_judged_as_among_all_and_a_version_is_looked_at(board, m
     for task, below in (("toy/spacing_1", 0.11), *((f"toy/same_{k}", 0.0) for k in range(4))):
         first = [0.4, 0.45, 0.5, 0.55]
         results_tree.write(root, [made_result(task, "a", *first), made_result(task, "b", *(x - below for x in first))])
-    whole = board("compare", "a", "b", "--results", root)[1]
-    alone = board("compare", "a", "b", "--results", root, "--task", "toy/spacing_1")[1]
+    results_tree.write(root, [made_result("toy/of_one", "a", 0.4)])
+    _, whole, omissions = board("compare", "a", "b", "--results", root)
+    assert "has no scores in this tier on toy/of_one" in " ".join(omissions.split())
+    _, alone, omissions = board("compare", "a", "b", "--results", root, "--task", "toy/spacing_1")
+    assert "not compared" not in omissions
     lines = [next(line for line in shown.splitlines() if "toy/spacing_1" in line) for shown in (whole, alone)]
     assert [" ".join(line.split()) for line in lines] == [" ".join(lines[0].split())] * 2
     assert "no significant" in lines[0]  # p = 0.02 by itself
