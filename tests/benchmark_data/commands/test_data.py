@@ -182,7 +182,7 @@ def test_a_file_in_place_of_the_folder(command, tmp_path):
 
 
 def test_audit(command, tmp_path):
-    options = "--traversals", 4, "--pairs", 20
+    options = "--traversals", 4, "--pairs", 20, "--seed", 3
     code, out, err = command("audit", "xysquares/spacing_8", *options, "--to", tmp_path / "a.json")
     assert code == 0, err
     lines = out.splitlines()
@@ -194,7 +194,9 @@ def test_audit(command, tmp_path):
     assert "giveaway: 0.00 [0.00, 0.00]" in lines
     assert "expected to be learned: x_R = y_R = x_G = y_G = x_B = y_B" in lines
     assert "published distances of xysquares/spacing_8 (arXiv 2202.13341): x_R 0.0104" in out
-    assert json.loads((tmp_path / "a.json").read_text("utf-8"))["giveaway"] == {"value": 0, "low": 0, "high": 0}
+    written = json.loads((tmp_path / "a.json").read_text("utf-8"))
+    assert written["giveaway"] == {"value": 0, "low": 0, "high": 0}
+    assert (written["seed"], written["factors"]["x_R"]["traversals"], written["collisions"]["of"]) == (3, 4, 20)
 
 
 def test_audit_of_a_folder(command, tmp_path):
