@@ -43,6 +43,15 @@ def test_members_that_lie(tmp_path, member, message):
         npz.read_named(path, ARRAYS)
 
 
+@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
+def test_both_versions_that_numpy_writes_are_read(tmp_path, version):
+    codes = np.arange(120, dtype=np.float32).reshape(60, 2)
+    path = tmp_path / "codes.npz"
+    with zipfile.ZipFile(path, "w") as archive, archive.open("codes.npy", "w") as member:
+        np.lib.format.write_array(member, codes, version)
+    assert np.array_equal(npz.read_named(path, ARRAYS)["codes"], codes)
+
+
 def test_a_header_that_claims_more_than_the_file_holds(tmp_path):
     with zipfile.ZipFile(tmp_path / "codes.npz", "w", zipfile.ZIP_STORED) as archive:
         archive.writestr("codes.npy", npy_header(f"({2**50}, 2)") + bytes(8))
