@@ -178,6 +178,28 @@ def test_every_table_states_sample_size_and_budget():
     assert "1,000 steps, 64,000 images" in formats.markdown(board)
 
 
+@pytest.mark.parametrize(
+    ("budgets", "text", "short"),
+    [
+        ([(10, 640, 7, "a"), (10, 640, 7, "a")], "10 steps, 640 images, 7 s on a", "10 steps, 7 s"),
+        (
+            [(10, 640, 7, "b"), (20, 0, 9, "a")],
+            "10 to 20 steps, 640 images, 8 s (median) on a, b",
+            "10 to 20 steps, 8 s (median)",
+        ),
+        ([(10, 0, 0, ""), (10, 0, 7, "")], "10 steps, 7 s", "10 steps, 7 s"),
+        ([(0, 0, 3, "a")], "none", "none"),
+    ],
+)
+def test_a_cost_is_a_range_or_a_median_where_runs_differ(budgets, text, short):
+    fields = "steps", "images", "seconds", "device"
+    runs = [
+        run(0.1, i).model_copy(update={"budget": Budget(**dict(zip(fields, b, strict=True)))})
+        for i, b in enumerate(budgets)
+    ]
+    assert (ranking.budget(runs), ranking.budget(runs, full=False)) == (text, short)
+
+
 def test_markdown():
     board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", 0.1, 0.2, 0.1, 0.2), method("n", 0.3)])
     # Student's interval: 0.15 and 3.182 times 0.0577 / 2.
