@@ -34,6 +34,7 @@ from baselines.reproduction.papers import (
     _layers,
     _perceived,
     _plane,
+    _scores,
     _tiers,
     bonheme2022,
     bonheme2023,
@@ -45,6 +46,7 @@ from baselines.training import sweep
 from benchmark_data import console
 from benchmark_data.errors import InvalidInput
 from benchmark_data.variants import perturbation
+from leaderboard import figures
 from leaderboard.analyses import transfer_accuracy
 from leaderboard.store import verdicts
 
@@ -1044,6 +1046,18 @@ def test_transfers_are_shared_and_the_whole_decoder_has_no_side():
     assert len(inside & heatmaps) == 5 + 5
     both_tiers = [ENTRIES["2304.10767/fig6"].plan(tier).transfers for tier in ("desk", "study")]
     assert [max(each.decoder for each in transfers) for transfers in both_tiers] == [6, 6]
+
+
+def test_bars_stand_over_their_names(tmp_path, monkeypatch):
+    """Names come in the order of the table, and the second group has no run of the first name."""
+    columns, drawn = ["model", "variant", "mig"], []
+    table = pd.DataFrame([("z", "one", 0.2), ("z", "one", 0.4), ("a", "one", 0.5), ("a", "two", 0.7)], columns=columns)
+    monkeypatch.setattr(figures, "save", lambda figure, path: drawn.append(figure))
+    _scores.draw_bars(table, tmp_path / "bars.png", x="model", group="variant")
+    panel = drawn[0].axes[0]
+    assert [name.get_text() for name in panel.get_xticklabels()] == ["z", "a"]
+    bars = {round(bar.get_x() + bar.get_width() / 2, 6): round(bar.get_height(), 6) for bar in panel.patches}
+    assert bars == {-0.2: 0.3, 0.2: 0.0, 0.8: 0.5, 1.2: 0.7}
 
 
 def test_properties_of_images():
