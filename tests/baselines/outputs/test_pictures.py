@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+import types
 
 import numpy as np
 import PIL.Image
@@ -37,6 +38,14 @@ def test_losses_with_every_term(tiny, tmp_path, monkeypatch):
     panels = drawn["losses.png"].axes
     assert [panel.get_title() for panel in panels] == ["loss", "reconstruction", "kl", "capacity gap"]
     assert panels[2].lines[0].get_ydata().tolist() == [row["kl"] for row in run.history]
+
+
+def test_losses_that_reach_zero_have_no_logarithm(tmp_path, monkeypatch):
+    history = [{"step": 5, "loss": 1.0, "gap": 3.0}, {"step": 9, "loss": 0.5, "gap": 0.0}]
+    drawn = []
+    monkeypatch.setattr(figures, "save", lambda figure, path: drawn.append(figure))
+    pictures.losses(types.SimpleNamespace(history=history, folder=tmp_path))
+    assert [panel.get_yscale() for panel in drawn[0].axes] == ["log", "linear"]
 
 
 def test_one_channel_and_a_deterministic_code(tiny, tmp_path):
