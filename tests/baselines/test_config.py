@@ -85,6 +85,7 @@ def test_unknown_names_give_the_near_match(changes, message):
         ({"latents": 0}, "latents: expected at least 1, received 0"),
         ({"latents": True}, "latents: expected an integer, received True"),
         ({"steps": -1}, "steps: expected at least 0, received -1"),
+        ({"history_every": 0}, "history_every: expected at least 1, received 0"),
         ({"batch_size": 6.5}, "batch_size: expected an integer, received 6.5"),
         ({"learning_rate": -1e-4}, r"learning_rate: expected a number in \(0, 1000\), received -0.0001"),
         ({"learning_rate": 0}, r"learning_rate: expected a number in \(0, 1000\), received 0"),
