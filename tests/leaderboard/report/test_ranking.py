@@ -419,9 +419,11 @@ def test_an_empty_tree(tmp_path):
 
 def test_a_table_says_who_is_not_in_it_and_what_to_do():
     task = "xysquares/spacing_8@v1"
-    flagged = result(task, "perfect", [run(0.99, seed, marks=("encoder_disagrees",)) for seed in range(5)])
+    marks = [(), (), ("encoder_disagrees",), (), ()]  # of one run are of the method
+    flagged = result(task, "perfect", [run(0.99, seed, marks=marks[seed]) for seed in range(5)])
     held = result(task, "held", [run(0.5, seed) for seed in range(5)], quarantine="saw the labels")
-    found = [method("m", *[0.1] * 5), flagged, held, result(task, "other", [run(0.2, tier="desk")])]
+    reference = method("pca", *[0.3] * 5, supervision="reference")  # has no rank by its nature, and no note
+    found = [method("m", *[0.1] * 5), flagged, held, reference, result(task, "other", [run(0.2, tier="desk")])]
     desk, study = ranking.tables(found)
     assert study.notes == [
         "Not ranked (marked: encoder_disagrees): perfect. Put its encoder in ONNX next to the codes, and run "
@@ -429,7 +431,7 @@ def test_a_table_says_who_is_not_in_it_and_what_to_do():
         "Not ranked (in quarantine: saw the labels): held. The board's maintainers can lift it.",
         "Scored only in tier desk: other. To be ranked here, a method needs runs of tier study.",
     ]
-    assert desk.notes[-1].startswith("Scored only in tier study: m; perfect; held.")
+    assert desk.notes[-1].startswith("Scored only in tier study: m; perfect; held; pca.")
     for note in study.notes:
         assert formats.escaped(note) in formats.markdown(study)
 
