@@ -119,6 +119,12 @@ def test_factors_of_data_that_is_no_dataset_here(tmp_path, codes):
     assert found.names == ("factor_0", "factor_1")
     np.savez(tmp_path / "b.npz", z=codes, factors=factors, factor_names=["shape", "x"])
     assert representations.codes(tmp_path / "b.npz").names == ("shape", "x")
+    for names in (["shape"], ["shape", "x", "y"], [["shape", "x"]] * 2):
+        np.savez(tmp_path / "b.npz", z=codes, factors=factors, factor_names=names)
+        with pytest.raises(
+            InvalidInput, match=r"b\.npz: factor_names: expected 2, one for each factor, received shape"
+        ):
+            representations.codes(tmp_path / "b.npz")
     np.save(tmp_path / "c.npy", codes)
     assert representations.codes(tmp_path / "c.npy").factors is None
     np.savez(tmp_path / "d.npz", z=codes, factors=factors[:9])
