@@ -149,6 +149,13 @@ def test_what_is_prepared_is_not_prepared_again(prepared, tmp_path):
     assert (prepared.source.folder / "images.npy").stat().st_mtime_ns == before
 
 
+def test_what_is_prepared_is_opened_once_and_anew_where_it_was_made_again(prepared):
+    opened = prepared.source.store()
+    assert prepared.source.store() is opened
+    os.utime(prepared.source.folder / "meta.json", ns=(1, 1))  # as long as before
+    assert prepared.source.store() is not opened
+
+
 def test_opening_reads_no_pixels(tmp_path):
     # A sparse file of 61 GB, more than fits into memory: to read it would fail, or take until somebody notices.
     shape = (5_000_000, 64, 64, 3)
