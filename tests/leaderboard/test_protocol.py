@@ -149,6 +149,12 @@ def test_a_task_on_held_out_rows_learns_from_one_part_and_tests_on_the_other(nam
     assert task.id in {each.id for each in protocol.tasks()}
 
 
+def test_a_task_takes_three_rows(toys):
+    for count in (2, 3):
+        toys[f"toy/{count}"] = benchmark_data.from_images(f"rows_{count}", np.zeros((count, 4, 4, 1), np.uint8))
+    assert [name for name in protocol.datasets() if name.startswith("rows")] == ["rows_3"]
+
+
 def test_a_part_with_fewer_rows_is_used_whole():
     task = protocol.task("room3d/recombination.to_element")
     assert (len(task.train), len(task.test)) == (10_000, 72)
