@@ -400,6 +400,14 @@ def test_principal_components_take_the_place_of_codes():
         leaderboard.evaluate(lambda images: squares(images) * np.nan, TASK, metrics=["mig"], pca=2, progress=False)
 
 
+def test_components_are_those_of_the_training_rows():
+    codes = np.random.default_rng(0).normal(size=(60, 4))
+    moved = np.where(np.arange(60)[:, None] < 40, codes, 9 - 3 * codes)
+    both = [evaluation._project_on_components(each, 2, 40) for each in (codes, moved)]
+    np.testing.assert_array_equal(both[0][:40], both[1][:40])
+    np.testing.assert_allclose(both[0][:40].mean(axis=0), 0, atol=1e-6)
+
+
 def test_components_beyond_the_rank_of_the_codes_score_nothing():
     migs = [
         leaderboard.evaluate(
@@ -535,6 +543,9 @@ def test_a_run_folder_is_scored_by_its_codes(solved, tmp_path):
     assert found.frame()["mig"][0] == solved.frame()["mig"][0]
     with pytest.raises(InvalidInput, match="input is for functions: an ONNX file or run folder says itself what"):
         leaderboard.evaluate(tmp_path, TASK, input="float32_chw", metrics=["mig"], progress=False)
+    (tmp_path / "mine.onnx").touch()
+    with pytest.raises(InvalidInput, match="input is for functions: an ONNX file or run folder says itself what"):
+        leaderboard.evaluate(tmp_path / "mine.onnx", TASK, input="float32_chw", metrics=["mig"], progress=False)
     with pytest.raises(InvalidInput, match=r"no encoder\.onnx"):
         leaderboard.evaluate(tmp_path, "xysquares/spacing_4", metrics=["mig"], progress=False)
     assert isinstance(candidates.load(tmp_path), candidates.Candidate)
