@@ -284,12 +284,17 @@ def test_wrong_config_names_the_near_match(builders, tmp_path):
         tfds.load("offaxis_tiny_family/plus_3", data_dir=tmp_path)
 
 
-def test_build_says_where_the_files_are(builders, tmp_path, tiny_family):
+def test_build_says_where_the_files_are(builders, tmp_path, tiny_family, monkeypatch, capsys):
     dataset = tiny_family.configs["plus_1"]
     path = provider.build(dataset, tmp_path)
     assert path == tmp_path / "offaxis_tiny_family/plus_1/2.0.1"
     check(tfds.data_source("offaxis_tiny_family/plus_1", split="train", data_dir=tmp_path), dataset, range(8))
     assert provider.build(dataset, tmp_path) == path
+    monkeypatch.setattr(benchmark_data, "named_or_folder", {"tiny_family/plus_1": dataset}.__getitem__)
+    monkeypatch.setattr("sys.argv", ["offaxis", "data", "build", "tiny_family/plus_1", "--to", str(tmp_path)])
+    with pytest.raises(SystemExit, match="0"):
+        program.main()
+    assert capsys.readouterr().out.splitlines()[-1] == f"tiny_family/plus_1: {path}"
 
 
 def test_another_dataset_of_a_published_name_is_not_built(tmp_path, tiny_grid, monkeypatch, capsys):
@@ -482,6 +487,8 @@ def test_without_files_processes_share_all_rows(tiny_grid):
     ]
     assert [arrays(share)["index"].shape for share in even] == [(2,)] * 3
     assert [len(share) for share in even] == [1] * 3
+    single = provider.as_dataset(tiny_grid, split="train[:11]", shard=(0, 3), drop_remainder=True)
+    assert (len(single), len(list(single))) == (4, 4)
 
 
 @pytest.mark.parametrize("as_supervised", [False, True])
