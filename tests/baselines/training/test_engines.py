@@ -91,6 +91,9 @@ def test_state_of_another_model_is_refused(tiny):
     wrong = {**state.first, "encoder/mean/kernel": np.zeros((8, 8), np.float32)}
     with pytest.raises(DamagedFile, match=r"received \(8, 8\)"):
         engine.load(State(state.weights, wrong, state.second), "x")
+    more = {**state.weights, "decoder/more/kernel": np.zeros((2, 2), np.float32)}
+    with pytest.raises(DamagedFile, match=r"x: expected decoder/more/kernel of shape none, received \(2, 2\)"):
+        engine.load(State(more, *state[1:]), "x")
 
 
 def test_another_backend_is_refused_in_one_line(tiny, tmp_path, monkeypatch):
