@@ -79,6 +79,7 @@ def test_training_rows_are_the_same_share_for_every_seed():
     assert len(rows) == len(set(rows.tolist())) == 235929
     np.testing.assert_array_equal(rows, training_rows(benchmark_data.load("xysquares/spacing_8"), 0.9))
     assert sorted(training_rows(data, 1.0).tolist()) == list(range(len(data)))
+    assert len(training_rows(data, 1e-9)) == 1
 
 
 def test_batches_hold_training_rows_only(tiny):
