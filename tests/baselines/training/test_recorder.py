@@ -6,11 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
-from baselines import train
+from baselines import Diverged, train
 from baselines.run_folder import Snapshots
+from baselines.training.recorder import Recorder
 from benchmark_data import InvalidInput
 
 KILLED = """
@@ -59,6 +62,24 @@ def test_a_snapshot_that_cannot_be_written_stops_the_run(tiny, tmp_path, monkeyp
     with pytest.raises(OSError, match="no space left"):
         train(tiny(steps=500), tmp_path / "run", observers=lambda step, scalars: told.append(step))
     assert 500 not in told
+
+
+def test_a_run_that_diverges_waits_for_the_snapshot_that_is_being_written(tiny, tmp_path, monkeypatch):
+    write, diverged, asked = Snapshots.write, Recorder._divergence_error, threading.Event()
+
+    def slow(self, *given):
+        asked.wait(60)
+        time.sleep(0.05)
+        write(self, *given)
+
+    def ask(self, received):
+        asked.set()
+        return diverged(self, received)
+
+    monkeypatch.setattr(Snapshots, "write", slow)
+    monkeypatch.setattr(Recorder, "_divergence_error", ask)
+    with pytest.raises(Diverged, match="The last snapshot is that of step 0"):
+        train(tiny(learning_rate=900.0, steps=40, snapshots=[0], history_every=1), tmp_path / "run")
 
 
 KILLED_AT_ONCE = """
