@@ -283,6 +283,8 @@ def test_transfers_are_trained_after_their_sources(decoders, tmp_path, in_this_p
     run = Runs(runs).open(transfers[1])
     assert (run.config.dataset, run.config.steps) == ("xysquares/spacing_8", 2)
     assert run.config.reset == ("decoder_1", "log_variance", "mean")
+    outside = Runs(runs).config_of(dataclasses.replace(transfers[1], side="outside"))
+    assert outside.reset == ("log_variance", "mean", "output")
     moved = folder.rename(tmp_path / "two")
     trained = stamps(moved)
     (moved / decoders.id / "verdict.json").unlink()
