@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput, OffaxisWarning, check_choice, is_whole
+from benchmark_data.errors import InvalidInput, check_choice, is_whole
+from leaderboard.doubts import LostSpread
 
 if TYPE_CHECKING:
     from jaxtyping import Bool, Float64, Int64
@@ -28,21 +28,6 @@ _ROUNDING_SHARE = 1e-4
 
 _SMALLEST_MAGNITUDE = 1e-130
 """The variance of a latent that stays below this may come out as 0, though the latent varies."""
-
-_LEAST_SPREAD = 1e-6
-"""A spread below this, absolute or in units of the magnitude, has next to no values left in float32 trees."""
-
-
-class LostSpread(OffaxisWarning):
-    """Latents that vary, and that a classifier or a score sees as constant or nearly so."""
-
-
-class ContinuousFactors(OffaxisWarning):
-    """Factors of which most rows have a value of their own."""
-
-
-class SameCodes(OffaxisWarning):
-    """Very few different codes."""
 
 
 def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
@@ -320,35 +305,6 @@ def check_seed(seed: int) -> None:
         raise InvalidInput(f"seed: expected an integer from 0 to {2**32 - 1}, received {seed!r}.")
 
 
-def warn_if_lost(codes: Codes) -> None:
-    """Warn of latents whose spread is too small for classifiers that take codes as they are.
-
-    Trees see float32 numbers and do not split between those closer than 1e-7; logistic regression has a penalty that
-    depends on the codes' scale. Both then treat signal as noise, as the reference implementations do.
-
-    Args:
-        codes: float32 or float64, shape (n, L). Latents that are constant relative to the others, up to 1e-6 of the
-            largest spread, are ignored.
-
-    Warns:
-        LostSpread: a latent's range is below 1e-6, or below 1e-6 of its magnitude.
-
-    Example:
-        >>> warn_if_lost(np.array([[0.0, 1.0], [1.0, 1.0]]))
-    """
-    high, low = codes.max(axis=0).astype(np.float64), codes.min(axis=0).astype(np.float64)
-    spread, magnitude = high - low, np.maximum(np.abs(high), np.abs(low))
-    is_lost = (spread > _LEAST_SPREAD * spread.max()) & (spread < _LEAST_SPREAD * np.maximum(magnitude, 1.0))
-    if is_lost.any():
-        warnings.warn(
-            f"codes: the range of {is_lost.sum()} of {len(is_lost)} latents (the first: {is_lost.argmax()}) is below "
-            f"{_LEAST_SPREAD:g}, or below {_LEAST_SPREAD:g} of their magnitude, which classifiers take for constant; "
-            "subtract each latent's mean and divide by its standard deviation.",
-            LostSpread,
-            stacklevel=3,
-        )
-
-
 def in_use(codes: Float64[NDArray[np.float64], "n L"], least_deviation: float) -> Bool[NDArray[np.bool_], " L"]:
     """Return which latents vary enough to count, for scores that leave out the unused latents of a VAE.
 
@@ -371,58 +327,6 @@ def in_use(codes: Float64[NDArray[np.float64], "n L"], least_deviation: float) -
         text = f"codes: every standard deviation is below {least_deviation:g}, which counts as unused; scale them up."
         warnings.warn(text, LostSpread, stacklevel=3)
     return result
-
-
-def warn_if_same(codes: Codes, what: str = "codes") -> None:
-    """Warn of codes that say nothing of the images, as those of a posterior that collapsed.
-
-    Args:
-        codes: float32 or float64, shape (n, L).
-        what: what the codes are called in the warning.
-
-    Warns:
-        SameCodes: at most one different code in a thousand rows, or one in all.
-
-    Example:
-        >>> warn_if_same(np.array([[0.0, 1.0], [1.0, 1.0]]))
-    """
-    count = len({hash(row.tobytes()) for row in codes + 0.0})  # -0.0 is 0.0
-    if count <= max(1, len(codes) // 1000):
-        few = (
-            "the codes are the same in all rows" if count == 1 else f"{len(codes):,} rows have {count} different codes"
-        )
-        warnings.warn(
-            f"{what}: {few}; was the right model encoded, or did its posterior collapse?",
-            SameCodes,
-            stacklevel=3,
-        )
-
-
-def warn_if_continuous(factors: Int64[NDArray[np.int64], "n F"], names: Sequence[str], what: str) -> None:
-    """Warn of factors with so many values that hardly any recurs: metrics take each value for a class.
-
-    Args:
-        factors: class ids, shape (n, F).
-        names: of the factors.
-        what: what the factors are of, for the warning.
-
-    Warns:
-        ContinuousFactors: a factor has more values than half of the rows.
-
-    Example:
-        >>> warn_if_continuous(np.arange(8)[:, None] // 2, ["size"], "mine")
-    """
-    continuous = [
-        name for name, column in zip(names, factors.T, strict=True) if 2 * len(np.unique(column)) > len(factors)
-    ]
-    if continuous:
-        warnings.warn(
-            f"{what}: {', '.join(continuous)}: most of {len(factors):,} rows have a value of their own. Metrics take "
-            "each value for a class, and such scores mean nothing: bin the values first (numpy.digitize), or leave ids "
-            "out.",
-            ContinuousFactors,
-            stacklevel=3,
-        )
 
 
 def varying(table: Real[NDArray[Any], "n k"]) -> Bool[NDArray[np.bool_], " k"]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import rich.progress
-from numpy.typing import NDArray
 
 import benchmark_data
 from benchmark_data import console
@@ -21,14 +20,14 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, needs
 from benchmark_data.files import written_atomically
 from leaderboard import properties, protocol
-from leaderboard.arrays import check_codes, to_float32, warn_if_continuous, warn_if_same
+from leaderboard.arrays import to_float32
+from leaderboard.doubts import warn_if_continuous, warn_if_same
 from leaderboard.encoding import Input
-from leaderboard.metrics.r_squared import ROUNDING
 from leaderboard.reading import units
 from leaderboard.record import About, Budget, Supervision
 from leaderboard.scoring import candidates, measure, submission
 from leaderboard.scoring.candidates import Candidate
-from leaderboard.source import Source, make_record
+from leaderboard.source import Source, make_record, project_on_components
 from leaderboard.store import intervals, results, results_tree, verdicts
 from leaderboard.store.results import Result, Scored
 from leaderboard.store.results_tree import PUBLISHED
@@ -151,7 +150,7 @@ def evaluate(
                 with _note_images_on_error(name, task):
                     raw_codes = source.encode(task, functools.partial(bars.advance, bar))
                 if pca is not None:
-                    raw_codes = _project_on_components(raw_codes, pca, len(task.train))
+                    raw_codes = project_on_components(raw_codes, pca, len(task.train))
                 run_name = f"{name} on {task.dataset}, seed {seed}"
                 codes = to_float32(units.reduce(raw_codes, run_name, train=len(task.train)), run_name)
                 warn_if_same(codes, run_name)
@@ -212,17 +211,6 @@ def _score(
         with measure.refusals(measurement.metric, metrics):
             scores |= measure.score_codes(candidate.codes, task.labels(), [measurement], train=len(task.train)).scores
     return _Row(task, candidate, scores, None, source)
-
-
-def _project_on_components(codes: NDArray[Any], count: int, train: int) -> NDArray[np.float32]:
-    """Project codes on their principal components, fitted on the first ``train`` rows."""
-    flat = check_codes(codes.reshape(len(codes), -1)).astype(np.float64)
-    if not 1 <= count <= min(flat.shape[1], train):
-        raise InvalidInput(f"pca must be from 1 to {min(flat.shape[1], train)} for these codes, not {count}.")
-    flat -= flat[:train].mean(axis=0)
-    variances, directions = np.linalg.eigh(flat[:train].T @ flat[:train])
-    directions *= variances > ROUNDING**2 * variances[-1]  # along the others there is nothing but rounding
-    return np.asarray(flat @ directions[:, ::-1][:, :count], np.float32)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -12,7 +12,8 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, check_count, is_whole
 from leaderboard import protocol
-from leaderboard.arrays import to_float32, warn_if_continuous, warn_if_same
+from leaderboard.arrays import to_float32
+from leaderboard.doubts import warn_if_continuous, warn_if_same
 from leaderboard.encoding import Encoder, Input, as_numpy
 from leaderboard.reading import units
 from leaderboard.scoring import measure

@@ -14,7 +14,9 @@ import benchmark_data
 from benchmark_data.archives import npz
 from benchmark_data.errors import InvalidInput
 from leaderboard import encoding, protocol, record
+from leaderboard.arrays import check_codes
 from leaderboard.encoding import Input
+from leaderboard.metrics.r_squared import ROUNDING
 from leaderboard.reading import encoders, representations
 from leaderboard.record import Budget, RunRecord, Supervision
 from leaderboard.schema import M, pydantic, to_errors
@@ -31,6 +33,17 @@ def make_record(make: Callable[[], M], model: type[M]) -> M:
         for field, argument in (("method", "name"), ("title", "name"), ("description", "about")):
             message = message.replace(f"evaluate: {field}:", f"evaluate: {argument}:")
         raise InvalidInput(message) from None
+
+
+def project_on_components(codes: NDArray[Any], count: int, train: int) -> NDArray[np.float32]:
+    """Project codes on their principal components, fitted on the first ``train`` rows."""
+    flat = check_codes(codes.reshape(len(codes), -1)).astype(np.float64)
+    if not 1 <= count <= min(flat.shape[1], train):
+        raise InvalidInput(f"pca must be from 1 to {min(flat.shape[1], train)} for these codes, not {count}.")
+    flat -= flat[:train].mean(axis=0)
+    variances, directions = np.linalg.eigh(flat[:train].T @ flat[:train])
+    directions *= variances > ROUNDING**2 * variances[-1]  # along the others there is nothing but rounding
+    return np.asarray(flat @ directions[:, ::-1][:, :count], np.float32)
 
 
 class Source:

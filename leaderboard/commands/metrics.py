@@ -17,8 +17,8 @@ import benchmark_data
 from benchmark_data import console, draws
 from benchmark_data.errors import InvalidInput, OffaxisWarning, Unavailable, needs, printable
 from leaderboard import properties, protocol
-from leaderboard.arrays import warn_if_continuous, warn_if_same
 from leaderboard.commands.arguments import run_record
+from leaderboard.doubts import warn_if_continuous, warn_if_same
 from leaderboard.reading import representations, units
 from leaderboard.scoring import measure
 from leaderboard.store import intervals

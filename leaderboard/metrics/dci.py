@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import check_choice, check_count, needs
-from leaderboard.arrays import Codes, ConstantFactors, Real, check_seed, check_train_test, warn_if_lost
+from leaderboard.arrays import Codes, ConstantFactors, Real, check_seed, check_train_test
+from leaderboard.doubts import warn_if_lost
 from leaderboard.properties import Column, Properties
 
 PROPERTIES = Properties(
@@ -85,7 +86,7 @@ def score(
         MissingExtra: fast mode without numba.
 
     Warns:
-        LostSpread: see ``leaderboard.arrays.warn_if_lost``.
+        LostSpread: see ``leaderboard.doubts.warn_if_lost``.
 
     Example:
         >>> import numpy as np

@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_count, is_whole, needs
-from leaderboard.arrays import ConstantFactors, Real, check_seed, check_train_test, warn_if_lost
+from leaderboard.arrays import ConstantFactors, Real, check_seed, check_train_test
+from leaderboard.doubts import warn_if_lost
 from leaderboard.properties import Properties
 
 PROPERTIES = Properties(
@@ -75,7 +76,7 @@ def score(
         InvalidInput: see ``leaderboard.arrays.check_train_test``; or depths that do not ascend, or no trees.
 
     Warns:
-        LostSpread: see ``leaderboard.arrays.warn_if_lost``.
+        LostSpread: see ``leaderboard.doubts.warn_if_lost``.
 
     Example:
         >>> factors = np.stack(np.meshgrid(range(2), range(2), indexing="ij"), -1).reshape(-1, 2).repeat(20, axis=0)

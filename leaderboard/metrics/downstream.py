@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.errors import InvalidInput, check_choice, check_count, needs
-from leaderboard.arrays import Codes, ConstantFactors, Real, check_seed, check_train_test, varying, warn_if_lost
+from leaderboard.arrays import Codes, ConstantFactors, Real, check_seed, check_train_test, varying
+from leaderboard.doubts import warn_if_lost
 from leaderboard.properties import Properties
 
 PROPERTIES = Properties(
@@ -90,7 +91,7 @@ def score(
         MissingExtra: ``"gbt"`` without numba.
 
     Warns:
-        LostSpread: see ``leaderboard.arrays.warn_if_lost``.
+        LostSpread: see ``leaderboard.doubts.warn_if_lost``.
 
     Example:
         >>> factors = np.arange(200)[:, None] % 2
@@ -151,7 +152,7 @@ def accuracies(
         MissingExtra: ``"gbt"`` without numba.
 
     Warns:
-        LostSpread: see ``leaderboard.arrays.warn_if_lost``.
+        LostSpread: see ``leaderboard.doubts.warn_if_lost``.
     """
     check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(codes, factors, codes_test, factors_test)

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from benchmark_data.archives import npz
 from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName
 from leaderboard import protocol, record
-from leaderboard.arrays import to_float32, warn_if_same
+from leaderboard.arrays import to_float32
+from leaderboard.doubts import warn_if_same
 from leaderboard.reading import representations, units
 from leaderboard.record import About, Digests, RunRecord
 from leaderboard.schema import Settings, pydantic, to_errors
@@ -99,7 +100,7 @@ def load(folder: str | os.PathLike[str]) -> Candidate:
         UnknownName: the dataset is unknown.
 
     Warns:
-        SameCodes: see `leaderboard.arrays.warn_if_same`.
+        SameCodes: see `leaderboard.doubts.warn_if_same`.
     """
     folder = Path(folder)
     run_file, file = record.read(folder), str(folder / record.FILE)
@@ -143,7 +144,7 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> tuple[NDArr
         InvalidInput: other rows than the task's, no latents or too many, or a value that is not finite.
 
     Warns:
-        SameCodes: see `leaderboard.arrays.warn_if_same`.
+        SameCodes: see `leaderboard.doubts.warn_if_same`.
     """
     n = len(task.indices)
     layout = {"indices": npz.ArraySpec("iu", (n,)), "codes": npz.ArraySpec("f", (n, None), other_shape=(n, None, None))}

@@ -37,7 +37,7 @@ ROOMS = {
         "commands",
     ),
     "leaderboard": (
-        "arrays encoding figures information properties protocol schema record",
+        "arrays doubts encoding figures information properties protocol schema record",
         "reading",
         "metrics",
         "comparisons",
@@ -244,6 +244,11 @@ def test_no_room_is_crowded():
             crowded[folder.name] = files
     assert crowded == {}
     assert {(ROOT / folder).is_dir() for folder in DISCOVERED} == {True}
+
+
+def test_no_file_is_long():
+    long = {name: count for name, file in FILES.items() if (count := len(file.read_text("utf-8").splitlines())) > 500}
+    assert long == {}
 
 
 def test_storing_a_result_loads_no_drawing():

@@ -7,17 +7,8 @@ import pytest
 
 from benchmark_data import InvalidInput
 from benchmark_data.errors import check_count
-from leaderboard.arrays import (
-    LostSpread,
-    SameCodes,
-    check_codes,
-    check_codes_factors,
-    check_factors,
-    check_train_test,
-    to_float32,
-    warn_if_lost,
-    warn_if_same,
-)
+from leaderboard.arrays import check_codes, check_codes_factors, check_factors, check_train_test, to_float32
+from leaderboard.doubts import LostSpread, SameCodes, warn_if_lost, warn_if_same
 
 CODES = np.linspace(0, 1, 60).reshape(20, 3)
 FACTORS = np.stack([np.arange(20) % 2, np.arange(20) % 5], axis=1)

@@ -21,7 +21,7 @@ import benchmark_data
 import leaderboard
 from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard import evaluation, protocol, source
-from leaderboard.arrays import ContinuousFactors, SameCodes
+from leaderboard.doubts import ContinuousFactors, SameCodes
 from leaderboard.encoding import OtherCodes
 from leaderboard.metrics import mig, sap
 from leaderboard.scoring import candidates, submission
@@ -403,7 +403,7 @@ def test_principal_components_take_the_place_of_codes():
 def test_components_are_those_of_the_training_rows():
     codes = np.random.default_rng(0).normal(size=(60, 4))
     moved = np.where(np.arange(60)[:, None] < 40, codes, 9 - 3 * codes)
-    both = [evaluation._project_on_components(each, 2, 40) for each in (codes, moved)]
+    both = [source.project_on_components(each, 2, 40) for each in (codes, moved)]
     np.testing.assert_array_equal(both[0][:40], both[1][:40])
     np.testing.assert_allclose(both[0][:40].mean(axis=0), 0, atol=1e-6)
 

@@ -14,9 +14,9 @@ from safetensors.numpy import save_file
 import benchmark_data
 from baselines import program
 from leaderboard import protocol
-from leaderboard.arrays import SameCodes
 from leaderboard.commands import metrics
 from leaderboard.comparisons import heatmap
+from leaderboard.doubts import SameCodes
 from leaderboard.metrics import r_squared
 
 

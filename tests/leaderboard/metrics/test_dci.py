@@ -7,7 +7,7 @@ import pytest
 
 import leaderboard.metrics
 from benchmark_data import InvalidInput, MissingExtra
-from leaderboard.arrays import LostSpread
+from leaderboard.doubts import LostSpread
 from leaderboard.metrics import dci
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 
 from benchmark_data import InvalidInput
-from leaderboard.arrays import LostSpread
+from leaderboard.doubts import LostSpread
 from leaderboard.metrics import downstream
 
 

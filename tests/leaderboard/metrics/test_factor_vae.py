@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmark_data import InvalidInput
-from leaderboard.arrays import LostSpread
+from leaderboard.doubts import LostSpread
 from leaderboard.metrics import _batches, factor_vae
 
 

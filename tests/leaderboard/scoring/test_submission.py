@@ -817,7 +817,7 @@ def peak_memory():
 
 
 @pytest.mark.filterwarnings("ignore:.*not read:benchmark_data.archives.npz.UnknownMembers")
-@pytest.mark.filterwarnings("ignore:.*the same in all rows:leaderboard.arrays.SameCodes")
+@pytest.mark.filterwarnings("ignore:.*the same in all rows:leaderboard.doubts.SameCodes")
 def test_hostile_submissions_are_refused_and_do_no_harm(good, monkeypatch):
     taken = []
     measured = Path("/proc/self/clear_refs").exists()
