@@ -184,7 +184,7 @@ def test_what_needs_no_extra_works(command, shown, installed):
         (["offaxis", "data", "audit", "xyobject"], "metrics"),
         (["offaxis", "data", "build", "xyobject"], "tfds"),
         (["offaxis", "data", "publish", "xyobject", "--to", "hub"], "hf"),
-        (["offaxis", "board", "show", "results"], "metrics"),
+        (["offaxis", "board", "show", "results"], "board"),
         (["offaxis", "board", "score", "codes.npz"], "metrics"),
         (["offaxis", "data", "verify", "xyobject", "--hf", "copies"], "hf"),
         (["offaxis", "data", "verify", "xyobject", "--tfds", "copies"], "tfds"),

@@ -2,4 +2,4 @@
 
 from benchmark_data.errors import needs
 
-needs("leaderboard.report", "metrics", "scipy", "sklearn", "pandas", "joblib")
+needs("leaderboard.report", "board", "scipy", "sklearn", "pandas", "joblib")
