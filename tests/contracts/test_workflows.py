@@ -49,3 +49,10 @@ def test_the_commands_of_ci_are_known():
 def test_issue_forms_ask_for_what_a_submission_must_say():
     form = yaml.safe_load((WORKFLOWS.parent / "ISSUE_TEMPLATE" / "submission.yml").read_text("utf-8"))
     assert {"method", "supervision", "selection", "agreed"} <= {field.get("id") for field in form["body"]}
+
+
+def test_the_job_that_calls_pytest_itself_installs_what_settings_and_conftest_need():
+    content, _, _ = workflow("ci.yml")
+    install, run = (step["run"] for step in content["jobs"]["torch"]["steps"][-2:])
+    assert "-m pytest" in run
+    assert {"pytest", "pytest-timeout", "jaxtyping"} <= set(shlex.split(install))
