@@ -8,6 +8,19 @@ its paper, its reconstructions explain no variance at spacing 8, so that its low
 and not to its pixel loss. A pilot with seed 100 weakens β (of the KL divergence) and γ (of the difference between a
 pair's codes) by up to 256; a second one, with seeds 100 and 101, looks about the best of these. The runs are not on the
 board, whose SlowVAE has its paper's strengths.
+
+**The pilots.** With the weakest γ, SlowVAE is an autoencoder: reconstructions explain 28%, and R² is 0.02. Shortly before
+the collapse they explain 2% to 3%, and R² is 0.60 to 0.65: pairs order the codes, in spite of the pixel loss.
+
+**The hypothesis, written before the runs of seeds 0 to 4.** With the strengths of the highest mean MIG of the pilot,
+SlowVAE's MIG and linear R² at spacing 8 are higher than with those of its paper, and lower than InfoNCE's. (These
+strengths were selected with labels; InfoNCE's are its paper's.)
+
+**The test.** Four claims, two scores against two controls, judged by `leaderboard.store.verdicts`: five seeds against
+the five or ten of benchmarks/pixel_loss.csv, exchanged, the four p-values corrected by Holm at 0.05. Runs at spacing 1,
+and with four times the steps at spacing 8, are described without a test.
+
+Expected: all four hold. In the pilot MIG was 0.25 and 0.34, R² 0.60 and 0.65.
 """
 
 from __future__ import annotations
@@ -20,10 +33,10 @@ from baselines.sweeps import desk
 TASK = "xysquares/spacing_8"
 
 COARSE = tuple((beta, gamma) for beta in (1.0, 1 / 16, 1 / 256) for gamma in (10.0, 10 / 16, 10 / 256))
-"""β and γ that are tried with one seed; the first are the paper's."""
+"""β and γ that are tried with seed 100; the first are the paper's."""
 
 FINE = tuple((beta, gamma) for beta in (1.0, 4.0) for gamma in (0.625, 1.25, 2.5, 5.0))
-"""β and γ about the best of these, tried with two seeds."""
+"""β and γ about the best of these, tried with seeds 100 and 101."""
 
 
 def run(beta: float, gamma: float, seed: int, **changes: Any) -> RunConfig:
@@ -41,7 +54,22 @@ def run(beta: float, gamma: float, seed: int, **changes: Any) -> RunConfig:
 
 PILOT = (
     *(run(*strengths, 100, selection="none: one of a grid of nine") for strengths in COARSE),
-    *(run(*strengths, seed, selection="none: one of a grid of eight") for strengths in FINE for seed in (100, 101)),
+    *(
+        run(*strengths, seed, selection="none: one of a grid of eight")
+        for strengths in FINE
+        for seed in (100, 101)
+        if (*strengths, seed) != (1.0, 0.625, 100)
+    ),
 )
 
-SWEEP = PILOT
+SELECTED = (4.0, 1.25)
+
+SWEEP = (
+    *PILOT,
+    *(
+        run(*SELECTED, seed, selection="β and γ by MIG at spacing 8, of seeds 100 and 101", **changes)
+        for changes in ({}, {"dataset": "xysquares/spacing_1"}, {"steps": 12_000})
+        for seed in range(5)
+    ),
+)
+"""The pilots first."""
