@@ -30,12 +30,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", type=Path, help="the folder of the sweep's runs")
     options = parser.parse_args()
-    head = ("dataset", "beta", "gamma", "seed", "mig", "r_squared", "explained")
+    head = ("dataset", "beta", "gamma", "steps", "seed", "mig", "r_squared", "explained")
     lines = list(csv.DictReader(RECORD.open(encoding="utf-8", newline=""))) if RECORD.exists() else []
-    existing = {tuple(line[name] for name in head[:4]) for line in lines}
+    existing = {tuple(line[name] for name in head[:5]) for line in lines}
     for config in beyond_pixels_slow_vae.SWEEP:
         strengths = (f"{config.hyperparameters[name]:g}" for name in head[1:3])
-        key = (config.dataset, *strengths, str(config.seed))
+        key = (config.dataset, *strengths, str(config.steps), str(config.seed))
         path = options.runs / sweep.run_path(config)
         if key not in existing and (path / "codes.npz").exists():
             task = protocol.task(config.dataset)
