@@ -14,7 +14,7 @@ import itertools
 import re
 import statistics
 import urllib.parse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,14 @@ import benchmark_data
 from baselines import demo
 from baselines.record import about
 from baselines.reproduction import pages, records
-from baselines.sweeps import _michlo2023, beyond_pixels, beyond_pixels_conv, desk, michlo2023_reduced
+from baselines.sweeps import (
+    _michlo2023,
+    beyond_pixels,
+    beyond_pixels_conv,
+    beyond_pixels_slow_vae,
+    desk,
+    michlo2023_reduced,
+)
 from benchmark_data import discovery
 from benchmark_data.archives.archive import Archive
 from benchmark_data.commands.descriptions import stores
@@ -431,12 +438,16 @@ def pixel_loss_record(architecture: str = "fc") -> dict[tuple[str, str, str], li
     return scores
 
 
-def table_of_pixel_loss(tasks: Mapping[str, str], architecture: str = "fc") -> list[str]:
-    """Write the range over seeds of both scores of each method on some tasks: task -> what it is called."""
+def table_of_pixel_loss(
+    tasks: Mapping[str, str], architecture: str = "fc", methods: Container[str] | None = None
+) -> list[str]:
+    """Write the range over seeds of both scores of methods, or of all, on some tasks: task -> what it is called."""
     scores = pixel_loss_record(architecture)
     lines = [row("", *(f"{score}, {title}" for score in ("MIG", "R²") for title in tasks.values()))]
     lines.append(row("---", *["---:"] * (2 * len(tasks))))
     for method, title in PIXEL_LOSS_METHODS.items():
+        if methods is not None and method not in methods:
+            continue
         groups = [scores.get((task, method, score), []) for score in ("mig", "r_squared") for task in tasks]
         cells = [span(min(group), max(group)) if len(group) >= LEAST_SEEDS else "–" for group in groups]
         if set(cells) != {"–"}:
@@ -465,10 +476,14 @@ PIXEL_LOSS_METHODS = {
 }
 
 
+SHOWN_ON_DSPRITES = {
+    *beyond_pixels.OBJECTIVES,
+    *("slow_vae", "ada_gvae", "beta_tc_vae", "regression", "ica", "random_encoder"),
+}
+
 DSPRITES_FORMS = {
     "dsprites": "dSprites",
     "dsprites_squeezed/eps10": "contrast-matched",
-    "dsprites_noisy/eps10": "noisy",
     "dsprites_perturbed/pca32_eps10": "perturbed",
 }
 
@@ -503,7 +518,7 @@ def table_of_convolutions() -> list[str]:
 
 def table_of_contrast() -> list[str]:
     """Judge what InfoNCE on pairs loses by reduced contrast, and by a pattern on top of it."""
-    scores, (original, matched, _, perturbed) = pixel_loss_record(), DSPRITES_FORMS
+    scores, (original, matched, perturbed) = pixel_loss_record(), DSPRITES_FORMS
     compared = {
         f"{title}: {DSPRITES_FORMS[after]} vs {DSPRITES_FORMS[before]}": verdicts.compare(
             [scores[before, "infonce_pairs", score]], [scores[after, "infonce_pairs", score]]
@@ -512,6 +527,71 @@ def table_of_contrast() -> list[str]:
         for before, after in ((original, matched), (matched, perturbed))
     }
     return _claim_rows(compared, "InfoNCE on pairs: is the first lower?", "decrease (95%)", "no, higher")
+
+
+def slow_vae_record() -> dict[tuple[str, float, float, int], dict[str, list[float]]]:
+    """Read `baselines.sweeps.beyond_pixels_slow_vae`: (dataset, β, γ, steps) -> score -> one value for each seed."""
+    groups: dict[tuple[str, float, float, int], dict[str, list[float]]] = {}
+    for line in record_of("slow_vae.csv"):
+        is_pilot = int(line["seed"]) >= 100
+        strengths = float(line["beta"]), float(line["gamma"])
+        if not is_pilot or strengths == AUTOENCODER:
+            scores = groups.setdefault((line["dataset"], *strengths, int(line["steps"])), {})
+            for score in ("mig", "r_squared", "explained"):
+                scores.setdefault(score, []).append(float(line[score]))
+    return groups
+
+
+AUTOENCODER = beyond_pixels_slow_vae.COARSE[2]
+"""Strengths of the pilot with which SlowVAE's pair term hardly counts."""
+
+
+def table_of_slow_vae() -> list[str]:
+    """Write both scores, and what is reconstructed, of SlowVAE with its paper's strengths and with others."""
+    scores, runs, far = pixel_loss_record(), slow_vae_record(), beyond_pixels_slow_vae.TASK
+    near = far.replace("_8", "_1")
+    explained = [
+        float(line["explained"])
+        for line in record_of("explained.csv")
+        if (line["dataset"], line["objective"]) == (far, "slow_vae")
+    ]
+    infonce, paper = ({score: scores[far, name, score] for score in ("mig", "r_squared")} for name in PAIRED)
+    beta, gamma = beyond_pixels_slow_vae.SELECTED
+    lines = [row("at spacing 8", "seeds", "MIG", "R²", "variance explained"), row("---", *["---:"] * 4)]
+    for title, group in (
+        ("InfoNCE on pairs", infonce),
+        ("SlowVAE, β = 1, γ = 10 (paper)", paper | {"explained": explained}),
+        (f"SlowVAE, β = {beta:g}, γ = {gamma:g}", runs[far, beta, gamma, 3_000]),
+        ("the same, 12,000 steps", runs[far, beta, gamma, 12_000]),
+        ("the same, 3,000 steps at spacing 1", runs[near, beta, gamma, 3_000]),
+        ("SlowVAE, β = 1, γ = 0.04", runs[far, *AUTOENCODER, 3_000]),
+    ):
+        cells = [_range(group.get(score, []), form) for score, form in SHOWN_OF_SLOW_VAE.items()]
+        lines.append(row(title, str(len(group["mig"])), *cells))
+    return lines
+
+
+PAIRED = ("infonce_pairs", "slow_vae")
+
+SHOWN_OF_SLOW_VAE = {"mig": ".2f", "r_squared": ".2f", "explained": ".0%"}
+
+
+def _range(values: Sequence[float], form: str) -> str:
+    """Write the range of values, a single one alone, or a dash for none."""
+    ends = list(dict.fromkeys(f"{value:{form}}" for value in (min(values), max(values)))) if values else ["–"]
+    return (" to " if ends[0].startswith("-") else "–").join(ends).replace("-0%", "0%")
+
+
+def table_of_slow_vae_claims() -> list[str]:
+    """Judge the claims of `baselines.sweeps.beyond_pixels_slow_vae`."""
+    scores, far = pixel_loss_record(), beyond_pixels_slow_vae.TASK
+    tuned = slow_vae_record()[far, *beyond_pixels_slow_vae.SELECTED, 3_000]
+    compared = {}
+    for score, title in (("mig", "MIG"), ("r_squared", "R²")):
+        infonce, paper = ([scores[far, name, score]] for name in PAIRED)
+        compared[f"{title}: tuned vs paper's strengths"] = verdicts.compare([tuned[score]], paper)
+        compared[f"{title}: InfoNCE vs tuned SlowVAE"] = verdicts.compare(infonce, [tuned[score]])
+    return _claim_rows(compared, "Is the first higher?", "difference (95%)", "no, lower")
 
 
 def _claim_rows(compared: Mapping[str, verdicts.Comparison], question: str, difference: str, opposed: str) -> list[str]:
@@ -678,7 +758,9 @@ PAGES = {
     "performance.md": {"backends": table_of_backends, "precision": table_of_precision},
     "pixel_loss.md": {
         "spacing": functools.partial(table_of_pixel_loss, {f"xysquares/spacing_{n}": str(n) for n in (1, 2, 4, 8)}),
-        "dsprites": functools.partial(table_of_pixel_loss, DSPRITES_FORMS),
+        "dsprites": functools.partial(table_of_pixel_loss, DSPRITES_FORMS, methods=SHOWN_ON_DSPRITES),
+        "slow_vae": table_of_slow_vae,
+        "slow_vae_claims": table_of_slow_vae_claims,
         "contrast": table_of_contrast,
         "claims": table_of_pixel_loss_claims,
         "network": functools.partial(table_of_pixel_loss, {"xysquares/spacing_8": "convolutions"}, "conv_small"),

@@ -238,14 +238,11 @@ def test_the_pages_with_made_parts_are_known():
 
 
 def test_the_questions_are_answered_by_code_that_runs():
-    """By hand: position 31 of 32 is in the last of 16 groups; orientations 0, 1, 2 of 40 are group 0, and 3 is 1."""
     names: dict = {}
     for example in code(ROOT / "docs" / "questions.md", "python"):
         exec(example.replace('assert "tensorflow" not in sys.modules', ""), names)
     assert names["images"].shape == (3, 64, 64, 1)
     assert names["batch"].shape == (256, 64, 64, 3)
-    assert names["bins"].tolist() == [[0, 0], [0, 10], [15, 15]]
-    assert (np.arange(4) * 16 // 40).tolist() == [0, 0, 0, 1]
     assert 0 < names["angular_distance"] < 0.3
 
 
