@@ -79,7 +79,9 @@ def pages():
     """Import the script that writes what pages list."""
     spec = importlib.util.spec_from_file_location("pages", ROOT / "docs" / "pages.py")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")
+        spec.loader.exec_module(module)
     return module
 
 

@@ -1,0 +1,1 @@
+"""Tables of the pages, which `docs/pages.py` writes."""
