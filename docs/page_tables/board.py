@@ -17,7 +17,7 @@ from baselines.sweeps import beyond_pixels_conv, desk
 from leaderboard import record
 from leaderboard.report import formats, hardness, ranking
 from leaderboard.store import giveaways, results_tree
-from page_tables.common import DOCS, LEAST_SEEDS, RESULTS, record_of, row, span
+from page_tables.common import DOCS, LEAST_SEEDS, RESULTS, explained_shares, row, span
 
 LEAST_DATASETS = 5
 """With fewer, the interval of a correlation leaves nearly everything open."""
@@ -78,10 +78,7 @@ def table_of_means(columns: Mapping[str, str], *, explained: str = "") -> list[s
     Returns:
         A table; cells hold the mean, its 95% interval and, where it is not the column's, the number of seeds.
     """
-    shares: dict[str, list[float]] = {}
-    for line in record_of("explained.csv"):
-        if line["dataset"] == explained:
-            shares.setdefault(line["objective"], []).append(float(line["explained"]))
+    shares = explained_shares(explained)
     boards = {board.dataset: {row.result.method: row for row in board.rows} for board in desk_boards()}
     first, *_, last = (boards.get(name, {}) for name in columns)
     hidden = TRIVIAL | set(beyond_pixels_conv.VIEWS)  # those are in pixel_loss.md

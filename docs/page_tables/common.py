@@ -21,6 +21,15 @@ def span(low: float, high: float, form: str = ".2f") -> str:
     return f"{low:{form}}{'–' if low >= 0 else ' to '}{high:{form}}"
 
 
+def explained_shares(dataset: str) -> dict[str, list[float]]:
+    """Read how much of a dataset's pixel variance reconstructions explain: objective -> one share for each seed."""
+    shares: dict[str, list[float]] = {}
+    for line in record_of("explained.csv"):
+        if line["dataset"] == dataset:
+            shares.setdefault(line["objective"], []).append(float(line["explained"]))
+    return shares
+
+
 @functools.cache
 def record_of(name: str) -> list[dict[str, str]]:
     """Return the lines of a record in benchmarks/."""
