@@ -452,8 +452,12 @@ class Evaluation:
                 note = f"{method} has no such score on this task"
                 yield table_row | {"score": score, "ours": float(np.mean(ours)), "note": note}
                 continue
-            comparison, note = _compare_scores(ours, theirs, method if len(ours) == 1 else self.name)
-            verdict = ""
+            comparison, verdict = verdicts.compare_methods([ours], [theirs]), ""
+            single = 1 in (len(ours), len(theirs))
+            seeded_method = method if len(ours) == 1 else self.name
+            note = f"a single encoder: p is for its score as one more seed of {seeded_method}" if single else ""
+            if comparison.p is None:
+                note = f"no verdict, which takes {intervals.SEEDS} seeds of {'one of the two' if single else 'both'}"
             baseline = [run.scores[score] for run in untrained if score in run.scores]
             if verdicts.is_at_chance(float(np.mean(ours)), float(np.mean(theirs)), baseline):
                 comparison, verdict = comparison._replace(p=None), verdicts.NEITHER
@@ -477,18 +481,3 @@ COMPARISON: dict[str, Any] = (
     | {"n": 0, "n_other": 0, "steps": 0, "steps_other": None, "verdict": "", "note": ""}
 )
 """A row of `Evaluation.compare` before anything is known; the names of the two take the place of ours and theirs."""
-
-
-def _compare_scores(ours: list[float], theirs: list[float], seeded_method: str) -> tuple[verdicts.Comparison, str]:
-    """Compare scores of seeds; that of a single encoder as one more seed of ``seeded_method``."""
-    if len(ours) == 1:
-        comparison = verdicts.compare_single(ours[0], theirs)
-    elif len(theirs) == 1:
-        comparison = verdicts.compare_single(theirs[0], ours).turned()
-    else:
-        comparison = verdicts.welch([ours], [theirs])
-        note = "" if comparison.p is not None else f"no verdict, which takes {intervals.SEEDS} seeds of both"
-        return comparison, note
-    if comparison.p is None:
-        return comparison, f"no verdict, which takes {intervals.SEEDS} seeds of one of the two"
-    return comparison, f"a single encoder: p is for its score as one more seed of {seeded_method}"

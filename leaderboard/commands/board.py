@@ -128,6 +128,8 @@ def compare(
         "Welch's intervals and tests. The tests of one score are corrected for all of its tasks (Holm), also for those "
         "that are not shown; the mean over tasks is tested separately."
     )
+    if any(1 in difference.seeds for difference in pair.differences):
+        say("Where a method has one seed, tested is whether its score could be that of one more seed of the other.")
     for sentence in pair.left_out:
         console.warn(f"not compared: {sentence}")
     if to is not None:

@@ -1,6 +1,7 @@
 """Two methods side by side: their differences on each task by each score, with intervals and verdicts.
 
-Seeds of two methods do not belong together, so each difference is tested by Welch's test of two groups of seeds.
+Seeds of two methods do not belong together, so each difference is tested by Welch's test of two groups of seeds; on a
+task where a method has a single one, it is tested whether its score could be that of one more seed of the other.
 Verdicts of one score hold for all of its tasks at once (Holm). The means over tasks are compared in one test more.
 """
 
@@ -31,6 +32,7 @@ class Difference(NamedTuple):
         answer: ``supported`` where the first is higher, ``opposed`` where the second is; `verdicts.NEITHER` where
             nothing was tested, as neither is above an untrained encoder.
         p: p-value, after Holm over the tasks of the score; None where there is no verdict.
+        seeds: of the first and of the second method.
     """
 
     task: str
@@ -40,6 +42,7 @@ class Difference(NamedTuple):
     comparison: verdicts.Comparison
     answer: verdicts.Answer
     p: float | None
+    seeds: tuple[int, int]
 
 
 class Pair(NamedTuple):
@@ -226,26 +229,29 @@ def _compare_by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) 
     answers = verdicts.judge([comparison for comparison, _ in tests])
     for (board, left, right), (comparison, neither), (answer, p) in zip(tasks, tests, answers, strict=True):
         verdict = verdicts.NEITHER if neither else answer
-        yield Difference(board.dataset, column, left.cells[key].mean, right.cells[key].mean, comparison, verdict, p)
+        means, seeds = zip(*((row.cells[key].mean, len(row.values(key))) for row in (left, right)), strict=True)
+        yield Difference(board.dataset, column, *means, comparison, verdict, p, seeds)
     _, first, second = zip(*tasks, strict=True) if tasks else ((), (), ())
     if len(tasks) > 1 and not all(untested for _, untested in tests) and seeds_agree(first) and seeds_agree(second):
-        joint = verdicts.welch([left.values(key) for _, left, _ in tasks], [right.values(key) for _, _, right in tasks])
+        joint = verdicts.compare_methods(*([row.values(key) for row in rows] for rows in (first, second)))
         ((answer, p),) = verdicts.judge([joint])
         means = [
             sum(row.cells[key].mean for row in rows) / len(tasks) for rows in zip(*(t[1:] for t in tasks), strict=True)
         ]
-        yield Difference(ACROSS, column, means[0], means[1], joint, answer, p)
+        yield Difference(
+            ACROSS, column, *means, joint, answer, p, (len(first[0].values(key)), len(second[0].values(key)))
+        )
 
 
 def _compare_rows(board: Table, left: Row, right: Row, key: str) -> tuple[verdicts.Comparison, bool]:
     """Compare two methods; without a p-value where neither is above an untrained encoder."""
-    comparison = verdicts.welch([left.values(key)], [right.values(key)])
+    comparison = verdicts.compare_methods([left.values(key)], [right.values(key)])
     rows = (row for row in board.rows if row.result.method == "random_encoder" and key in row.cells)
     neither = verdicts.is_at_chance(left.cells[key].mean, right.cells[key].mean, [row.cells[key].mean for row in rows])
     return (comparison._replace(p=None) if neither else comparison), neither
 
 
-FIELDS = ("difference", "low", "high", "p_after_holm", "fewest_seeds", "verdict")
+FIELDS = ("difference", "low", "high", "p_after_holm", "seeds", "seeds_other", "verdict")
 
 
 def comma_separated(pair: Pair) -> str:
@@ -264,5 +270,5 @@ def comma_separated(pair: Pair) -> str:
         numbers = (difference.first, difference.second, gap.difference, gap.low, gap.high, p)
         first, second = (f"{name} is higher" for name, _ in (pair.first, pair.second))
         answer = verdicts.in_words(difference.answer, supported=first, opposed=second)
-        rows.append((pair.tier, difference.task, difference.column.key, *numbers, gap.seeds, answer))
+        rows.append((pair.tier, difference.task, difference.column.key, *numbers, *difference.seeds, answer))
     return files.comma_separated(["tier", "task", "score", pair.first[0], pair.second[0], *FIELDS], rows)

@@ -92,7 +92,7 @@ class Comparison(NamedTuple):
         low: lower end of its 95% interval; NaN below `SEEDS` seeds.
         high: upper end.
         p: two-sided p-value of no difference; None where there is no verdict to come to.
-        seeds: in the smallest group.
+        seeds: in the smallest group; where a single encoder is compared with seeds, how many these are.
         reached: how many strata reach their floor.
     """
 
@@ -285,6 +285,32 @@ def compare_single(score: float, seeds: ArrayLike) -> Comparison:
     others = finite_scores(seeds, 1)
     alone = np.repeat(finite_scores([score], 1), len(others))
     return _t_test([(alone, others)], len(others), paired=True, widened=math.sqrt(len(others) + 1))
+
+
+def compare_methods(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]]) -> Comparison:
+    """Compare two methods: by `welch`, or by `compare_single` where one of them has a single encoder.
+
+    Args:
+        first: the scores of one method on each task, seeds in the same order.
+        second: those of the other on the same tasks. Of several tasks, a single encoder is compared with the seeds that
+            the other has on all, by the mean over tasks.
+
+    Returns:
+        The comparison, first less second.
+
+    Raises:
+        InvalidInput: as `compare`.
+
+    Example:
+        >>> compare_methods([[0.5, 0.6, 0.7, 0.8]], [[0.75]]) == compare_single(0.75, [0.5, 0.6, 0.7, 0.8]).turned()
+        True
+    """
+    for single, seeded in ((first, second), (second, first)):
+        if all(len(scores) == 1 for scores in single):
+            seeds = min(map(len, seeded))
+            comparison = compare_single(float(np.mean(single)), np.mean([scores[:seeds] for scores in seeded], axis=0))
+            return comparison if single is first else comparison.turned()
+    return welch(first, second)
 
 
 def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ...]:

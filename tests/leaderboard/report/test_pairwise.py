@@ -101,8 +101,30 @@ def test_few_seeds_come_to_no_verdict(boards):
     assert (one.answer, one.p) == ("too few seeds", None)
     assert one.comparison.difference == pytest.approx(0.85 - 0.54)
     line = next(csv.DictReader(io.StringIO(pairwise.comma_separated(of(boards, "few", "a")))))
-    assert (line["low"], line["p_after_holm"], line["fewest_seeds"], line["verdict"]) == ("", "", "2", "too few seeds")
+    assert (line["low"], line["p_after_holm"], line["verdict"]) == ("", "", "too few seeds")
+    assert (line["seeds"], line["seeds_other"]) == ("2", "5")
     assert (line["few"], line["a"]) == ("0.850000", "0.540000")
+
+
+def test_a_single_encoder_is_compared_as_one_more_seed(made_result):
+    """As `leaderboard.Evaluation.compare` has it, and on the mean over tasks by the seeds that are on both."""
+    found = [made_result(task, "a", *A[task]) for task in (NEAR, FAR)]
+    found += [made_result(NEAR, "single", 0.9), made_result(FAR, "single", 0.1)]
+    pair = of(ranking.tables(found), "single", "a")
+    means = [(near + far) / 2 for near, far in zip(A[NEAR], A[FAR], strict=True)]
+    for difference, score, others in zip(pair.differences, (0.9, 0.1, 0.5), (A[NEAR], A[FAR], means), strict=True):
+        assert difference.comparison == pytest.approx(verdicts.compare_single(score, others)), difference.task
+        assert difference.seeds == (1, 5)
+    assert [pair.verdict(one) for one in pair.differences] == [
+        "single is higher",
+        "no significant difference",
+        "single is higher",
+    ]
+    turned = of(ranking.tables(found), "a", "single").differences
+    assert [one.comparison for one in turned] == [one.comparison.turned() for one in pair.differences]
+    found[0] = made_result(NEAR, "a", *A[NEAR], 0.9)
+    *_, across = of(ranking.tables(found), "single", "a").differences
+    assert across.comparison == pytest.approx(verdicts.compare_single(0.5, means))
 
 
 def test_the_first_tier_that_has_both_is_taken(boards):
