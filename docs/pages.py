@@ -93,7 +93,8 @@ def table_of_metrics() -> list[str]:
     for name, metric in metrics:
         ideal = metric.ideal if isinstance(metric.ideal, str) else f"{metric.ideal:g}"
         lines.append(row(name, metric.asks, f"{metric.interval}, {ideal}", metric.chance, metric.source))
-    return lines
+    *first, last = (name for name, metric in metrics if metric.scale_dependent or metric.scale_matters)
+    return [*lines, "", f"Multiplying all codes by a number changes scores of {', '.join(first)} and {last}."]
 
 
 def table_over_seeds(tutorial: str, columns: Mapping[str, str], row_names: Sequence[str], title: str) -> list[str]:
