@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import io
 import itertools
 import os
 import secrets
@@ -365,7 +366,8 @@ def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None) -> P
             f"{tfds_builder.data_path}: expected files of {dataset.id} as it is now, received files of other or "
             "unknown pixels or labels. Remove them, and build it again."
         )
-    tfds_builder.download_and_prepare()
+    with contextlib.redirect_stdout(io.StringIO()):  # TFDS prints that it downloads a dataset of unknown size
+        tfds_builder.download_and_prepare()
     return Path(tfds_builder.data_dir)
 
 
