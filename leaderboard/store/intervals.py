@@ -154,8 +154,8 @@ def squared_error(tasks: Sequence[Floats]) -> tuple[float, float]:
 
     It is computed from each seed's contribution to the mean. A task's scores are in the order of the seeds, and a task
     with more of them has those of the others first: seeds of the same tasks are a stratum with one variance, and the
-    errors of strata add up. Where a stratum has one seed, or none has any variance, tasks are assumed to be fully
-    correlated, which is the largest error that their mean can have.
+    errors of strata add up. Where a stratum has one seed, or none has any variance but for rounding, tasks are assumed
+    to be fully correlated, which is the largest error that their mean can have.
     """
     boundaries = sorted({len(task) for task in tasks})
     stratum_sizes = np.diff([0, *boundaries])
@@ -165,7 +165,7 @@ def squared_error(tasks: Sequence[Floats]) -> tuple[float, float]:
             for size, boundary in zip(stratum_sizes, boundaries, strict=True)
         ]
         squared_errors = stratum_sizes * np.array([np.var(stratum, ddof=1) for stratum in contributions])
-        if total := squared_errors.sum():
+        if (total := squared_errors.sum()) > rounding([task.mean() for task in tasks]) ** 2:
             return float(total), float(total**2 / (squared_errors**2 / (stratum_sizes - 1)).sum())
     error = np.mean([task.std(ddof=1) / math.sqrt(len(task)) for task in tasks])
     return float(error**2), float(boundaries[0] - 1)

@@ -401,6 +401,14 @@ def test_tasks_of_which_no_stratum_spreads_are_taken_to_go_together():
     assert found.p == pytest.approx(2 * scipy.stats.t.sf(0.2 / (half / scipy.stats.t.ppf(0.975, 4)), 4))
 
 
+@pytest.mark.parametrize("draw", range(4))
+def test_tasks_whose_seeds_cancel_but_for_rounding_are_taken_to_go_together(draw):
+    scores = np.random.default_rng(draw).uniform(size=5)
+    squared, freedom = intervals.squared_error([scores, 1 - scores])
+    assert (squared, freedom) == pytest.approx((scores.var(ddof=1) / 5, 4))
+    assert verdicts.welch([scores, 1 - scores], [[0.49] * 5, [0.5] * 5]).p > 0.9
+
+
 @pytest.mark.parametrize(("shape", "gate"), [("skewed", False), ("skewed", True), ("heavy tails", True)])
 def test_a_page_of_rows_errs_no_more_than_promised(shape, gate):
     """Six rows of four equal methods; with a gate that the methods which come out high pass."""
