@@ -425,8 +425,8 @@ def test_the_page_is_made_of_the_folders(tmp_path):
     *_, shown, _, corrected = pages.main_results(tmp_path)
     assert shown.endswith("| **replicated** |")
     assert corrected.endswith(
-        "over 2 claims in [reproduction](docs/reproduction.md), 1 of the 1 p-values above (in bold) and 1 "
-        "others stay significant; permutation tests with five seeds cannot."
+        "over 2 claims in [reproduction](docs/reproduction.md), 1 of the 1 p-values (in bold) and 1 "
+        "others stay significant; single-method permutation tests with five seeds cannot."
     )
 
 
