@@ -141,8 +141,8 @@ def main_results(folder: Path) -> list[str]:
     return [
         *lines,
         "",
-        f"Verdicts use uncorrected p-values. After Holm's correction over {n_claims} claims in "
-        f"[reproduction](docs/reproduction.md), {sum(tests) or 'none'} of the {len(tests)} p-values (in bold) and "
+        f"Verdicts use p-values of single claims. After Holm's correction over {n_claims} claims in "
+        f"[reproduction](docs/reproduction.md), {sum(tests) or 'none'} of {len(tests)} (in bold) and "
         f"{len(decided) - sum(tests)} others stay significant; single-method permutation tests with five seeds cannot.",
     ]
 

@@ -425,7 +425,7 @@ def test_the_page_is_made_of_the_folders(tmp_path):
     *_, shown, _, corrected = pages.main_results(tmp_path)
     assert shown.endswith("| **replicated** |")
     assert corrected.endswith(
-        "over 2 claims in [reproduction](docs/reproduction.md), 1 of the 1 p-values (in bold) and 1 "
+        "over 2 claims in [reproduction](docs/reproduction.md), 1 of 1 (in bold) and 1 "
         "others stay significant; single-method permutation tests with five seeds cannot."
     )
 
