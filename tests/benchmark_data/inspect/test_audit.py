@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 
@@ -11,7 +12,7 @@ import pytest
 import benchmark_data
 from benchmark_data import Dataset, Factor, FactorSpace, InvalidInput, Rendered, draws, from_images
 from benchmark_data.inspect import audit_text
-from benchmark_data.inspect.audit import audit
+from benchmark_data.inspect.audit import Estimate, audit
 
 SPACINGS = (1, 2, 4, 8)
 
@@ -156,6 +157,15 @@ def test_a_turn_whose_last_angle_is_the_first_is_a_circle_of_one_step_less():
     assert found.equal.value == pytest.approx(1 / 10)
 
 
+def test_pixels_that_come_back_give_no_order_away():
+    """Neighbours lie 100 and 99 levels apart, the ends 1: distances fall with steps."""
+    levels = np.array([0, 100, 1])
+    bent = audit(made(Factor("a", range(3)), draw=lambda labels: levels[labels]), pairs=50)
+    # Ranks 3, 2, 1 against 1.5, 1.5, 3.
+    assert bent.factors[0].correlation.value == pytest.approx(-math.sqrt(3) / 2)
+    assert bent.giveaway == (0, 0, 0)
+
+
 def test_no_order_no_giveaway():
     found = audit(made(Factor("what", range(3), "categorical"), draw=lambda labels: labels * 50), pairs=50)
     assert math.isnan(found.giveaway.value)
@@ -182,6 +192,19 @@ def test_few_images_in_a_row_are_said():
     grid = made(Factor("a", range(4)), Factor("b", range(3)), draw=bars)
     asked = audit(grid, pairs=50, traversals=2)
     assert not any("few images" in line for line in audit_text.summary(asked)), "as many as were asked for"
+
+
+def test_factors_within_half_the_width_of_both_intervals_share_a_place():
+    """Half-widths of 0.3 and 0.4 allow a difference of 0.5."""
+    bars_audit = audit(made(Factor("a", range(4)), Factor("b", range(3)), draw=bars), pairs=50)
+
+    def order(value):
+        importances = Estimate(value, value - 0.3, value + 0.3), Estimate(1, 0.6, 1.4)
+        measured = zip(bars_audit.factors, importances, strict=True)
+        factors = tuple(dataclasses.replace(entry, importance=importance) for entry, importance in measured)
+        return dataclasses.replace(bars_audit, factors=factors).order()
+
+    assert (order(1.49), order(1.51)) == ([["a", "b"]], [["a"], ["b"]])
 
 
 def test_factors_of_one_traversal_have_no_order():
