@@ -226,6 +226,17 @@ def test_a_damaged_file_of_photographs_is_told(tmp_path, png_bytes, damage, mess
         Store(tmp_path / "made").images(np.array([0]))
 
 
+def test_photographs_that_lack_the_last_byte_are_refused(tmp_path, png_bytes):
+    writer = Writer(tmp_path / "made", name="ten", rows=2, shape=SHAPE, encoding="files")
+    for row in range(2):
+        writer.file(row, png_bytes(TEN[row, :, :, 0]))
+    finished(writer)
+    photographs = tmp_path / "made" / "files.bin"
+    os.truncate(photographs, photographs.stat().st_size - 1)
+    with pytest.raises(DamagedFile, match=r"received a files\.bin that was cut off"):
+        Store(tmp_path / "made")
+
+
 @pytest.mark.parametrize("encoding", ["raw", "bits", "files"])
 def test_a_file_that_is_cut_while_it_is_open_does_not_end_the_process(tmp_path, png_bytes, encoding):
     """To read behind the end of a mapped file would (SIGBUS)."""
