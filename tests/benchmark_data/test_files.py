@@ -239,6 +239,8 @@ def test_json_is_sized_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setenv("OFFAXIS_MAX_JSON", "8")
     with pytest.raises(DamagedFile, match=r"x\.json has 9 bytes, more than 8\. Set OFFAXIS_MAX_JSON to a larger numb"):
         read_json(tmp_path / "x.json")
+    monkeypatch.setenv("OFFAXIS_MAX_JSON", "9")
+    assert read_json(tmp_path / "x.json") == [1, 2, 3]
     monkeypatch.setenv("OFFAXIS_MAX_JSON", "64MB")
     with pytest.raises(InvalidInput, match="OFFAXIS_MAX_JSON must be a whole number above 0, not '64MB'"):
         read_json(tmp_path / "x.json")
