@@ -548,6 +548,7 @@ def test_without_files_a_process_without_rows_gets_none(tiny_family):
     empty = hf.as_dataset(dataset, split="train[:3]", shard=(3, 5))
     assert (len(empty), list(empty), empty.column_names) == (0, [], list(hf.features(dataset)))
     assert empty[:]["extra_rotation"].size == 0
+    assert (empty[:]["index"].shape, empty[:]["index"].dtype) == ((0,), np.int64)
 
 
 def test_without_files_workers_that_are_spawned_draw_ones_own_images():
