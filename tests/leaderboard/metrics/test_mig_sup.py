@@ -27,9 +27,10 @@ def test_a_latent_of_two_factors_by_hand():
     assert mig_sup.score(both, GRID, bins=8, normalised_by="latents")["mig_sup"] == pytest.approx(1 / 3)
 
 
-def test_a_single_factor_and_a_constant_latent():
+@pytest.mark.parametrize("unit", ["factors", "latents"])
+def test_a_single_factor_and_a_constant_latent(unit):
     codes = np.hstack([GRID, 0 * GRID[:, :1]])  # gaps of 1, 0 and 0
-    assert mig_sup.score(codes, GRID[:, :1])["mig_sup"] == pytest.approx(1 / 3)
+    assert mig_sup.score(codes, GRID[:, :1], normalised_by=unit)["mig_sup"] == pytest.approx(1 / 3)
 
 
 def test_an_unknown_unit_is_refused():
