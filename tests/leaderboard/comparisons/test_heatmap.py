@@ -82,9 +82,10 @@ def test_a_spread_of_a_few_roundings_of_the_mean_is_centred(dtype, debiased):
     assert found == pytest.approx(cka.compare(variance, z, debiased=debiased), abs=1e-6)
 
 
-def test_too_little_memory_is_named():
-    with pytest.raises(InvalidInput, match=r"memory: expected at least 0\.00 GiB, received 1e-06"):
-        heatmap.compare_layers(wide_layers(0), wide_layers(1), memory=1e-6)
+@pytest.mark.parametrize("memory", [1e-6, 4.1e-3])  # less than one row needs; less than 64 rows do
+def test_too_little_memory_is_named(memory):
+    with pytest.raises(InvalidInput, match=rf"memory: expected at least 0\.00 GiB, received {memory:g}"):
+        heatmap.compare_layers(wide_layers(0), wide_layers(1), memory=memory)
 
 
 def test_wide_layers_narrow_to_the_same_procrustes_similarity():
