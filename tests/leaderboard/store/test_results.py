@@ -406,6 +406,13 @@ def test_a_sound_tree_has_no_problems(tree):
     assert integrity.check(tree) == []
 
 
+def test_a_hidden_file_beside_a_result_is_no_result(tree):
+    """As macOS leaves one beside every file of a disk that is not its own."""
+    files = results_tree.files(tree)
+    files[0].with_name(f"._{files[0].name}").write_bytes(b"\0")
+    assert results_tree.files(tree) == files
+
+
 def test_every_problem_of_a_tree_is_listed(tree, tmp_path):
     edit(tree, lambda c: [run.update(rows_digest="0" * 64, dataset_version="2.0.0") for run in c["runs"]])
     edit(tree, lambda c: [run.update(parts={}) for run in c["runs"]])
