@@ -177,6 +177,10 @@ def test_metrics_of_arrays_with_held_out_rows(board, tmp_path):
     np.savez(tmp_path / "half.npz", codes=codes, factors=factors, codes_test=codes)
     code, _, err = board("score", tmp_path / "half.npz", "--metric", "mig")
     assert (code, "codes_test: expected codes_test and factors_test next to codes and factors" in err) == (2, True)
+    np.savez(tmp_path / "named.npz", **parts, indices=np.arange(100))
+    code, _, err = board("score", tmp_path / "named.npz", "--dataset", "xysquares/spacing_8", "--metric", "sap")
+    received = "received codes_test and factors_test beside codes of xysquares/spacing_8"
+    assert (code, received in err) == (2, True), err
     code, _, err = board("score", tmp_path / "arrays.npz", "--metric", "MIG")
     assert (code, "Did you mean 'mig'?" in err) == (2, True)
 
