@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -83,6 +84,21 @@ def test_a_loss_that_is_lost_stops_the_run_at_the_last_good_snapshot(tmp_path, m
     assert (run.steps, [row["step"] for row in run.history]) == ([0, 4], [1, 2, 4])
     monkeypatch.undo()
     assert train(tiny(), tmp_path / "run").step == 6
+
+
+def test_a_resumed_run_measures_an_explosion_by_its_first_loss(tmp_path, monkeypatch, tiny):
+    """A loss of 1e8 is a hundred times the first, and more than a thousand times that of the step before."""
+    sane = beta_vae.OBJECTIVE.terms
+
+    def swinging(self, batch):
+        swing = ops.where(batch.step < 2, 1e6, ops.where(batch.step < 5, 0.0, 1e8))
+        return {**sane(self, batch), "swing": Term(1.0, swing)}
+
+    monkeypatch.setattr(beta_vae.OBJECTIVE, "terms", swinging)
+    run = train(tiny(), tmp_path / "run")
+    shutil.rmtree(run.folder / "snapshots" / "step_00000006")
+    assert Run.open(run.folder).step == 4
+    assert train(tiny(), run.folder).step == 6
 
 
 def test_a_second_network_that_explodes_stops_the_run(tmp_path):
