@@ -901,6 +901,18 @@ def test_distances_after_the_blur_are_the_loss_that_was_trained_with():
         assert ((seen - decoded) ** 2).mean() * images.size == pytest.approx(float(wanted[0]), rel=1e-4)
 
 
+def test_the_latents_that_say_most_are_traversed(tiny, tmp_path, monkeypatch):
+    config = tiny(dataset="xysquares/spacing_4")
+    run = train(config, tmp_path / sweep.run_path(config))
+    monkeypatch.setattr(_scores, "scores", lambda *_: {"mig": 0.1})
+    settings = {"run": config, "row": 5, "latents": 1, "columns": 3}
+    table = michlo2023.latents(settings, entries.Runs(tmp_path), "desk").table
+    mean, log_variance = (np.asarray(part[0], np.float64) for part in run.encode(run.dataset.images([5])))
+    kl = (np.exp(log_variance) + mean**2 - 1 - log_variance) / 2
+    assert table["latent"].tolist() == [kl.argmax()]
+    assert table["kl"].tolist() == pytest.approx([kl.max()])
+
+
 def test_levels_of_a_model(tiny, tmp_path):
     config = tiny(dataset="xysquares/spacing_4", reconstruction="box_blur")
     train(config, tmp_path / sweep.run_path(config))
