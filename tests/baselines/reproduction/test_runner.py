@@ -206,6 +206,8 @@ def test_another_figure_takes_the_same_runs(made, configs, in_this_process, few_
     table = records.read_table(folder / SCORES)
     assert table["spacing"].tolist() == [1, 8]
     assert table[["mig", "dci_disentanglement"]].stack().between(0, 1).all()
+    pca = [_scores.score_pca(Runs(folder / "runs"), config.dataset, "desk", ("mig",))["mig"] for config in configs]
+    assert table["pca_mig"].tolist() == pytest.approx(pca)
     scores = list((folder / "runs" / "scores").iterdir())
     assert len(scores) == 2 * 2, "MIG and DCI of either run"
     codes = folder / "runs" / sweep.run_path(configs[0]) / "codes.npz"
