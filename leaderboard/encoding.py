@@ -81,8 +81,7 @@ class Encoder:
                 f"encode: expected a function from images to codes, or a model (an instance), received {received}. "
                 f"leaderboard.evaluate also takes the paths of ONNX files and run folders. {CODES}"
             )
-        if input is not None and input not in get_args(Input):
-            raise InvalidInput(f"input: expected one of {', '.join(get_args(Input))}, received {input!r}.")
+        check_input(input)
         check_count("batch_size", batch_size, 1)
         self._encode = encode
         objects = list(_referenced_objects(encode))
@@ -293,6 +292,12 @@ def _before_forward(function: Callable[[Any, tuple[Any, ...]], None]) -> Iterato
         yield
     finally:
         hook.remove()
+
+
+def check_input(input: object) -> None:
+    """Check that ``input`` is None or an `Input`."""
+    if input is not None and input not in get_args(Input):
+        raise InvalidInput(f"input: expected one of {', '.join(get_args(Input))}, received {input!r}.")
 
 
 def as_numpy(values: Any) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from benchmark_data.errors import InvalidInput, check_count, is_whole
 from leaderboard import protocol
 from leaderboard.arrays import to_float32
 from leaderboard.doubts import warn_if_continuous, warn_if_same
-from leaderboard.encoding import Encoder, Input, as_numpy
+from leaderboard.encoding import Encoder, Input, as_numpy, check_input
 from leaderboard.reading import units
 from leaderboard.scoring import measure
 
@@ -37,7 +37,8 @@ class Monitor:
 
     Raises:
         UnknownName: there is no such task or metric.
-        InvalidInput: more rows than the task has.
+        InvalidInput: ``samples`` is no pair of numbers from 2 to what the task has, or another argument is invalid.
+        Unavailable: the dataset must be prepared first.
 
     Example:
         >>> monitor = Monitor("xysquares/spacing_8", metrics=["mig"], samples=(200, 100))
@@ -56,6 +57,7 @@ class Monitor:
         batch_size: int = 256,
     ) -> None:
         check_count("batch_size", batch_size, 1)
+        check_input(input)
         scored_task = protocol.task_of(task)
         if samples is None:
             samples = (min(2_000, len(scored_task.train)), min(1_000, len(scored_task.test)))

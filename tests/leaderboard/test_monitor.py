@@ -61,6 +61,11 @@ def test_two_numbers_of_samples_are_asked_for():
         Monitor("dsprites", samples=1000)
 
 
+def test_an_unknown_input_is_refused_before_a_training_begins():
+    with pytest.raises(InvalidInput, match="input: expected one of uint8_hwc, .*, received 'nchw'"):
+        Monitor("dsprites", samples=(10, 10), input="nchw")
+
+
 def test_tensors_in_bfloat16_are_taken():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     factors = np.arange(40)[:, None] % 2
