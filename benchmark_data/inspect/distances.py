@@ -77,11 +77,16 @@ def mean_squared_errors(images: Pixels) -> Float64[NDArray[np.float64], "n n"]:
     Returns:
         float64 in [0, 1], shape (n, n), symmetric, 0 exactly where two images are equal.
 
+    Raises:
+        InvalidInput: the images are not uint8.
+
     Example:
         >>> greys = np.array([0, 51, 255], np.uint8).reshape(3, 1, 1, 1)
         >>> mean_squared_errors(greys).round(2).tolist()
         [[0.0, 0.04, 1.0], [0.04, 0.0, 0.64], [1.0, 0.64, 0.0]]
     """
+    if images.dtype != np.uint8:
+        raise InvalidInput(f"images: expected uint8, received {images.dtype}. Scale them to [0, 255].")
     return _all_squared_errors(images) / (255.0**2 * math.prod(images.shape[1:]))
 
 

@@ -193,6 +193,8 @@ def test_published_names_are_those_of_the_factors():
 
 
 def test_bad_input():
+    with pytest.raises(InvalidInput, match="images: expected uint8, received float64"):
+        distances.mean_squared_errors(np.ones((2, 4, 4, 1)))
     with pytest.raises(InvalidInput, match="number of pairs: expected at least 2, received 1"):
         distances.pair_distances(SPACING_8, pairs=1)
     with pytest.raises(InvalidInput, match="number of traversals: expected at least 1, received 0"):
