@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, check_count
 from leaderboard.arrays import check_codes
 
 __all__ = ["VERSION", "reduce"]
@@ -47,7 +47,7 @@ def reduce(
         codes: real numbers, shape (n, L, d): samples, units, numbers of a unit. Anything that has not three axes is
             passed on as it is, for ``leaderboard.arrays.check_codes`` to judge.
         what: what the array is called in an error message.
-        train: how many rows, the first, are train rows, which the rule is fitted on. Default: two thirds.
+        train: the number of leading rows that the rule is fitted on, at least 2. Default: two thirds.
         fit: other codes of the same units, whose train rows it is fitted on instead.
 
     Returns:
@@ -55,7 +55,8 @@ def reduce(
         float64 for all others. A unit that does not vary among the train rows is 0 everywhere.
 
     Raises:
-        InvalidInput: units of no numbers, or fewer than three rows; or what ``leaderboard.arrays.check_codes`` refuses.
+        InvalidInput: units of no numbers, fewer than three rows or two train rows, or ``fit`` of another shape; or what
+            ``leaderboard.arrays.check_codes`` refuses.
 
     Example:
         >>> codes = np.array([[[0.0, 0.0]], [[3.0, 4.0]], [[6.0, 8.0]]])  # one unit that moves by (3, 4)
@@ -77,6 +78,8 @@ def reduce(
         )
     if size == 1:
         return codes[:, :, 0]
+    if train is not None:
+        check_count("train", train, 2)
     checked = check_codes(codes.reshape(n, units * size), what).reshape(n, units, size)
     fit_codes = checked if fit is None else fit
     fit_codes = fit_codes[: len(fit_codes) * 2 // 3 if train is None else train].astype(np.float64)

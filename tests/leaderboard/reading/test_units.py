@@ -64,6 +64,8 @@ def test_bad_input():
         units.reduce(np.zeros((2, 1, 4)))
     with pytest.raises(InvalidInput, match=r"received shape \(5, 3, 0\)"):
         units.reduce(np.zeros((5, 3, 0)))
+    with pytest.raises(InvalidInput, match="train: expected at least 2, received 1"):
+        units.reduce(vectors(), train=1)
     spoiled = vectors()
     spoiled[3, 1, 2] = np.nan
     with pytest.raises(InvalidInput, match="codes: expected finite numbers"):
