@@ -119,9 +119,11 @@ class Encoder:
             Codes, float32, or float64 where float32 does not hold their type, shape (n, L) or (n, K, d).
 
         Raises:
-            InvalidInput: no images, or the encoder returned something else than real numbers of such a shape.
+            InvalidInput: no images, images that are not uint8, or the encoder did not return such codes.
         """
         check_count("images", len(images), 1)
+        if images.dtype != np.uint8:
+            raise InvalidInput(f"images: expected uint8, received {images.dtype}. Scale them to [0, 255].")
         codes = []
         with _evaluation_mode(self._modules):
             for start in range(0, len(images), self.batch_size):

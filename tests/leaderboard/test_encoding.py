@@ -147,6 +147,11 @@ def test_numbers_of_images_are_positive():
         Encoder(means)(IMAGES[:0])
 
 
+def test_images_in_0_to_1_are_refused():
+    with pytest.raises(InvalidInput, match="images: expected uint8, received float64"):
+        Encoder(means)(IMAGES / 255)
+
+
 def test_a_path_is_for_evaluate():
     with pytest.raises(
         InvalidInput, match=r"received one of type str\. leaderboard\.evaluate also takes the paths .* Codes"
