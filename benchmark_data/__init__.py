@@ -154,16 +154,16 @@ def load(name: str, **parameters: object) -> Dataset:
 
 
 def named_or_folder(name: str) -> Dataset:
-    """Return a dataset by name or, where there is none of that name, the images of the folder that is called so.
+    """Return a dataset by name or, if there is none of that name, the images of a folder.
 
     Args:
-        name: as of `load`, or a folder as of `from_folder`.
+        name: a name as for `load`, or a folder as for `from_folder`.
 
     Returns:
         The dataset.
 
     Raises:
-        UnknownName: there is neither.
+        UnknownName: there is no such dataset and no such folder.
         InvalidInput: as `from_folder`.
         DamagedFile: as `from_folder`.
 
@@ -197,7 +197,7 @@ def split_names(dataset: Dataset | str) -> tuple[str, ...]:
         dataset: a dataset or its name.
 
     Returns:
-        Names that `split` takes; none for a dataset that is divided already. ``correlated`` understands more: any pairs
+        Names that `split` takes; none for a dataset that is divided already. ``correlated`` accepts more: any pairs
         of factors, any sigma.
 
     Raises:
@@ -221,15 +221,15 @@ def split(dataset: Dataset | str, name: str = "holdout", *, seed: int | None = N
     Args:
         dataset: a dataset or its name.
         name: the split: a rule, with its variant where it has several. `split_names` lists them.
-        seed: of what the rule draws; 0 unless the name says another one.
+        seed: seed of a rule that draws rows at random, in [0, 2**63). Default: the one in the name, or 0.
 
     Returns:
         The rows. They are the same on every machine.
 
     Raises:
         UnknownName: there is no such dataset, rule, variant or factor.
-        InvalidInput: the dataset is divided already, or the rule needs a full grid or an ordered factor, or draws
-            nothing and was given a seed.
+        InvalidInput: the dataset is divided already, the rule needs a full grid or an ordered factor, or the seed is
+            out of range or given to a rule that draws nothing.
 
     Example:
         >>> halves = split("dsprites", "recombination.extrapolation")

@@ -91,7 +91,7 @@ class Dataset:
     Args:
         name: the name of the file that declares it.
         config: the name of the configuration within a family; empty for a dataset that stands alone.
-        parameters: what tells this configuration from its siblings: ``load(name, **parameters)`` finds it.
+        parameters: what distinguishes it from the family's other configurations: ``load(name, **parameters)`` finds it.
         version: semantic version of the data; a change of pixels or factors changes it.
         space: a full grid, or a table of labels.
         source: where pixels come from.
@@ -100,11 +100,11 @@ class Dataset:
         citation: BibTeX.
         license: SPDX identifier, or the name of a custom licence.
         homepage: where the data or its definition comes from.
-        redistributable: False where the licence forbids to publish copies.
+        redistributable: False where the licence forbids publishing copies.
         defects: known defects of the data, one sentence each.
         splits: name -> rows; one split ``train`` of everything unless the source has its own.
-        effects: factor -> what one sees as its class id rises, or a sentence why no measure of an image shows it; see
-            `benchmark_data.expected_effects`. The contract tests hold labels to it.
+        effects: factor -> how the image changes as its class id rises, or a sentence why no measure shows it; see
+            `benchmark_data.expected_effects`. The contract tests check labels against it.
 
     Example:
         >>> import benchmark_data
@@ -148,7 +148,7 @@ class Dataset:
 
     @property
     def prepared(self) -> bool:
-        """Whether images can be given at once: always for rendered data, after `prepare` for an archive."""
+        """Whether images can be read now: always for rendered data, after `prepare` for an archive."""
         return self.source.ready
 
     def prepare(self, *, manual_dir: str | os.PathLike[str] | None = None, keep_downloads: bool = True) -> None:
@@ -156,11 +156,11 @@ class Dataset:
 
         Args:
             manual_dir: a folder with the user's own copies of source files; by default that of ``OFFAXIS_MANUAL_DIR``.
-            keep_downloads: keep what was downloaded, for the day when the mirrors are gone.
+            keep_downloads: keep the downloaded files, in case the mirrors disappear.
 
         Raises:
-            Unavailable: no mirror gave a file.
-            DamagedFile: a file is not the published one.
+            Unavailable: no mirror provides a file.
+            DamagedFile: a file differs from the published one.
             InvalidInput: the cache cannot be written, or the disk is too small.
         """
         if not self.prepared:
@@ -206,14 +206,15 @@ class Dataset:
             uint8 in [0, 255], shape (n, H, W, C), a new array.
 
         Raises:
-            InvalidInput: an empty selection, not integers, or a row that does not exist; or the source gives something
-                else than such images.
+            InvalidInput: an empty selection, not integers, or a row that does not exist; or the source returns other
+                arrays than these.
+            Unavailable: the dataset must be prepared first. So must an archive for its labels.
         """
         rows = self.rows(indices)
         return self.images_from_labels(rows, self.space.labels(rows))
 
     def images_from_labels(self, rows: Int64[Indices, " n"], labels: Int64[Indices, "n F"]) -> UInt8[Pixels, "n H W C"]:
-        """Return images of rows whose class ids are known: what readers call, which give labels, too.
+        """Return images of rows whose class ids are known, so that they are not read twice.
 
         Args:
             rows: rows, int64, shape (n,), already checked.
@@ -223,7 +224,7 @@ class Dataset:
             uint8 in [0, 255], shape (n, H, W, C), a new array.
 
         Raises:
-            InvalidInput: the source gives something else than such images.
+            InvalidInput: the source returns other arrays than these.
 
         Example:
             >>> import benchmark_data
@@ -253,13 +254,13 @@ class Dataset:
 
         Args:
             indices: rows, int, shape (n,) with n >= 1, each in [0, len).
-            factors: the factors to give, in this order; all of them if None.
+            factors: names of the factors, in the order of the columns; all if None.
 
         Returns:
             int64, shape (n, F), column f in [0, size of factor f).
 
         Raises:
-            InvalidInput: an empty selection, not integers, or a row that does not exist.
+            InvalidInput: an empty selection, not integers, a row that does not exist, or no list of names.
             UnknownName: there is no such factor.
         """
         return self.space._labels(self.rows(indices))[:, self._factor_columns(factors)]  # they are checked
@@ -271,13 +272,13 @@ class Dataset:
 
         Args:
             indices: rows, int, shape (n,) with n >= 1, each in [0, len).
-            factors: the factors to give, in this order; all of them if None.
+            factors: names of the factors, in the order of the columns; all if None.
 
         Returns:
             float64, shape (n, F), each column in the unit of its factor.
 
         Raises:
-            InvalidInput: an empty selection, not integers, or a row that does not exist.
+            InvalidInput: an empty selection, not integers, a row that does not exist, or no list of names.
             UnknownName: there is no such factor.
         """
         return self.space.values(self.labels(indices))[:, self._factor_columns(factors)]
@@ -291,13 +292,13 @@ class Dataset:
 
         Args:
             indices: rows, int, shape (n,) with n >= 1, each in [0, len).
-            factors: the factors to give, in this order; all of them if None.
+            factors: names of the factors, in the order of the columns; all if None.
 
         Returns:
             float64 in [0, 1], shape (n, F).
 
         Raises:
-            InvalidInput: an empty selection, not integers, or a row that does not exist.
+            InvalidInput: an empty selection, not integers, a row that does not exist, or no list of names.
             UnknownName: there is no such factor.
 
         Example:
@@ -352,7 +353,7 @@ class Dataset:
             An iterator over (rows int64 (n,), images uint8 (n, H, W, C)).
 
         Raises:
-            InvalidInput: ``batch_size`` is below 1. What is wrong with a batch's rows is said when it is asked for.
+            InvalidInput: ``batch_size`` is below 1; or, from the iterator, a row that does not exist.
         """
         check_count("batch_size", batch_size, 1)
         blocks = map(self.rows, in_blocks(range(len(self)) if rows is None else rows, batch_size))
@@ -370,7 +371,7 @@ class Dataset:
         """Hash the decoded pixels and the class ids.
 
         Args:
-            full: look at every row, in order, instead of the 1,024 of `quick_rows`.
+            full: hash every row, in order, instead of the 1,024 of `quick_rows`.
 
         Returns:
             The two hashes. A quick and a full digest of the same dataset differ.
@@ -382,7 +383,7 @@ class Dataset:
         return Digest.of(self.block_digest(block) for block in in_blocks(rows))
 
     def block_digest(self, rows: Rows) -> Digest:
-        """Hash one block of rows: the part of `digest` that can be done anywhere.
+        """Hash one block of rows, for digests that are computed on several machines.
 
         Args:
             rows: the rows of one block, at most `CHUNK`.

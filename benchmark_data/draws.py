@@ -48,7 +48,7 @@ def bits(seed: int, indices: Integer[ArrayLike, " n"], count: int) -> UInt64[NDA
         uint64, shape (n, count).
 
     Raises:
-        InvalidInput: the seed is none.
+        InvalidInput: the seed is not such an integer.
 
     Example:
         >>> bits(0, [5, 7], 2)[0].tolist() == bits(0, [5], 2)[0].tolist()
@@ -66,7 +66,7 @@ def check_seed(seed: int) -> None:
         seed: an integer in [0, 2**64).
 
     Raises:
-        InvalidInput: it is none.
+        InvalidInput: it is not.
     """
     if not is_whole(seed) or not 0 <= seed < 2**64:
         raise InvalidInput(f"seed: expected an integer in [0, 2**64), received {seed!r}.")
@@ -104,6 +104,9 @@ def normal(seed: int, indices: Integer[ArrayLike, " n"], count: int) -> Float64[
     Returns:
         float64, shape (n, count). Equal everywhere up to the last bits of the platform's log, sin and cos.
 
+    Raises:
+        InvalidInput: as `bits`.
+
     Example:
         >>> normal(1, range(1000), 3).std().round(1).item()
         1.0
@@ -120,10 +123,13 @@ def permutation(seed: int, n: int) -> Int64[NDArray[np.int64], " n"]:
 
     Args:
         seed: the seed, an integer in [0, 2**64).
-        n: how many.
+        n: the length, at least 0.
 
     Returns:
-        int64, shape (n,): each of 0 .. n - 1 once. The first k of it are a sample of k without replacement (`sample`).
+        int64, shape (n,): each of 0 .. n - 1 once. The first k are a sample of k without replacement (`sample`).
+
+    Raises:
+        InvalidInput: as `bits`.
 
     Example:
         >>> sorted(permutation(3, 5).tolist())
@@ -137,11 +143,14 @@ def sample(seed: int, n: int, count: int) -> Int64[NDArray[np.int64], " k"]:
 
     Args:
         seed: the seed, an integer in [0, 2**64).
-        n: how many there are.
-        count: how many are drawn; all of them if it is larger than n.
+        n: the length of the range, at least 0.
+        count: how many numbers to draw, at least 0; all n if it is larger.
 
     Returns:
         int64, shape (min(count, n),).
+
+    Raises:
+        InvalidInput: as `bits`.
 
     Example:
         >>> sample(3, 100, 4).tolist() == permutation(3, 100)[:4].tolist()

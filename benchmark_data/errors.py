@@ -14,7 +14,7 @@ __all__ = ["DamagedFile", "InvalidInput", "MissingExtra", "OffaxisError", "Unava
 
 
 class OffaxisError(Exception):
-    """An error that the user can mend.
+    """An error that the user can fix.
 
     Args:
         message: what is wrong and what to do, in one or two sentences.
@@ -67,7 +67,7 @@ class InvalidInput(OffaxisError, ValueError):
 
 
 class UnknownName(OffaxisError, LookupError):
-    """A name that is not there. The message gives the near match and the list: of a long one, the nearest."""
+    """An unknown name. The message suggests the closest match and lists the choices, or the closest of many."""
 
     LISTED = 24
 
@@ -111,7 +111,7 @@ class DamagedFile(OffaxisError):
 
 
 class Unavailable(OffaxisError):
-    """Data that is not on this machine: an archive that was not prepared, or that no mirror gave."""
+    """Data that is not on this machine: an archive that was not prepared, or that no mirror provides."""
 
 
 class MissingExtra(OffaxisError, ImportError):

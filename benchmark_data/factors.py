@@ -35,7 +35,7 @@ class Factor:
         labels: the name of each class id, such as ``("square", "ellipse", "heart")``; by default the values.
 
     Raises:
-        InvalidInput: no values, values that are no numbers, or the number of labels differs.
+        InvalidInput: no values, values that are not numbers, or labels that are not one for each value, all different.
         UnknownName: the kind is none of the four.
 
     Example:

@@ -1,15 +1,15 @@
-"""Every dataset for Hugging Face ``datasets``: at once, or published as a folder that needs no code of ours.
+"""Every dataset for Hugging Face ``datasets``: without files, or as a folder that is read without Offaxis.
 
-`as_dataset` gives a ``datasets.Dataset`` at once: pixels are drawn as they are asked for, in batches, without files.
+`as_dataset` returns a ``datasets.Dataset`` immediately: it renders pixels on demand, in batches.
 `publish` writes Parquet and a card: upload the folder to the Hub, or read it where it is with
 ``datasets.load_dataset(FOLDER, "spacing_4")``.
 
 A record holds
 
 - ``image``: PNG, decoded to a Pillow image;
-- ``index``: the row of the dataset, int64; records stand in the order of rows;
+- ``index``: the row of the dataset, int64; records are in the order of rows;
 - ``factors``: all class ids, int64 (F,);
-- ``extra_<name>``: what else the dataset has, such as rotations, float32 or int64;
+- ``extra_<name>``: further arrays of the dataset, such as rotations, float32 or int64;
 - ``label_<factor>``: class id, a ``ClassLabel`` with names; ``value_<factor>``: value, float32.
 """
 
@@ -116,21 +116,22 @@ def as_dataset(
     shard: tuple[int, int] = (0, 1),
     columns: Sequence[str] | None = None,
 ) -> Any:
-    """Return a dataset as Hugging Face ``datasets`` at once, without any file: numpy arrays in place of PNG.
+    """Return a dataset for Hugging Face ``datasets`` without writing files; images are numpy arrays.
 
-    The table holds all columns but pixels: the column ``image`` holds rows of the dataset, and its feature draws the
-    pixels when they are asked for, or reads them from what ``offaxis data prepare`` keeps. Ask for many at once, by
-    ``data[:256]`` or ``data.iter(batch_size=256)``; one by one takes many times as long. ``map``, ``filter``, ``sort``,
-    ``select``, ``shuffle`` and ``datasets.distributed.split_dataset_by_node`` work as ever; ``shuffle_seed`` shuffles
-    as exactly as ``shuffle`` does, and reads faster.
+    The column ``image`` stores rows of the dataset, and its feature renders the pixels when they are read, or reads
+    them from what ``offaxis data prepare`` stored. Read many at a time, by ``data[:256]`` or
+    ``data.iter(batch_size=256)``; one by one takes many times as long. ``map``, ``filter``, ``sort``, ``select``,
+    ``shuffle`` and ``datasets.distributed.split_dataset_by_node`` work as usual; ``shuffle_seed`` reads faster than
+    ``shuffle``.
 
     Args:
         dataset: ``"<dataset>"`` or ``"<dataset>/<config>"``, or a dataset of your own.
         split: such as ``"train"``, ``"train[:10%]"`` or ``"train+test"``.
-        shuffle_seed: shuffles all rows, as `benchmark_data.reading.order` says; None keeps their order.
-        epoch: which order of that seed.
+        shuffle_seed: seed in [0, 2**64) by which `benchmark_data.reading.order` shuffles all rows; None keeps their
+            order.
+        epoch: the epoch of that order, from 0.
         shard: (number of this process, how many there are).
-        columns: which of a record's columns to give, such as ``["image", "label_shape"]``; all if None.
+        columns: the columns of a record to return, such as ``["image", "label_shape"]``; all if None.
 
     Returns:
         A ``datasets.Dataset``. Its arrays are numpy's; an image is uint8 of shape (H, W, C), grey ones too. Images that
@@ -141,7 +142,7 @@ def as_dataset(
 
     Raises:
         UnknownName: there is no such dataset, config, split or column.
-        InvalidInput: no row is in the split, it is no text, or there is no such process or epoch.
+        InvalidInput: the split is empty or no text, or ``shard``, the epoch or the seed is out of range.
         Unavailable: a source of the dataset could not be fetched.
 
     Example:
@@ -278,12 +279,12 @@ def publish(
     The folder gets ``<config>/<split>-*.parquet``, ``<config>/offaxis.json`` (what the config holds, with digests),
     ``<config>/contact_sheet.png``, and for all configs together ``README.md`` (the card). Publishing another config of
     the same dataset into the folder extends the card. Files appear when they are complete; whole ones of the same data
-    are kept, so that a publication that was interrupted goes on where it was.
+    are kept, so that an interrupted publication resumes.
 
     Args:
         dataset: the dataset.
         folder: where to write. Made if it is not there.
-        progress: is called with how many rows were hashed or written since the last call; every row is both in turn.
+        progress: called with the number of rows hashed or written since the last call; every row counts twice.
 
     Raises:
         InvalidInput: the licence forbids copies, the folder cannot be written, holds another dataset, or is being

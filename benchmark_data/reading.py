@@ -1,12 +1,12 @@
 """Reading rows of a dataset in any order: single items and batches, exact shuffling, shares of processes, pairs.
 
-`Images` is what PyTorch's ``DataLoader``, Grain and every loop ask of a dataset: a length, an item by number, items by
-numbers. `benchmark_data.torch` gives the same as tensors. `order` says which rows a process reads in which order: for
-PyTorch, TFDS and Hugging Face the same ones.
+`Images` has the interface that PyTorch's ``DataLoader`` and Grain expect: a length, and items by number or numbers.
+`benchmark_data.torch` returns the same items as tensors. `order` decides which rows a process reads, in which order:
+the same ones for PyTorch, TFDS and Hugging Face.
 
 >>> data = Images("xysquares/spacing_4", fields=("image", "label", "scaled"))
 >>> image, label, scaled = data[9]
->>> image.shape, label.tolist(), (7 * scaled).tolist()  # places 0 to 7
+>>> image.shape, label.tolist(), (7 * scaled).tolist()  # positions 0 to 7
 ((64, 64, 3), [0, 0, 0, 0, 1, 1], [0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
 >>> images, labels, _ = data[[9, 0]]
 >>> images.shape, labels.shape
@@ -110,13 +110,13 @@ def order(
     shard: tuple[int, int] = (0, 1),
     even: bool = False,
 ) -> Indices:
-    """Describe which rows one process reads in one epoch, in which order.
+    """Return the rows that one process reads in one epoch, in order.
 
     Args:
         rows: the rows of all processes.
-        seed: shuffles all of them, anew in each epoch, by a permutation that is a function of seed and epoch alone;
-            None keeps their order.
-        epoch: which epoch, from 0.
+        seed: seed in [0, 2**64) by which they are shuffled, anew in each epoch: the permutation depends on seed and
+            epoch alone. None keeps their order.
+        epoch: the epoch, from 0.
         shard: (number of this process, how many there are). Process i of n takes rows i, i + n, i + 2n, ...
         even: leave out the last rows so that all processes have equally many.
 
@@ -124,7 +124,7 @@ def order(
         int64, shape (n,).
 
     Raises:
-        InvalidInput: there is no such process, epoch or seed.
+        InvalidInput: ``shard``, ``epoch`` or ``seed`` is out of range.
 
     Example:
         >>> order(range(5)).tolist(), order(range(5), shard=(1, 2)).tolist()
@@ -162,7 +162,7 @@ def check_columns(dataset: Dataset, columns: Sequence[str] | None, known: Iterab
 
 
 def share(count: int, shard: tuple[int, int], *, even: bool = False) -> range:
-    """Describe which of so many places in an order are those of one process.
+    """Return the positions that one process reads, of ``count`` positions of an order; `order` describes the arguments.
 
     Example:
         >>> share(5, (1, 2)), len(share(5, (0, 2), even=True))
@@ -178,7 +178,7 @@ def share(count: int, shard: tuple[int, int], *, even: bool = False) -> range:
 
 
 class Batch(Sequence[Any]):
-    """Items that were read at once: a sequence of items, of which ``whole`` gives all in one."""
+    """Items that were read together, as a sequence; ``whole`` holds them stacked."""
 
     def __init__(self, whole: Any, length: int) -> None:
         self.whole = whole
@@ -213,7 +213,7 @@ class Images:
         split: which rows, as `rows_of` reads it.
         rows: the rows themselves, instead of a split: int, shape (n,).
         factors: the factors of ``label``, ``value`` and ``scaled``, by name; all if None.
-        fields: what an item holds: one of these, given bare, or several, given as a tuple in their order.
+        fields: what an item holds: one of these, as a text, or several, as a tuple in their order.
 
             - ``image``: uint8, shape (H, W, C);
             - ``label``: class ids, int64, shape (F,);
@@ -292,8 +292,11 @@ class Images:
         """Go through the items once, a batch at a time.
 
         The last batch may be smaller than ``batch_size``; the other arguments are those of `order`, whose ``seed`` is
-        ``shuffle_seed``. The iterator has no state to save: to go on within an epoch, skip the batches that were done
-        with `itertools.islice`.
+        ``shuffle_seed``. The iterator has no state to save: to resume within an epoch, skip batches with
+        `itertools.islice`.
+
+        Raises:
+            InvalidInput: ``batch_size`` is below 1, or as `order`.
 
         Example:
             >>> images, labels = next(Images("xysquares").batches(256, shuffle_seed=0))
@@ -368,8 +371,8 @@ class Pairs(Images):
         changed: k; or the names of the factors to draw anew; or None, which draws k from 1 .. F - 1 for every pair, F
             being the number of factors with more than one value.
         distinct: let the new value of a factor never be the old one. As published, it may be by chance.
-        seed: of the pairs.
-        length: how many pairs; as many as there are rows if None.
+        seed: seed of the pairs, in [0, 2**64).
+        length: the number of pairs; that of the rows if None.
         split: which rows both images are of, as for `Images`: all, or some that follow one another. They must be a full
             grid of factors: else second images would be of other rows, which may be held out.
         rows: the rows themselves, instead of a split.
@@ -379,7 +382,8 @@ class Pairs(Images):
     Raises:
         UnknownName: there is no such dataset, split, factor or field.
         InvalidInput: the rows are no full grid, k is not between 1 and F, no factor is named or one that does not
-            vary, or ``length`` is not positive.
+            vary, ``length`` is not positive, the seed is out of range, or both a split and rows are given.
+        Unavailable: the dataset must be prepared first.
 
     Example:
         >>> pairs = Pairs("xysquares", changed=1, distinct=True, fields=("image", "label"))

@@ -1,6 +1,6 @@
 """Sources that need no files of their own: pixels computed from factors, and another dataset's pixels or rows.
 
-`benchmark_data.types.Source` says what a source is; those that read files are in `benchmark_data.archives.archive`.
+`benchmark_data.types.Source` is the base class; sources that read files are in `benchmark_data.archives.archive`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Rendered(Source):
     """Pixels computed from class ids.
 
     Args:
-        render: takes class ids, int64 (n, F), gives uint8 (n, H, W, C). It must not keep state.
+        render: takes class ids, int64 (n, F), and returns images, uint8 (n, H, W, C). It must not keep state.
     """
 
     render: Callable[[Indices], Pixels]
@@ -37,9 +37,9 @@ class Rendered(Source):
 
 @dataclasses.dataclass(frozen=True)
 class OfBase(Source):
-    """What sources that rest on another dataset have in common: they are ready, and have extras, as it is and has.
+    """Base class of sources that read another dataset: its pixels and extras, and whether it is ready.
 
-    Pixels and extras are the base's, row by row. A source with other rows than its base's says which in `base_rows`.
+    Rows are the base's; a source with other rows overrides `base_rows`.
 
     Args:
         base: the dataset to start from.
@@ -49,7 +49,7 @@ class OfBase(Source):
 
     @property
     def ready(self) -> bool:
-        """Whether the base can give images at once."""
+        """Whether the base's images can be read now."""
         return self.base.prepared
 
     @property
@@ -87,7 +87,7 @@ class Derived(OfBase):
 
     Args:
         base: the dataset to start from, with the same rows.
-        change: takes images uint8 (n, H, W, C), indices int64 (n,) and class ids int64 (n, F); gives uint8 images.
+        change: takes images uint8 (n, H, W, C), indices int64 (n,) and class ids int64 (n, F); returns uint8 images.
             Randomness in it must come from `benchmark_data.draws`, keyed on the indices.
     """
 
@@ -134,7 +134,7 @@ def chain(dataset: Dataset | Source) -> list[Source]:
         dataset: the dataset, or its source.
 
     Returns:
-        Its own source, then, each with those below it, the sources that this one holds as attributes.
+        Its own source, then the sources that this one holds as attributes, each followed by its own.
 
     Example:
         >>> import benchmark_data
@@ -151,8 +151,8 @@ def resized(images: Pixels, indices: Indices, labels: Indices, *, size: int, met
 
     Args:
         images: uint8, shape (n, H, W, C) with C of 1 or 3.
-        indices: not looked at.
-        labels: not looked at.
+        indices: ignored.
+        labels: ignored.
         size: the new height and width in pixels.
         method: ``lanczos`` or ``bilinear``: Pillow's filters of that name, which both widen with the reduction.
 

@@ -22,15 +22,12 @@ shuffles all rows.
 
 ``info.metadata`` also holds the factors' sizes, kinds and units, the known defects and the quick digest.
 
-Files are array_record by default. TFDS itself reads these by random access only; builders of this module read them by
-``tf.data``, too, by a name without version (TFDS opens ``offaxis_x:1.0.0`` without its builder). Else, and without
-this module imported, ``tfds.data_source`` and ``tfds.builder_from_directory(...).as_data_source()`` still read them,
-and ``file_format="tfrecord"`` makes files that ``tf.data`` reads anywhere. Other people's datasets are left as they
-are.
+Files are array_record by default, which TFDS itself reads by random access only (``tfds.data_source``,
+``as_data_source``). The builders of this module also read them by ``tf.data``, if the name has no version: TFDS opens
+``offaxis_x:1.0.0`` without its builder. ``file_format="tfrecord"`` makes files that ``tf.data`` reads anywhere.
 
-On the command line, ``offaxis data build xysquares/spacing_4`` and ``tfds build --imports benchmark_data.tfds
-offaxis_xysquares/spacing_4`` do the same. (TFDS 4.9.10's own command does not start, for any dataset, without the
-packages apache-beam and mlcroissant.)
+``offaxis data build xysquares/spacing_4`` builds the files, too, as does ``tfds build --imports benchmark_data.tfds
+offaxis_xysquares/spacing_4``, for which TFDS 4.9.10 needs the packages apache-beam and mlcroissant.
 """
 
 from __future__ import annotations
@@ -92,7 +89,7 @@ def features(dataset: Dataset) -> Any:
 
 
 class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # type: ignore[misc, call-arg]
-    """What the builders of all datasets share. `builder_class` makes one for each."""
+    """Base class of the builders of all datasets; `builder_class` makes one for each."""
 
     declared: Dataset | Family
     """The dataset, or the family whose configurations are the builder's."""
@@ -262,23 +259,23 @@ def as_dataset(
     as_supervised: bool = False,
     first_epoch: int = 0,
 ) -> Any:
-    """Return a ``tf.data.Dataset`` of the records that ``tfds.load`` gives, without any file of TFDS.
+    """Return a ``tf.data.Dataset`` of the records that ``tfds.load`` returns, without building files.
 
-    Pixels come straight from the dataset, a batch at a time: drawn, or read from what ``offaxis data prepare`` keeps.
+    Pixels are rendered, or read from what ``offaxis data prepare`` stored, a batch at a time.
 
     Args:
         dataset: ``"<dataset>"`` or ``"<dataset>/<config>"``, with or without ``offaxis_`` before it, or a dataset.
         split: as TFDS writes it: ``"train"``, ``"train[:10%]"``, ``"train+test"``.
-        batch_size: records per element; None gives one record after another, which takes several times as long.
-        shuffle_seed: shuffles all rows, anew each time that the dataset is gone through: pass p takes the order of
-            epoch ``first_epoch`` + p, as `benchmark_data.reading.order` gives it; so do not zip it with itself. None
+        batch_size: records per element; None returns single records, which takes several times as long.
+        shuffle_seed: seed in [0, 2**64) by which all rows are shuffled, anew in each pass: pass p has the order of
+            epoch ``first_epoch`` + p of `benchmark_data.reading.order`, so do not zip the dataset with itself. None
             keeps their order.
         shard: (number of this process, how many there are), for training in several processes.
         drop_remainder: leave out a last batch that is not full, and give every process as many batches. The size of a
             batch is then part of ``element_spec``.
-        columns: which of a record's columns to give, such as ``["image", "label_shape"]``; all if None.
-        as_supervised: give ``(image, factors)`` instead of dictionaries, as ``tfds.load`` does; without ``columns``.
-        first_epoch: which epoch the first pass is, to go on with a training; ``skip`` goes on within an epoch, since
+        columns: the columns of a record to return, such as ``["image", "label_shape"]``; all if None.
+        as_supervised: return ``(image, factors)`` instead of dictionaries, as ``tfds.load`` does; without ``columns``.
+        first_epoch: the epoch of the first pass, to resume a training; within an epoch, resume by ``skip``, since
             TensorFlow cannot checkpoint the iterator.
 
     Returns:
@@ -286,8 +283,8 @@ def as_dataset(
 
     Raises:
         UnknownName: there is no such dataset, split or column.
-        InvalidInput: no row is in the split, it is no text, there is no such process, epoch or seed, a batch has no
-            rows, or both ``columns`` and ``as_supervised`` are given.
+        InvalidInput: the split is empty or no text; ``shard``, the epoch, the seed or the batch size is out of range;
+            or both ``columns`` and ``as_supervised`` are given.
         Unavailable: a source of the dataset could not be fetched.
 
     Example:

@@ -6,10 +6,9 @@
 >>> images.shape, images.dtype, labels.shape
 (torch.Size([64, 3, 64, 64]), torch.uint8, torch.Size([64, 6]))
 
-`loader` puts together PyTorch's own ``DataLoader``, `Batches` to draw batches, and `collate`, which takes a batch as it
-was read. Any other way to use ``DataLoader``, ``Subset`` or ``random_split`` works too; without `collate` each batch
-is taken apart and stacked again. Pixels are the same for every number of workers, and a worker gets little more than
-the dataset's name.
+`loader` combines PyTorch's own ``DataLoader`` with `Batches`, which draws batches, and `collate`, which keeps a batch
+as it was read. ``DataLoader``, ``Subset`` and ``random_split`` work without them; without `collate` each batch is taken
+apart and stacked again. Pixels do not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class Images(_TensorFields, torch.utils.data.Dataset):  # type: ignore[misc]
 
     Args:
         dataset: a dataset, or its full name such as ``"xysquares/spacing_4"``.
-        fields: what an item holds: one field, given bare, or several, given as a tuple in their order.
+        fields: what an item holds: one field, as a text, or several, as a tuple in their order.
 
             - ``image``: uint8 in [0, 255] or float32 in [0, 1], shape (C, H, W) or (H, W, C);
             - ``label``: class ids, int64, shape (F,);
@@ -120,7 +119,7 @@ class Pairs(_TensorFields, reading.Pairs, torch.utils.data.Dataset):  # type: ig
 
 
 def collate(items: Any) -> Any:
-    """Make a batch of items: those that `Images` and `Pairs` read at once are one already.
+    """Collate items into a batch. Items that `Images` or `Pairs` read together are stacked already.
 
     Args:
         items: what a dataset's ``__getitems__`` gave.
@@ -133,20 +132,19 @@ def collate(items: Any) -> Any:
 
 
 class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
-    """Draw batches: exact shuffling over all items, the same for any number of workers, shared out between processes.
+    """A batch sampler: shuffles all items, alike for any number of workers, and divides them among processes.
 
-    Each pass takes the next epoch, which shuffles anew. ``set_epoch`` chooses one, to go on with a training.
+    Each pass is the next epoch, which is shuffled anew. ``set_epoch`` chooses one, to resume a training.
 
     Args:
-        data: the dataset, or how many items it has.
+        data: the dataset, or its number of items.
         batch_size: items per batch.
-        shuffle_seed: of the shuffling, as of `benchmark_data.reading.order`; None keeps the order.
+        shuffle_seed: seed in [0, 2**64), as for `benchmark_data.reading.order`; None keeps the order.
         shard: (number of this process, how many there are).
         drop_last: leave out a last batch that is not full, and give every process as many batches.
 
     Raises:
-        InvalidInput: there is no such process, the batch size is below 1, or the seed is no
-            whole number from 0 on.
+        InvalidInput: ``shard`` or the seed is out of range, or the batch size is below 1.
 
     Example:
         >>> batches = Batches(10, 4, shuffle_seed=0)
@@ -177,7 +175,7 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         return self._batch_count
 
     def set_epoch(self, epoch: int, done: int = 0) -> None:
-        """Let the next pass be that of an epoch, without the first ``done`` of its batches."""
+        """Start the next pass at an epoch, after the first ``done`` of its batches."""
         reading.check_order(None, epoch)
         check_count("done", done, 0)
         if done > len(self):
@@ -242,11 +240,12 @@ def loader(
             A worker takes about 18 µs to hand over an image: workers pay where drawing or decoding takes longer.
 
     Returns:
-        A ``torch.utils.data.DataLoader``; its ``batch_sampler`` is a `Batches`. ``state_dict()`` says where it stands
-        and ``load_state_dict(state)`` goes on from there, in the middle of an epoch, too.
+        A ``torch.utils.data.DataLoader``; its ``batch_sampler`` is a `Batches`. ``state_dict()`` returns its position
+        and ``load_state_dict(state)`` resumes there, in the middle of an epoch, too.
 
     Raises:
-        InvalidInput: there is no such process, the batch size is below 1, or a sampler or ``shuffle`` is given.
+        InvalidInput: ``data`` is neither, ``shard`` or the seed is out of range, the batch size is below 1, or a
+            sampler or ``shuffle`` is given.
 
     Example:
         >>> first, second, changed = next(iter(loader(Pairs("xysquares", changed=1), 32)))

@@ -47,13 +47,13 @@ class Estimate(NamedTuple):
 class Source(abc.ABC):
     """Where a dataset's pixels come from: the base class of all sources.
 
-    A source gives images by row. One that cannot give them at once says so in `ready` and mends it in `prepare`; one
-    that has further arrays names them in `extras` and gives them by `extra`.
+    A source returns images by row. One that must fetch them first reports so in `ready` and does it in `prepare`;
+    `extras` names further arrays, and `extra` returns them.
     """
 
     @property
     def ready(self) -> bool:
-        """Whether images can be given at once."""
+        """Whether images can be read now."""
         return True
 
     @property
@@ -63,9 +63,9 @@ class Source(abc.ABC):
 
     @abc.abstractmethod
     def images(self, indices: Indices, labels: Indices) -> Pixels:
-        """Return images. Both arguments are given to every source.
+        """Return images.
 
-        A renderer looks at the labels, an archive at the indices, and noise at either.
+        Every source gets both arguments: a renderer uses the labels, an archive the indices.
 
         Args:
             indices: rows of the dataset, int64, shape (n,), already checked.

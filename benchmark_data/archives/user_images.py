@@ -92,12 +92,12 @@ def from_images(
             are in the order of the names of all pictures in it.
 
     Returns:
-        The dataset. Its digest tells whether a run goes on with the images that it began with.
+        The dataset. A run compares its digest, and resumes with the images that it began with only.
 
     Raises:
-        InvalidInput: the name is taken or not such a name, there are no images, they differ in size, have their
-            channels first, or others than 1, 3 or 4, are not uint8 or have more than 8 bits a channel; or the labels
-            are not as many, or have no names of their own.
+        InvalidInput: the name is taken or malformed; there are no images, or they differ in size, have channels first
+            or not 1, 3 or 4 channels, are not uint8 or have more than 8 bits a channel; or labels have no names, are
+            not one for each image, or hold NaN.
         DamagedFile: a file of the folder is no image.
 
     Example:

@@ -1,6 +1,6 @@
 """Splits: the rows of a dataset that a published rule leaves for training, and those for testing.
 
-A rule is a file in ``benchmark_data/splits``; its name is the rule's. The name of a split is ``RULE``, ``RULE.VARIANT``
+A rule is a file in ``benchmark_data/splits``, of the same name. The name of a split is ``RULE``, ``RULE.VARIANT``
 for a rule that has several, and either followed by ``.seed_N`` where the rule draws and N is not 0: ``composition``,
 ``recombination.to_range``, ``correlated.posx-posy-0.1``, ``random.seed_3``.
 
