@@ -163,7 +163,7 @@ def audit(
         typer.Option("--to", metavar="FILE", help="Write the numbers, .json."),
     ] = None,
 ) -> None:
-    """Measure how far the pixels of a dataset give its factors away.
+    """Measure how far pixel distances reveal a dataset's factors.
 
     The giveaway is 1 if images look more alike the nearer their factor values
     are, and 0 if pixels do not show the order of the values. Brackets hold

@@ -1,9 +1,9 @@
-"""How much of its factors a dataset gives away in its pixels.
+"""How much the pixel distances of a dataset reveal about its factors.
 
 A VAE that reconstructs pixels puts images close together in its latents that are close in pixels. Where the distance of
-images follows the distance of their factor values, the order of the values is given away, and a model that finds it has
-learnt the loss rather than the factor (Michlo, Klein and James, IJCAI 2023, arXiv 2202.13341). This module measures how
-far it does, by sampling and with an interval for each estimate. Distances are those of
+images follows the distance of their factor values, the loss reveals the order of the values, and a model that finds it
+may have learnt the loss rather than the factor (Michlo, Klein and James, IJCAI 2023, arXiv 2202.13341). This module
+measures by how much, on samples and with an interval for each estimate. Distances are those of
 `benchmark_data.inspect.distances`: the mean squared error of pixels in [0, 1], and the difference of class ids.
 
 A *traversal* is all images that differ in one factor alone. A dataset that is no full grid has traversals too, where
@@ -46,13 +46,13 @@ MIN_TRAVERSALS = 20
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FactorAudit:
-    """What pixels tell about one factor.
+    """What pixel distances reveal about one factor.
 
     Args:
         factor: the factor.
         traversals: the number of traversals measured; where it is 0, no two images differ in this factor alone.
-        few: 0, or a warning: how many traversals the correlation rests on, where that is below both `MIN_TRAVERSALS`
-            and the number asked for.
+        few: the number of traversals in the correlation if it is below both `MIN_TRAVERSALS` and the number requested,
+            as a warning; else 0.
         importance: mean perceived distance of images that differ in this factor alone, in [0, 1].
         above_random: the probability that such a pair is farther apart than a random pair, in [0, 1]. Its interval
             leaves out that the random pairs are a sample.
@@ -81,19 +81,19 @@ class FactorAudit:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Audit:
-    """What pixels tell about a dataset's factors.
+    """What pixel distances reveal about a dataset's factors.
 
     Args:
         dataset: the dataset's full name.
         version: its version.
         images: the number of its images.
-        seed: the seed of all that was drawn.
-        factors: what was found of each factor that has two or more values, in column order.
+        seed: the seed of the samples.
+        factors: the estimates for each factor that has two or more values, in column order.
         random: mean perceived distance of random pairs.
         sample: the number of images that were compared with each other for collisions.
         collisions: how many of these are equal to another one whose labels differ. Exact where the sample is the whole
             dataset; otherwise the dataset holds at least as many.
-        giveaway: how far pixel distance gives away the order of the factors' values, in [0, 1]: the mean of the
+        giveaway: how far pixel distance reveals the order of the factors' values, in [0, 1]: the mean of the
             factors' correlations, weighted by importance, where a negative one counts as 0. 0 where every move along a
             factor costs the same, as in XYSquares at spacing 8, or where cost has nothing to do with the values; 1
             where in each traversal values that are farther apart are farther apart in pixels. Factors without a
@@ -184,14 +184,14 @@ def audit(
     seed: int = 0,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Audit:
-    """Measure how far a dataset's pixels give its factors away.
+    """Measure how far pixel distances reveal a dataset's factors.
 
     Args:
         dataset: any dataset with factors, whose images are ready.
         traversals: the number of traversals of each factor, at least 2; all where there are no more.
         pairs: the number of random pairs, and of images that are searched for collisions; at least 2.
         seed: the seed of `benchmark_data.draws`, in [0, 2**64).
-        progress: is called once after each factor, and once for the random pairs.
+        progress: called once after each factor, and once for the random pairs.
 
     Returns:
         The estimates. Their intervals treat the traversals as drawn from many more. Where all of a dataset's were
@@ -199,7 +199,7 @@ def audit(
         some twenty say little of other images of the kind, for which the intervals are then too narrow.
 
     Raises:
-        InvalidInput: no dataset, numbers below their least, a dataset of one image, or no factor with two values.
+        InvalidInput: no dataset, a number or seed out of range, a dataset of one image, or no factor with two values.
 
     Example:
         >>> import benchmark_data

@@ -36,7 +36,7 @@ def contact_sheet(dataset: Dataset, *, rows: int = 4, columns: int = 8, seed: in
         An RGB picture of at most rows * columns images, all different rows of the dataset.
 
     Raises:
-        InvalidInput: no rows or no columns.
+        InvalidInput: no rows, no columns, or a seed out of range.
 
     Example:
         >>> import benchmark_data

@@ -69,7 +69,7 @@ class Correlation(NamedTuple):
 
 
 def mean_squared_errors(images: Pixels) -> Float64[NDArray[np.float64], "n n"]:
-    """Return the perceived distances between all of some images (equation 7).
+    """Return the perceived distances between all pairs of images (equation 7).
 
     Args:
         images: uint8, shape (n, H, W, C).

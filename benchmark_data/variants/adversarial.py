@@ -1,20 +1,20 @@
-"""Datasets that are harder on purpose: values of a factor whose images are as far apart in pixels as one wants.
+"""Harder datasets: choose the values of a factor by the pixel distances of their images.
 
 Where pixel distance follows factor distance, the pixel loss of a VAE shows it the order of the values (Michlo,
 Klein and James, "Overlooked Implications of the Reconstruction Loss for VAE Disentanglement", IJCAI 2023, arXiv
-2202.13341). Their XYSquares avoids this by places of squares that do not overlap. Here it is done for any grid that is
-rendered, in three steps:
+2202.13341). Their XYSquares avoids this by positions of squares that do not overlap. For any other rendered grid,
+there are three steps:
 
-1. Draw *candidates*: the values that a factor has, or more places, colours or sizes than one needs.
+1. Draw *candidates*: the values that a factor has, or more positions, colours or sizes than needed.
 2. Measure how far apart they are in pixels: `along` for the values of a dataset's factor, or
-   `inspect.distances.mean_squared_errors` of the images that one has drawn.
+   `inspect.distances.mean_squared_errors` of the images drawn.
 3. Let `chosen` take those whose distances are nearest to a wanted function of their spacing: `constant`, which hides
    the order, `linear`, which shows it, or any other. `redrawn` does so where each value has candidates of its own.
 
 A dataset's file then draws the chosen ones: ``dsprites_spaced`` is re-placed and ``room3d_equal`` re-coloured so.
 
-What cannot be had shows in `Choice.misfit`. Flat colours, for one, are points in three dimensions: no more than four
-are equally far apart.
+`Choice.misfit` shows how far the wanted distances are out of reach. Flat colours, for example, are points in three
+dimensions: at most four are equally far apart.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class Choice(NamedTuple):
 
 
 def constant(spacing: Floats) -> Floats:
-    """Want all values equally far apart."""
+    """Return 1 for every spacing: all values equally far apart."""
     return np.ones_like(spacing)
 
 
 def linear(spacing: Floats) -> Floats:
-    """Want distances that grow with the spacing, as they do where neighbours overlap and nothing else does."""
+    """Return the spacing itself: distances that grow with it, as where only neighbours overlap."""
     return spacing
 
 
@@ -77,7 +77,7 @@ def along(dataset: Dataset, factor: str, *, traversals: int = 200, seed: int = 0
         dataset: a dataset with a full grid of factors.
         factor: the factor's name.
         traversals: how many settings of the other factors are averaged.
-        seed: of the settings.
+        seed: seed of these settings, in [0, 2**64).
 
     Returns:
         Mean squared errors of pixels in [0, 1], float64, shape (size, size).

@@ -89,19 +89,19 @@ def blend(images: Pixels, pattern: Bytes, *, epsilon: float) -> Pixels:
 
 
 def pattern(s: ArrayLike, height: int, width: int) -> Bytes:
-    """Return the pattern that goes with each value of the hidden variable (equation 8).
+    """Return the pattern for each value of the hidden variable (equation 8).
 
     Args:
         s: standardised values, finite, shape (n,).
-        height: of the images.
-        width: of the images.
+        height: height of the images in pixels.
+        width: width of the images in pixels.
 
     Returns:
         f(s) as bytes, 0 for -1 and 255 for 1, uint8, shape (n, height, width, 1): row i, column j shows row
         round(32 s / c_j) + i of a fixed random pattern, where c_j is 1, 2, 3 or 4.
 
     Raises:
-        InvalidInput: s is not finite, or so large that no pattern was ever meant for it.
+        InvalidInput: s is not finite, or its magnitude is 312.5 or more.
 
     Example:
         >>> once, again, far = pattern([0.5, 0.5, 2.5], 64, 64)
@@ -272,7 +272,7 @@ def _control_family(
 
 
 def patterned(base: Dataset) -> Family:
-    """Make a pattern's strength a question to models: s is a further factor, independent of the others.
+    """Make datasets in which s is a further factor, to see at which strength of the pattern models encode it.
 
     Zietlow et al. 2021, section 5.2 and figure 4 (c). Each row of the base is shown once, with a value of s that is
     drawn for it (`benchmark_data.draws`, seed `SEED` + 3).
