@@ -34,15 +34,15 @@ CODES = (
 
 
 class TrainingMode(OffaxisWarning):
-    """An encoder called a PyTorch module that was not found in it and is in training mode."""
+    """An encoder calls a PyTorch module that `Encoder` did not find and that is in training mode."""
 
 
 class OtherCodes(OffaxisWarning):
-    """An encoder gave other codes to the same images: it draws random numbers, or depends on the batch."""
+    """An encoder returned other codes for the same images: it draws random numbers, or depends on the batch."""
 
 
 class ScaledTwice(OffaxisWarning):
-    """An encoder scaled images to [0, 1] that were in [0, 1], and called its PyTorch module with them."""
+    """An encoder divided images in [0, 1] by 255 again before it called its PyTorch module."""
 
 
 class Encoder:

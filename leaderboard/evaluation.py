@@ -59,20 +59,20 @@ def evaluate(
     Args:
         encode: a function from images to codes, (n, L), or (n, K, d) for K units of d numbers; a PyTorch module, Keras
             model, JAX function or object with a method ``encode``; the path of an ONNX file, which runs in the sandbox;
-            or the path of a run folder, whose own seed, steps and supervision count; on another dataset than its own it
-            is ``pretrained``. A list holds one encoder for each training seed.
+            or the path of a run folder, whose record states seed, steps and supervision (``pretrained`` on other
+            datasets than its own). A list holds one encoder for each training seed.
         tasks: names of datasets, such as ``"xysquares/spacing_8"``; or folders, as `benchmark_data.from_folder` takes
             them, or datasets of your own, whose scores can be printed and compared, not saved.
         name: what the encoder is called in tables: lower-case letters, digits and underscores.
         tier: ``"desk"``, ``"smoke"``, ``"study"`` or ``"held_out"``: determines the rows per metric and the published
             rows to compare with.
-        metrics: names of files in ``leaderboard/metrics`` to compute instead of the tier's; ``"all"`` for every one
-            that does not refuse the codes.
+        metrics: names of files in ``leaderboard/metrics`` to compute instead of the tier's; ``"all"`` for those that
+            can be computed from the codes.
         seeds: training seed of each encoder. Default: 0, 1, 2 and so on.
         input: what a function is called with (`leaderboard.encoding.Input`). Default: chosen by what is passed, and
             stated in the result.
         batch_size: images per call.
-        pca: number of principal components, fitted on the task's train rows, that take the place of the codes.
+        pca: number of principal components, fitted on the task's train rows, that replace the codes.
         steps: optimiser steps that training took; 0 for encoders that are hand-made, untrained or pretrained.
         supervision: what training saw besides images: ``"unsupervised"``, ``"weakly_supervised"`` or ``"supervised"``;
             ``"pretrained"`` if it saw other images than the task's.
@@ -86,10 +86,12 @@ def evaluate(
         InvalidInput: an encoder does not return codes, a metric cannot be computed from them, run folders have other
             settings, or an argument is invalid. Names and numbers are checked before anything is encoded.
         UnknownName: there is no such task, tier or metric.
+        Unavailable: a dataset must be prepared first.
+        DamagedFile: a run folder has no codes yet, or it or an ONNX file does not hold what it should.
         MissingExtra: the extra ``board`` is not installed.
 
     Warns:
-        OtherCodes: a function gave other codes to the same images in another batch.
+        OtherCodes: a function returned other codes for the same images in another batch.
         ScaledTwice: a PyTorch module was called with images that were scaled to [0, 1] twice.
 
     Example:
@@ -247,8 +249,8 @@ class Evaluation:
     def compare(self, method: str | Evaluation, *, published: str | os.PathLike[str] = PUBLISHED) -> pd.DataFrame:
         """Compare the scores with those of another method, task by task.
 
-        Several seeds are compared by Welch's test. Of a single encoder it is tested whether its score could be that of
-        one more seed of the other; the verdict is on this encoder, not on how it was trained.
+        Several seeds are compared by Welch's test. A single encoder is tested as one more seed of the other method; the
+        verdict is then on this encoder, not on how it was trained.
 
         Args:
             method: a published one such as ``"beta_vae"`` or, by its title, ``"β-VAE"``; or the evaluation
@@ -258,12 +260,12 @@ class Evaluation:
         Returns:
             For each task and score: both means, their difference with its 95% interval, ``p`` after Holm's correction
             over the tasks of the score, the numbers of seeds, the optimiser steps of both, ``verdict``, and ``note``,
-            which says why nothing was tested: too few seeds, or neither is above an untrained encoder by 0.01.
+            the reason if nothing was tested: too few seeds, or neither is above an untrained encoder by 0.01.
 
         Raises:
-            UnknownName: nothing is published of the method.
-            InvalidInput: the two have one name, or one has that of a column of the table; or the other was evaluated
-                in another tier, or on another dataset of the same name.
+            UnknownName: the method has no published results.
+            InvalidInput: both have the same name, or one that of a column of the table; or the other was evaluated in
+                another tier, or on another dataset of the same name.
         """
         import pandas as pd
 
@@ -305,9 +307,9 @@ class Evaluation:
             The files that were written.
 
         Raises:
-            InvalidInput: ``evaluate`` was called with metrics other than the tier's; some but not all of the seeds
-                exist, so that two encoders would share a row; existing seeds have other settings; or the folder cannot
-                be written. Nothing is written then.
+            InvalidInput: ``evaluate`` was called with metrics other than the tier's, or the name is an untrained
+                baseline's; some but not all of the seeds exist, so that two encoders would share a row; existing seeds
+                have other settings; or the folder cannot be written. Nothing is written then.
         """
         new_results = [self._result(task) for task in self._tasks]
         for result in new_results:
@@ -329,10 +331,11 @@ class Evaluation:
             folder: a path that is free.
 
         Returns:
-            What is missing before it can be handed in, and before it counts as verified.
+            What is missing before it can be submitted, and before it is verified, one line each.
 
         Raises:
-            InvalidInput: a dataset is the user's own, or the folder exists or cannot be written.
+            InvalidInput: a dataset is the user's own, the name is an untrained baseline's, or the folder exists or
+                cannot be written.
         """
         own_datasets = [task for task in self._tasks if task.partition("/")[0] not in benchmark_data.names()]
         if own_datasets:

@@ -1,4 +1,4 @@
-"""What the figures share: colours that colour-blind readers can tell apart, lines with bands, whole files.
+"""Parts of all figures: colours that colour-blind readers can distinguish, lines with bands, atomic files.
 
 Nothing here touches matplotlib's global state, and importing this module does not load matplotlib.
 """
@@ -74,12 +74,12 @@ def curve(axes: Any, frame: pd.DataFrame, x: str, y: str, *, style: int, label: 
     """Draw the mean of ``y`` at each ``x``, with a band of one standard deviation where there are several values.
 
     Args:
-        axes: where to draw.
+        axes: matplotlib's axes to draw on.
         frame: one row per value.
-        x: the column that runs to the right.
-        y: the column that runs upwards.
-        style: the colour and marker, counted from 0.
-        label: what the legend says.
+        x: name of the column on the horizontal axis.
+        y: name of the column on the vertical axis.
+        style: number of the colour and marker, from 0; they repeat after 8.
+        label: the entry in the legend.
     """
     grouped = frame.groupby(x, sort=True)[y]
     mean, deviation = grouped.mean(), grouped.std(ddof=0)
@@ -97,7 +97,7 @@ def check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
         columns: the columns that it must have.
 
     Raises:
-        InvalidInput: as said.
+        InvalidInput: it does.
 
     Example:
         >>> import pandas as pd

@@ -156,7 +156,7 @@ ROUNDING = 1e-12
 
 
 class Pairwise(NamedTuple):
-    """What each latent and each factor know of each other, in nats.
+    """Mutual information of all pairs of a latent and a factor, and their entropies, in nats.
 
     Attributes:
         information: float64 (L, F), the mutual information of each latent with each factor, at least 0 and at most

@@ -1,4 +1,4 @@
-"""Scores inside a training loop: a task's first rows, encoded and scored each time that the monitor is called."""
+"""Scores inside a training loop, on a task's first rows."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Monitor:
 
     Args:
         task: name of a dataset, such as ``"xysquares/spacing_8"``; or a folder or a dataset of your own.
-        metrics: names of files in ``leaderboard/metrics``; ``"all"`` for every one that does not refuse the codes.
-        samples: rows to learn from, and held-out rows. Default: 2,000 and 1,000, or all that there are. Few rows bias
+        metrics: names of files in ``leaderboard/metrics``; ``"all"`` for those that can be computed from the codes.
+        samples: numbers of train rows and held-out rows. Default: 2,000 and 1,000, or all that exist. Few rows bias
             scores: MIG of the factors themselves at XYSquares' spacing 8 is 0.98 with 1,000, 0.92 with 200.
         input: what the encoder is called with, as in `leaderboard.encoding.Encoder`.
         batch_size: images per call of the encoder.
@@ -116,6 +116,7 @@ class BatchedMetric:
 
     Raises:
         UnknownName: there is no such metric.
+        InvalidInput: ``metric`` is not a single name.
 
     Example:
         >>> metric = BatchedMetric("mig")

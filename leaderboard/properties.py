@@ -151,7 +151,7 @@ class Properties:
 
 
 def find(name: str, package: str = "leaderboard.metrics") -> Properties:
-    """Return what a metric says of itself.
+    """Return the declared properties of a metric.
 
     Args:
         name: the metric's file name.
@@ -162,7 +162,7 @@ def find(name: str, package: str = "leaderboard.metrics") -> Properties:
 
     Raises:
         UnknownName: there is no such metric.
-        InvalidInput: the file says nothing; the message says what to write.
+        InvalidInput: the file declares none.
 
     Example:
         >>> find("mig").source
@@ -193,7 +193,7 @@ def part_ranges(name: str) -> Mapping[str, tuple[float, float]]:
         name: the metric's file name.
 
     Returns:
-        Part -> its least and greatest number; nothing of a metric that is not there, or says nothing of its parts.
+        Part -> its least and greatest number; empty for an unknown metric, or one that declares no parts.
 
     Example:
         >>> part_ranges("mig")

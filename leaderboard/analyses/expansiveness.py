@@ -3,8 +3,8 @@
 Figure 4 of Zietlow et al., "Demystifying inductive biases for beta-VAE based architectures" (2021), section 5.2: for
 each generating factor, and for the variable that a perturbation of strength epsilon hides in the images, its local
 expansiveness factor (equation 7), the global variance that it explains (equation 9), and the noise of the latent that
-encodes it. The paper finds that the hidden variable is encoded first from where it leads locally, long before it leads
-globally.
+encodes it. The paper finds that a VAE encodes the hidden variable first as soon as its local expansiveness is the
+largest, at strengths far below those at which it explains most variance.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def measure_hidden(
     samples: int = 500,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Measure figure 4 (a) and (b) on a dataset: perturb it with a hidden variable that is independent of everything.
+    """Measure figure 4 (a) and (b) on a dataset perturbed with a hidden variable that is independent of its factors.
 
     As in the paper, the hidden variable ``s`` is uniform with mean 0 and variance 1, and its step is that of the
     smallest step among the factors shown. The pattern is that of `benchmark_data.variants.perturbation`.

@@ -1,10 +1,11 @@
 """Which latents are in use? Active, passive and mixed units, and posterior collapse against the polarised regime.
 
-A VAE shuts down latents that it does not need: their posterior stays at the prior, with mean 0 and variance 1. Some of
-them passive is the polarised regime (Rolinek et al., 2019); all of them is posterior collapse. Bonheme and Grześ, "How
-do variational autoencoders learn?" (2022), figure 5 and appendix G, track both by CKA: passive latents are noise in the
-sampled representation and nearly nothing in the mean one, so that CKA(mean, sampled) and CKA(input, sampled) fall as
-their number grows. Neither alone shows how many latents were needed: compare it with that of a run that reconstructs.
+A VAE shuts down latents that it does not need: their posterior stays at the prior, with mean 0 and variance 1. If some
+are passive, this is the polarised regime (Rolinek et al., 2019); if all are, posterior collapse. Bonheme and Grześ,
+"How do variational autoencoders learn?" (2022), figure 5 and appendix G, track both by CKA: passive latents are noise
+in the sampled representation and nearly nothing in the mean one, so that CKA(mean, sampled) and CKA(input, sampled)
+fall as their number grows. Neither alone shows how many latents were needed: compare it with that of a run that
+reconstructs.
 
 Units are classified by the posterior variance of each latent over the data, with the thresholds of the authors' code
 for that paper: passive when its mean lies within 0.1 of 1, active when its mean is at most 0.1, each only if its

@@ -4,8 +4,8 @@ Bonheme and Grześ, "How good are variational autoencoders at transfer learning?
 appendix A: a classifier is fitted to each label of the target dataset, from the codes of an encoder that was trained on
 the source dataset, and again from those of one trained on the target. As in the authors' code: posterior means, no
 scaling, accuracy, one tenth of the rows held out and the others shuffled, gradient-boosted trees and cross-validated
-logistic regression with scikit-learn's default settings, but for folds that are not stratified. What the paper does not
-show and what tells whether anything was transferred: a random encoder, PCA, and the most frequent class. Figures 7 and
+logistic regression with scikit-learn's default settings, but for folds that are not stratified. Controls that
+the paper does not have: a random encoder, PCA, and the most frequent class. Figures 7 and
 8 show what both domains share.
 """
 

@@ -47,7 +47,7 @@ def score(
 
     Returns:
         ``jemmig``: the mean over factors, in [0, 1]. For a single latent, the second-best is taken as uninformative. A
-        factor of which no latent knows anything scores 0, where the formula alone would reward a constant latent for
+        factor that no latent encodes scores 0, where the formula alone would reward a constant latent for
         its low entropy.
 
     Raises:

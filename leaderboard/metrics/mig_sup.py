@@ -1,7 +1,7 @@
 """MIG-sup: does each latent encode one factor alone?
 
 Li et al., "Progressive learning and disentanglement of hierarchical representations" (2020), section 4.1: the mutual
-information gap with latents and factors exchanged. It complements MIG, which does not see that one latent knows two
+information gap with latents and factors exchanged. It complements MIG, which does not see that one latent encodes two
 factors. The paper divides by the entropy of the factor; Carbonneau et al., "Measuring disentanglement: a review of
 metrics" (2022), whose code is the reference of the tests, divide by that of the latent. Estimator as in
 ``leaderboard.metrics.mig``: 20 equal-width bins per latent, plug-in.
@@ -53,7 +53,7 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``mig_sup``: the mean over latents of the gap between the two factors that each knows best, in [0, 1]. A
+        ``mig_sup``: the mean over latents of the gap between the two factors that each encodes best, in [0, 1]. A
         constant latent counts as 0; a single factor is compared with one of which nothing is known.
 
     Raises:

@@ -85,7 +85,7 @@ def modularity(codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *
         bins: as in ``score``.
 
     Returns:
-        The mean over latents, in [0, 1]. With a single factor, the share of latents that know anything of it.
+        The mean over latents, in [0, 1]. With a single factor, the share of latents that encode any of it.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins.

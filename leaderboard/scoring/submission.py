@@ -1,4 +1,4 @@
-"""Submissions: codes that anyone hands in, with what must be known of them. Data, never code.
+"""Submissions: a folder of codes with metadata, in data formats that run no code.
 
 A submission is a folder::
 
@@ -7,8 +7,7 @@ A submission is a folder::
     <dataset>/<config>/seed_0.npz ``indices`` int64 (n,), equal to the rows, and ``codes`` float (n, L), one row each
     <dataset>/<config>/seed_0.onnx the encoder that made them, if it is to be verified (`leaderboard.reading.graphs`)
 
-Whatever is wrong is listed at once. Nothing is unpickled, no link is followed, and nothing is read before its size is
-known.
+`check` lists all errors. Nothing is unpickled, no link is followed, and nothing is read before its size is known.
 """
 
 from __future__ import annotations
@@ -109,12 +108,12 @@ Fill: TypeAlias = Callable[[dict[str, Any]], None] | None
 
 
 class Checked(NamedTuple):
-    """What a look at a submission gave.
+    """Result of `check`.
 
     Attributes:
-        problems: everything that is wrong; it can be scored if nothing is.
-        candidates: the runs, to score.
-        submission: what its file says; None where it cannot be read.
+        problems: all errors; the submission can be scored if there are none.
+        candidates: the runs to score.
+        submission: the contents of its file; None if it cannot be read.
     """
 
     problems: list[OffaxisError]
@@ -125,22 +124,22 @@ class Checked(NamedTuple):
 def init(
     folder: str | os.PathLike[str], method: str, tasks: Iterable[str], *, tier: str, seeds: int, fill: Fill = None
 ) -> Path:
-    """Write a submission's folder, to be filled: the file with what is known, and the rows of each task.
+    """Write the folder of a submission to be filled in: its form, and the rows of each task.
 
     Args:
         folder: a path that is free.
         method: the method's name, lower case.
         tasks: tasks or datasets.
         tier: a tier of the protocol.
-        seeds: how many, from 0 on.
-        fill: is called with the form before it is written.
+        seeds: the number of seeds, which begin at 0.
+        fill: called with the form before it is written, to change it.
 
     Returns:
         The path of ``submission.json``.
 
     Raises:
-        InvalidInput: the folder exists or cannot be written, no tasks, no seeds, a malformed name or one of a
-            reference, or what ``candidates.check_part`` refuses.
+        InvalidInput: the folder exists or cannot be written, no tasks, no seeds, a malformed name or that of an
+            untrained baseline, or a task that the tier does not take.
         UnknownName: an unknown task or tier.
 
     Example:
@@ -188,16 +187,16 @@ def init(
 def check(
     folder: str | os.PathLike[str], *, published: Sequence[Result] = (), encode: Progress | None = None
 ) -> Checked:
-    """Look at everything in a submission.
+    """Check everything in a submission.
 
     Args:
         folder: the submission.
-        published: results that are on the board already, to compare names with.
+        published: results on the board, whose names are taken.
         encode: if given, codes that are missing are first written by running the encoders (files appear in the folder),
             and this is called with their progress in images; if None, missing codes are a problem.
 
     Returns:
-        What is wrong, and what can be scored. Nothing is raised for what the submission holds.
+        The errors, which are not raised, and the runs that can be scored.
     """
     folder = Path(folder)
     file = folder / FILE
