@@ -74,9 +74,9 @@ class RunConfig:
             ``dsprites/composition``, by itself. See `benchmark_data.variants.splitting`.
         train_share: the share of those rows that is trained on, always the same rows for a dataset and split. Of the
             pairs of an objective on pairs these are the first images; the second ones are from the whole grid, or the
-            whole of the split, which must be a full grid of the values that it holds. What is left out is another tenth
-            than the one that the split ``holdout`` tests on: for scores on rows that a model has never seen, train on a
-            split, with a share of 1.
+            whole of the split, which must be a full grid of the values that it holds. The rows left out are not the
+            test rows of the split ``holdout``: for scores on rows that a model has never seen, train on a split, with
+            a share of 1.
         snapshots: steps after which the state is kept, or one number: every so many steps. The first state, of step 0,
             and the last are always kept, so that trained layers can be compared with untrained ones.
         history_every: steps between two lines of the history.
@@ -92,7 +92,7 @@ class RunConfig:
             KL and Adam stay float32, and a trained run encodes and decodes in float32.
 
     Raises:
-        UnknownName: an unknown objective, architecture, loss or hyperparameter, with the near match.
+        UnknownName: an unknown objective, architecture, loss, hyperparameter, reduction or precision.
         InvalidInput: a value of the wrong type or out of range.
 
     Example:
@@ -166,7 +166,7 @@ class RunConfig:
         return self.batch_size * objectives.find(self.objective).n_views
 
     def build_objective(self) -> objectives.Objective:
-        """Make the objective with its hyperparameters.
+        """Build the objective with its hyperparameters.
 
         Returns:
             The objective.

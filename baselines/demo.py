@@ -1,4 +1,4 @@
-"""The demo: one β-TCVAE, one budget, on XYSquares with places 1 px and 8 px apart. ``make demo`` runs it.
+"""The demo: one β-TCVAE, one budget, on XYSquares with positions 1 px and 8 px apart. ``make demo`` runs it.
 
 The two datasets have the same factors and the same number of images. With a spacing of 1 the squares overlap, distance
 in pixels follows distance in the factors, and the VAE finds them; with a spacing of 8 every move costs the same, and it
@@ -78,7 +78,7 @@ def main(
         typer.Option("--open/--no-open", help="Show the board in a browser at the end, where there is a screen."),
     ] = True,
 ) -> None:
-    """Train, score, draw, write the board, and show it."""
+    """Train five seeds of a small VAE on each of two datasets, score them, and show them on a board."""
     page = demo(to, steps=steps)
     if show and has_screen():
         webbrowser.open(page.resolve().as_uri())

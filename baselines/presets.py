@@ -1,6 +1,6 @@
 """The small model that the tutorials train: a minute on a laptop.
 
-It is no setting of the papers, and its scores rank nothing; it is there to see datasets differ.
+Its settings are not those of a paper: it shows how datasets differ, and its scores are not for rankings.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SETTINGS: dict[str, Any] = {
     "learning_rate": 2e-3,
     "beta_2": 0.99,
 }
-"""Keys of `baselines.RunConfig`: fully connected, 128 wide, and an Adam that takes large steps."""
+"""Keys of `baselines.RunConfig`: fully connected, 128 units wide, with a high learning rate."""
 
 BETA = 2.0
-"""The strength of its β-VAE."""
+"""β of its β-VAE."""

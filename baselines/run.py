@@ -1,4 +1,4 @@
-"""A trained run: its networks at a snapshot, and the codes, images and activations that they give."""
+"""A trained run: its networks at a snapshot, and the codes, images and activations that they compute."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EXPLAINED = 256
 class Run:
     """A run on disk, at one of its snapshots.
 
-    Use `Run.open`; ``baselines.train`` gives one too.
+    `Run.open` and ``baselines.train`` return one.
 
     Attributes:
         folder: the run folder.
@@ -70,7 +70,7 @@ class Run:
         Args:
             path: the folder.
             step: the snapshot to use; the last one if None.
-            dataset: the dataset, for a run on the user's images whose rows are asked for; its full name is that of the
+            dataset: the user's images, if the run was trained on some and is to read their rows; with the name in the
                 run's config, up to a split by a rule.
 
         Returns:
@@ -93,11 +93,11 @@ class Run:
     def dataset(self) -> Dataset:
         """The dataset that the run was trained on.
 
-        It is the one that was given, or the user's own images in the folder that the run remembers, or a published one.
+        The one passed to `open`, the user's images in the folder that the run recorded, or a published one.
 
         Raises:
-            InvalidInput: it is no published one, and was not given, or under another name; or the run began with other
-                pixels.
+            InvalidInput: it is not published, and was not passed or has another name; or its pixels are not those that
+                the run was trained on.
         """
         given, name = self._given_dataset, self.config.dataset
         dataset = own_images(self.folder, self.config) if given is None else splitting.resolve(given, name)
@@ -152,7 +152,7 @@ class Run:
         """Encode images.
 
         Args:
-            images: uint8, shape (n, H, W, C), as the run's dataset gives them.
+            images: uint8, shape (n, H, W, C), like those of the run's dataset.
 
         Returns:
             ``mean`` and ``log_variance`` of the posterior, float32 (n, latents).
@@ -172,7 +172,7 @@ class Run:
             float32 images in [0, 1], shape (n, H, W, C).
 
         Raises:
-            InvalidInput: the shape is wrong.
+            InvalidInput: another shape, NaN or infinity, or the objective has no decoder.
         """
         array = np.asarray(codes, np.float32)
         if array.ndim != 2 or array.shape[1] != self.model.code_size or not len(array) or not np.isfinite(array).all():
@@ -189,8 +189,7 @@ class Run:
             images: uint8, shape (n, H, W, C); None for the first 256 rows of the dataset's quick digest.
 
         Returns:
-            A share in (-inf, 1]: 0 or less for a decoder that draws one picture, whatever the image. NaN where all
-            images are equal.
+            A share in (-inf, 1]: 0 or less if all reconstructions are the same. NaN if all images are.
 
         Raises:
             InvalidInput: as `encode`.
@@ -283,14 +282,14 @@ class Run:
 
         Args:
             rows: rows, int (n,). The convolutional architecture takes about 0.4 MB per image.
-            path: where to; ``activations.npz`` in the run folder if None, which is of the last snapshot.
+            path: the file; ``activations.npz`` in the run folder if None, for the last snapshot only.
             dataset: as for `encode_rows`.
 
         Returns:
             The file's path.
 
         Raises:
-            InvalidInput: rows that do not exist, images of another shape, a file that cannot be written, or none named
+            InvalidInput: rows that do not exist, images of another shape, a file that cannot be written, or no ``path``
                 for an earlier snapshot.
         """
         if path is None and self.step != self.steps[-1]:
@@ -307,7 +306,7 @@ class Run:
         """Check that the run is open at the last step of its training, and not at an earlier snapshot.
 
         Raises:
-            InvalidInput: it is not, or was made longer since it was opened.
+            InvalidInput: it is not, or was lengthened after it was opened.
         """
         steps = read_config(self.folder).steps
         if self.step != steps:

@@ -1,4 +1,4 @@
-"""Which run a folder belongs to: it is claimed for one, locked while that trains, and given more steps."""
+"""Run folders: claim one for a run, lock it while that trains, and add steps."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ def lengthened_config(folder: Path, steps: int) -> RunConfig:
 
 
 def lengthen(folder: str | os.PathLike[str], steps: int, dataset: Dataset | None = None) -> RunConfig:
-    """Give a run more steps to take, so that `baselines.train` goes on with it, to the weights of one long run.
+    """Set more steps for a run, so that `baselines.train` continues it to the weights of one long run.
 
-    What was made from its last snapshot, such as codes, is removed: it would pass for the longer run's. Before that,
-    what the run goes on with is looked at: its images, its last snapshot and its history.
+    Its images, last snapshot and history are checked first. Then files made from the last snapshot, such as codes, are
+    removed, since they are not those of the longer run.
 
     Args:
         folder: the run folder.
-        steps: all steps that it is to have taken, those that are done included.
-        dataset: the user's own images, of a run on such; not needed where its folder remembers where they are.
+        steps: the total number of steps, with those that are done.
+        dataset: the user's images, for a run on such; not needed if its folder records where they are.
 
     Returns:
         The run's config, as the folder now holds it, for `baselines.train`.

@@ -4,7 +4,7 @@ Bonheme and Grześ, "How good are variational autoencoders at transfer learning?
 9: of a VAE that was trained on the source, the heads of mean and variance and the first k layers of the decoder,
 counted from the inside or from the outside, start anew and are trained on the target; all the others are frozen.
 
-Three keys of a run's config say it: ``start_from``, ``reset`` and ``frozen``. Encoder and decoder come from the source;
+Three keys of a config define it: ``start_from``, ``reset`` and ``frozen``. Encoder and decoder come from the source;
 networks of the objective's own, such as FactorVAE's discriminator, start anew. What starts anew has other weights than
 the source began with, also if both runs have one seed (`baselines.model.initial_rng`). A copy of the source's weights
 is kept in the run folder, ``start.npz``, and their hash in its config, so that a stopped run goes on exactly though the
@@ -50,7 +50,7 @@ def config(
     Args:
         source: the folder of a finished run.
         dataset: the target, of the same image shape.
-        heads: reset and train the heads of mean and variance; as they are otherwise.
+        heads: reset and train the heads of mean and variance; frozen otherwise.
         decoder: how many layers of the decoder to reset and train, of those that have weights. The authors' code has
             the heads and one.
         side: count them from the latents (``"inside"``, figure 6) or from the image (``"outside"``, figure 9).
@@ -100,7 +100,7 @@ def resolve_source(config: RunConfig, folder: Path, dataset: Dataset) -> RunConf
     """Fill in the hash of the weights that a run starts from, and check that it can.
 
     Args:
-        config: any config; one that starts anew is given back as it is.
+        config: any config; without ``start_from`` it is returned unchanged.
         folder: the run folder. If it holds the run already, the source is not looked at.
         dataset: the config's dataset.
 

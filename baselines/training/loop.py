@@ -63,29 +63,29 @@ def train(
     observers: Observer | Sequence[Observer] = (),
     progress: rich.progress.Progress | None = None,
 ) -> Run:
-    """Train a run into a folder; go on where it stopped if the folder holds it already.
+    """Train a run into a folder, or resume it if the folder holds it already.
 
-    A run that was stopped, or killed, ends with the same weights and history as one that was not: bit for bit on
-    TensorFlow with a CPU and the same number of threads. A finished run is given back as it is; for more steps call
-    `baselines.lengthen` first.
+    A resumed run ends with the same weights and history as an uninterrupted one: bit for bit on TensorFlow with a CPU
+    and the same number of threads. A finished run is returned unchanged; for more steps call `baselines.lengthen`
+    first.
 
-    Ctrl-C and SIGTERM end it after the step at which they come, with a snapshot; a second one ends the process at once.
+    Ctrl-C and SIGTERM end it after the current step, with a snapshot; a second one ends the process immediately.
 
     Args:
         config: what to train.
-        folder: where to; made if it is not there. `default_folder` of the config if None.
+        folder: the run folder, created if missing; by default ``runs/<dataset>/<objective>/seed_<seed>``.
         dataset: the dataset, where ``benchmark_data.load`` does not know it: the user's images, as
             ``benchmark_data.from_images`` gives them. Its full name is the config's, up to a split by a rule.
         observers: a function, or several, called with each line of the history: its step, and scalars by name.
-        progress: a display to show the run in; by default one of its own, on standard error.
+        progress: a display that shows the run; by default a new one, on standard error.
 
     Returns:
         The finished run.
 
     Raises:
         UnknownName: there is no such dataset.
-        InvalidInput: the folder holds another run or cannot be written, the disk is full, or the dataset is not the
-            config's or its pixels are not those that the run began with.
+        InvalidInput: ``config`` is no config, the folder holds another run or cannot be written, the disk is full, or
+            the dataset is not the config's or its pixels are not those that the run began with.
         DamagedFile: a file of the folder does not hold what it should.
         Diverged: the loss is NaN or has exploded. The last snapshot stays.
         Stopped: Ctrl-C or SIGTERM came; a `KeyboardInterrupt` whose message says how to go on.
@@ -120,31 +120,29 @@ def train_together(
 ) -> list[Run | Diverged]:
     """Train runs that differ in seeds, strengths and step sizes in one program on the jax backend.
 
-    Each gets the folder that `train` would have given it, with its own history and snapshots, and each goes on from its
-    own last step, so that a program that was killed goes on, and runs that were trained alone may go on together. On a
-    CPU its weights are those of `train` within rounding: a few 1e-6 after the first steps (a product of many matrices
-    sums in another order than a product of one), growing as any rounding does in training. The
-    models are divided among all devices that jax sees, and go on on any other number of them. Runs that are finished
-    or have diverged keep their place in the program and change nothing for the others. A run's record counts its share
-    of the program's seconds.
+    Each has its own folder, history and snapshots, as from `train`, and resumes from its own last step, also if it was
+    trained alone before. On a CPU its weights are those of `train` within rounding: a few 1e-6 after the first steps
+    (batched matrix products sum in another order), growing as any rounding does in training. The models are divided
+    among all devices that jax sees, whose number may change between calls. Runs that are finished or have diverged do
+    not affect the others. A run's record counts its share of the program's seconds.
 
     On TensorFlow and PyTorch the runs are trained one after another, with the results of `train`.
 
     Args:
         configs: what to train: equal in the `SHARED_KEYS` and in all hyperparameters but floats. `groups` sorts them.
-        folders: where to, one for each. `default_folder` of each config if None.
-        dataset: as of `train`.
+        folders: a run folder for each; by default as for `train`.
+        dataset: as for `train`.
         observers: for each run a function, or several, called with its history.
-        progress: a display to show the runs in; by default one of its own, on standard error.
+        progress: a display that shows the runs; by default a new one, on standard error.
 
     Returns:
-        For each config the finished run, or why it stopped; its last snapshot stays, and the others go on.
+        For each config the finished run, or why it diverged: its last snapshot stays, and the others continue.
 
     Raises:
         UnknownName: there is no such dataset.
         InvalidInput: as `train`; or the runs cannot be trained together, or two have one folder.
         DamagedFile: a file of a folder does not hold what it should.
-        Stopped: as of `train`, with snapshots of all.
+        Stopped: as for `train`, with snapshots of all.
         MissingExtra: Keras or its backend is not installed.
     """
     if invalid := [candidate for candidate in configs if not isinstance(candidate, RunConfig)]:

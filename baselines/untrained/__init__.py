@@ -1,4 +1,4 @@
-"""Untrained baselines, one file each: encoders whose codes show a metric's floor and ceiling on a dataset.
+"""Untrained baselines, one file each: encoders whose codes show a metric's lowest and highest values on a dataset.
 
 An untrained baseline is one file in ``baselines/untrained``, whose name is its own: a frozen dataclass called
 ``BASELINE`` whose fields are its parameters. `write` gives it a folder of the same form as a run's.
@@ -108,14 +108,14 @@ def write(name: str, dataset: Dataset | str, folder: str | os.PathLike[str], *, 
     Args:
         name: the baseline.
         dataset: the dataset or its name, such as ``"xysquares/spacing_8"``.
-        folder: where to; made if it is not there, and written again if it holds the same baseline.
+        folder: the folder, created if missing, and overwritten if it holds the same baseline.
         seed: the seed, for a baseline that is random, in [0, 2**63).
 
     Returns:
         The folder, with ``run.json`` and ``codes.npz``.
 
     Raises:
-        UnknownName: there is no such baseline.
+        UnknownName: there is no such baseline or dataset.
         InvalidInput: the seed is out of range, or the folder holds something else or cannot be written.
 
     Example:
