@@ -62,7 +62,7 @@ def test_two_numbers_of_samples_are_asked_for():
 
 
 def test_an_unknown_input_is_refused_before_a_training_begins():
-    with pytest.raises(InvalidInput, match="input: expected one of uint8_hwc, .*, received 'nchw'"):
+    with pytest.raises(InvalidInput, match=r"input: expected one of uint8_hwc, .*, received 'nchw'"):
         Monitor("dsprites", samples=(10, 10), input="nchw")
 
 
