@@ -229,18 +229,16 @@ def _compare_by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) 
     answers = verdicts.judge([comparison for comparison, _ in tests])
     for (board, left, right), (comparison, neither), (answer, p) in zip(tasks, tests, answers, strict=True):
         verdict = verdicts.NEITHER if neither else answer
-        means, seeds = zip(*((row.cells[key].mean, len(row.values(key))) for row in (left, right)), strict=True)
-        yield Difference(board.dataset, column, *means, comparison, verdict, p, seeds)
+        seeds = (len(left.values(key)), len(right.values(key)))
+        left_mean, right_mean = left.cells[key].mean, right.cells[key].mean
+        yield Difference(board.dataset, column, left_mean, right_mean, comparison, verdict, p, seeds)
     _, first, second = zip(*tasks, strict=True) if tasks else ((), (), ())
     if len(tasks) > 1 and not all(untested for _, untested in tests) and seeds_agree(first) and seeds_agree(second):
         joint = verdicts.compare_methods(*([row.values(key) for row in rows] for rows in (first, second)))
         ((answer, p),) = verdicts.judge([joint])
-        means = [
-            sum(row.cells[key].mean for row in rows) / len(tasks) for rows in zip(*(t[1:] for t in tasks), strict=True)
-        ]
-        yield Difference(
-            ACROSS, column, *means, joint, answer, p, (len(first[0].values(key)), len(second[0].values(key)))
-        )
+        seeds = (len(first[0].values(key)), len(second[0].values(key)))
+        left_mean, right_mean = (sum(row.cells[key].mean for row in rows) / len(rows) for rows in (first, second))
+        yield Difference(ACROSS, column, left_mean, right_mean, joint, answer, p, seeds)
 
 
 def _compare_rows(board: Table, left: Row, right: Row, key: str) -> tuple[verdicts.Comparison, bool]:
