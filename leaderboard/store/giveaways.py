@@ -22,19 +22,19 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Giveaway(Model):
-    """How far a dataset gives its factors away.
+    """How much a dataset's pixels reveal about its factors.
 
     Attributes:
         dataset: its full name.
         version: its version.
-        giveaway: in [0, 1]; None where no factor has an order.
+        giveaway: in [0, 1]; None if no factor has an order.
         low: lower end of the 95% interval.
         high: upper end.
-        order: groups of factors, those in front that a VAE is expected to learn first.
+        order: groups of factors, sorted from those that a VAE is expected to learn first.
         importance: factor -> mean perceived distance of images that differ in it alone.
-        seed: of all that was drawn.
-        traversals: of each factor, at most.
-        pairs: of random images.
+        seed: seed of the random samples.
+        traversals: the largest number per factor.
+        pairs: the number of pairs of random images.
     """
 
     dataset: Annotated[str, Field(pattern=schema.DATASET + "$")]
@@ -50,22 +50,22 @@ class Giveaway(Model):
 
 
 class Giveaways(Model):
-    """All of them, by name."""
+    """The entries of all datasets, sorted by name."""
 
     datasets: tuple[Giveaway, ...] = ()
 
 
 def read(root: str | os.PathLike[str]) -> dict[str, Giveaway]:
-    """Read what is known of datasets.
+    """Read the entries of all datasets.
 
     Args:
         root: the results tree.
 
     Returns:
-        Full name -> what was found; nothing where there is no file.
+        Full name of the dataset -> entry; empty if there is no file.
 
     Raises:
-        DamagedFile: the file holds something else.
+        DamagedFile: the file breaks the schema.
     """
     file = Path(root) / FILE
     if not file.exists():
@@ -75,17 +75,17 @@ def read(root: str | os.PathLike[str]) -> dict[str, Giveaway]:
 
 
 def write(root: str | os.PathLike[str], measured: Iterable[Giveaway]) -> Path:
-    """Add what was measured to a results tree, in place of what was there of the same datasets.
+    """Add entries to a results tree, replacing those of the same datasets.
 
     Args:
         root: the results tree.
-        measured: of each dataset.
+        measured: the entries.
 
     Returns:
         The file.
 
     Raises:
-        DamagedFile: the file that is there holds something else.
+        DamagedFile: the existing file breaks the schema.
         InvalidInput: the folder cannot be written.
     """
     root = Path(root)

@@ -1,7 +1,6 @@
 """Means of seeds with Student's 95% intervals, over one task or several, for tables and plots.
 
-With few seeds the interval is wide, as it should be. A seed counts once: over tasks the spread is that of the mean of
-each seed (`leaderboard.store.verdicts` explains why).
+A seed counts once: over tasks the spread is that of the mean of each seed (`leaderboard.store.verdicts` explains why).
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data.errors import InvalidInput
 
 SEEDS = 4
-"""The fewest seeds of a group from which anything is concluded: of three against three the least p-value is 2 in 20."""
+"""The fewest seeds per group for a test: a permutation test of three against three has a p-value of at least 2/20."""
 
 ERROR = 0.05
-"""How often "supported" or "opposed" may be said, taken together, where there is no difference."""
+"""The rate of "supported" and "opposed" together if there is no difference."""
 
 Floats: TypeAlias = NDArray[np.float64]
 
 
 def rounding(means: ArrayLike) -> float:
-    """Return by how much means of scores may differ that are equal but for rounding.
+    """Return the tolerance within which means of scores count as equal, for rounding errors.
 
     Args:
-        means: those that are compared, real numbers of any shape.
+        means: the means to compare, real numbers of any shape.
 
     Returns:
-        1e-9 times the largest of them, and at least 1e-9.
+        1e-9 times the largest absolute value, at least 1e-9.
 
     Example:
         >>> abs(0.1 + 0.2 - 0.3) <= rounding([0.1 + 0.2, 0.3]), rounding([-2e3, 1e3]) > 1e-6
@@ -42,17 +41,17 @@ def rounding(means: ArrayLike) -> float:
 
 
 def finite_scores(values: ArrayLike, least: int) -> Floats:
-    """Return scores as an array, once they are found to be finite and enough.
+    """Convert scores to an array, and check their number and that they are finite.
 
     Args:
         values: one score per seed, shape (n,).
-        least: how many there must be.
+        least: the least number of scores.
 
     Returns:
         float64, shape (n,).
 
     Raises:
-        InvalidInput: they are fewer or of another shape, or one is not finite or no number.
+        InvalidInput: fewer scores, another shape, or one that is not finite or no number.
     """
     try:
         scores = np.asarray(values, np.float64)
@@ -70,8 +69,8 @@ def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
         values: one score per seed, shape (n,).
 
     Returns:
-        Its ends; None below `SEEDS` seeds. With few seeds it is wide, as it should be: a percentile bootstrap of five
-        seeds covers the mean in 83% of cases instead of 95%.
+        Its ends; None below `SEEDS` seeds. It is rightly wide for few seeds: a percentile bootstrap of five seeds
+        covers the mean in 83% of cases instead of 95%.
 
     Raises:
         InvalidInput: no scores, or one that is not finite.
@@ -91,7 +90,7 @@ def mean_interval(values: ArrayLike) -> tuple[float, float] | None:
 
 
 def format_mean(values: Sequence[float], ends: tuple[float, float] = (-math.inf, math.inf)) -> str:
-    """Return a mean with its 95% interval over seeds, from `SEEDS` finite scores on, cut at the ends of a range.
+    """Format a mean, with its 95% interval from `SEEDS` finite scores on, clipped to a range.
 
     Example:
         >>> format_mean([0.1, 0.2, 0.3, 0.4]), format_mean([0.1, 0.2]), format_mean([0.1, 0.2, 0.8, 0.9], (0, 1))
@@ -103,7 +102,7 @@ def format_mean(values: Sequence[float], ends: tuple[float, float] = (-math.inf,
 
 
 def format_range(counts: Sequence[int]) -> str:
-    """Return the least and the largest of some counts, or the one that all are.
+    """Format the range of some counts; one number if all are equal.
 
     Example:
         >>> format_range([3000, 250, 1000]), format_range([5, 5])
@@ -113,12 +112,12 @@ def format_range(counts: Sequence[int]) -> str:
 
 
 def t_quantile(freedom: float) -> float:
-    """Return how many standard errors an interval of a mean goes to either side: a quantile of Student's t."""
+    """Return the half-width of a 95% interval in standard errors: the 0.975 quantile of Student's t."""
     return float(scipy.special.stdtrit(freedom, 1 - ERROR / 2))
 
 
 def t_tail(t: ArrayLike, freedom: ArrayLike) -> Floats:
-    """Return the share of Student's t above a number, elementwise."""
+    """Return the upper tail probability of Student's t, elementwise."""
     return scipy.special.stdtr(np.asarray(freedom, np.float64), -np.asarray(t, np.float64))
 
 
@@ -129,7 +128,7 @@ def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | Non
         tasks: for each task its scores, shape (n,), seeds in the same order.
 
     Returns:
-        Its ends; None where there is no task, or one of fewer than `SEEDS` seeds.
+        Its ends; None without tasks, or if one has fewer than `SEEDS` seeds.
 
     Raises:
         InvalidInput: no scores of a task, or one that is not finite.
@@ -138,7 +137,7 @@ def interval_over_tasks(tasks: Sequence[ArrayLike]) -> tuple[float, float] | Non
         >>> scores = [0.1, 0.2, 0.3, 0.4]
         >>> interval_over_tasks([scores]) == mean_interval(scores)
         True
-        >>> [round(end, 3) for end in interval_over_tasks([scores, scores])]  # the same runs again tell nothing new
+        >>> [round(end, 3) for end in interval_over_tasks([scores, scores])]  # the same runs again add nothing
         [0.045, 0.455]
     """
     scores = [finite_scores(task, 1) for task in tasks]
@@ -153,8 +152,8 @@ def squared_error(tasks: Sequence[Floats]) -> tuple[float, float]:
     """Return the squared standard error of a mean over tasks, a seed counted once, and its degrees of freedom.
 
     It is computed from each seed's contribution to the mean. A task's scores are in the order of the seeds, and a task
-    with more of them has those of the others first: seeds of the same tasks are a stratum with one variance, and the
-    errors of strata add up. Where a stratum has one seed, or none has any variance but for rounding, tasks are assumed
+    with more seeds begins with those of the others: seeds of the same tasks are a stratum with one variance, and the
+    squared errors of strata are summed. If a stratum has one seed, or no variance exceeds rounding, tasks are assumed
     to be fully correlated, which is the largest error that their mean can have.
     """
     boundaries = sorted({len(task) for task in tasks})

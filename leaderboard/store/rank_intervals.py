@@ -14,7 +14,7 @@ from leaderboard.store.verdicts import holm
 
 
 class RankInterval(NamedTuple):
-    """The ranks that a group may have among others, given its seeds.
+    """Confidence interval of the rank of a group among others.
 
     Attributes:
         low: the best rank that it may have: one more than the number of groups that are significantly higher.
@@ -30,21 +30,21 @@ class RankInterval(NamedTuple):
 def rank_intervals(
     groups: Mapping[str, Sequence[ArrayLike]], *, printed: Mapping[str, float] | None = None
 ) -> dict[str, RankInterval]:
-    """Rank groups as far as seeds allow: an interval of ranks each, and bands of similar groups.
+    """Compute simultaneous 95% confidence intervals of ranks, and bands of groups that do not differ significantly.
 
-    Every pair is tested as in `pairwise_p_values`. Where no pair is a false positive, which is so in 95% of families,
-    all intervals hold the true ranks at once (Al Mohamad, Goeman and van Zwet, "Simultaneous Confidence Intervals for
-    Ranks with Application to Ranking Institutions", Biometrics 2022), and groups that are equal are in one band. A band
-    ends only where every group above is significantly higher than every group below; so a band may be a chain.
+    Every pair is tested as in `pairwise_p_values`. If no pair is a false positive, as in 95% of families, all intervals
+    contain the true ranks (Al Mohamad, Goeman and van Zwet, "Simultaneous Confidence Intervals for Ranks with
+    Application to Ranking Institutions", Biometrics 2022), and groups that are equal are in one band. A band ends only
+    where every group above is significantly higher than every group below; so a band may be a chain.
 
     Args:
         groups: name -> for each task its scores, shape (n,), n >= `SEEDS`, seeds in the same order. All groups have the
-            same tasks in the same order; the mean over tasks is what is compared, and a seed counts once.
-        printed: name -> that mean, as readers see it. Groups whose means they see as equal count as equal, so that
-            a rank by what is printed lies within its place. The mean itself if None.
+            same tasks in the same order; means over tasks are compared, and a seed counts once.
+        printed: name -> that mean, as printed. Groups with equal printed means count as equal, so that a rank by
+            printed means lies within its interval. The mean itself if None.
 
     Returns:
-        Name -> its place.
+        Name -> its interval and band.
 
     Raises:
         InvalidInput: a group of fewer seeds or of other tasks, or a score that is not finite.
@@ -81,7 +81,7 @@ def pairwise_p_values(groups: Sequence[Sequence[ArrayLike]]) -> Floats:
         groups: the scores of each of k groups, as in `rank_intervals`.
 
     Returns:
-        The p-values after Holm: float64 (k, k), 1 on the diagonal. Without any spread they are 0 or 1: equal, or not.
+        The p-values after Holm: float64 (k, k), 1 on the diagonal. Without any spread they are 1 (equal) or 0.
 
     Raises:
         InvalidInput: a group of fewer seeds or of other tasks, or a score that is not finite.

@@ -1,6 +1,6 @@
-"""Numbers that papers have published: dated, cited, shown next to ours and never ranked.
+"""Scores published in papers: dated, cited, shown next to ours and never ranked.
 
-They were measured by other code on other samples, often of other data, and cannot be scored again. They are stored in
+They were measured by other code on other samples, often of other data, and cannot be recomputed. They are stored in
 ``<root>/reported/<key>.json``, one file for each paper.
 """
 
@@ -20,16 +20,16 @@ class Reported(Model):
     """One number.
 
     Attributes:
-        dataset: the dataset here that comes nearest, without its configuration.
-        setting: what the paper did to it, in a few words.
+        dataset: the most similar dataset here, without its configuration.
+        setting: the paper's changes to it, in a few words.
         method: as the paper calls it.
         score: as the paper calls it.
         mean: as printed.
-        spread: what follows the paper's ±; None where there is none.
-        seeds: how many, where the paper says so.
-        place: where in the paper.
-        evaluator: whose code measured it, or from where the paper quotes it; empty where nobody looked.
-        digits: after the point, as printed.
+        spread: the number after the paper's ±; None if there is none.
+        seeds: the number of seeds; None if the paper does not state it.
+        place: table or figure of the paper.
+        evaluator: whose code measured it, or the source that the paper quotes; empty if not checked.
+        digits: decimals, as printed.
     """
 
     dataset: Name
@@ -51,7 +51,7 @@ class Reported(Model):
 
 
 class Paper(Model):
-    """What one paper reports.
+    """The numbers that one paper reports.
 
     Attributes:
         schema_version: of this layout; written as ``schema``.
@@ -60,9 +60,9 @@ class Paper(Model):
         title: of the paper.
         year: of publication.
         link: to the paper.
-        read: when the numbers were taken from it.
-        notes: what must be known to read them, and which copy of the paper they were read in.
-        differs: what differs from the protocol here; empty where nobody looked.
+        read: the date on which the numbers were copied.
+        notes: what must be known to read them, and the copy of the paper that they are from.
+        differs: differences from the protocol here; empty if not checked.
         bibtex: how to cite it.
         rows: the numbers.
     """
@@ -81,16 +81,16 @@ class Paper(Model):
 
 
 def read_all(root: str | os.PathLike[str]) -> list[Paper]:
-    """Read what papers report.
+    """Read the reported numbers of all papers.
 
     Args:
         root: the results tree.
 
     Returns:
-        Papers by year and key; none where the tree has none.
+        Papers, sorted by year and key.
 
     Raises:
-        DamagedFile: a file breaks the schema, or bears another name than its key.
+        DamagedFile: a file breaks the schema, or its name is not its key.
     """
     papers = []
     for file in sorted(Path(root, "reported").glob("*.json")):

@@ -20,20 +20,20 @@ from leaderboard.schema import Field, Line, Model, Name, Settings, Sha256, Text,
 from leaderboard.store import statistics
 
 ROUNDING = 1e-5
-"""How far a score may be from what its parts, which are rounded, come to; beyond 1 or -1, this share of the score."""
+"""Tolerance between a score and the one computed from its rounded parts; relative for scores beyond 1 or -1."""
 
 DRIFT = 1e-3
 """A score recomputed from the same codes may differ by this much; more means that the evaluation has changed."""
 
 DISAGREES = "encoder_disagrees"
-"""The mark of a run whose encoder does not give the scores of its codes."""
+"""The mark of a run whose encoder failed verification (`leaderboard.scoring.verification.Disagreement`)."""
 
 Status: TypeAlias = Literal["recomputed", "reproduced"]
-"""``recomputed``: scored here from codes that were handed in. ``reproduced``: trained here, too."""
+"""``recomputed``: scored here from submitted codes. ``reproduced``: trained here, too."""
 
 Trust: TypeAlias = Literal["claimed", "recomputed", "verified"]
-"""Who computed the scores from what: ``claimed``, someone else, as papers do (`leaderboard.store.reported`);
-``recomputed``, we from codes; ``verified``, and we encoded images ourselves that nobody could choose beforehand."""
+"""Evidence for scores: ``claimed`` by others, such as papers (`leaderboard.store.reported`); ``recomputed`` here from
+codes; ``verified``, also with codes that the encoder computed here, of images drawn after submission."""
 
 VerifiedBy: TypeAlias = Literal["fresh_rows@v1", "fresh_rows@v2"]
 """Versions of the rule by which scores are verified (`leaderboard.scoring.verification`)."""
@@ -43,9 +43,9 @@ Parts = dict[Line, dict[Line, tuple[float, ...] | tuple[tuple[float, ...], ...]]
 
 @pydantic.dataclasses.dataclass(slots=True, kw_only=True, config=Model.model_config)
 class Sample:
-    """How a metric was called: rows from the front of the task's lists, and keyword arguments.
+    """The numbers of rows that a metric was computed on, the first of the task's, and its keyword arguments.
 
-    No train rows: it was called on the test rows alone (`leaderboard.protocol.Measurement`).
+    Without train rows, it was computed on the test rows alone (`leaderboard.protocol.Measurement`).
     """
 
     train: int = Field(ge=0)
@@ -57,7 +57,7 @@ class Sample:
 class Compared:
     """One score of submitted codes, compared with that of codes of fresh images.
 
-    Its fields are slots: a board holds many of these, and a model with a dictionary takes four times as much memory.
+    Its fields are slots: a board holds many of these, and without slots they take four times as much memory.
 
     Attributes:
         codes: mean over the blocks of the task's rows.
@@ -71,15 +71,15 @@ class Compared:
 
 
 class Verification(Model):
-    """How an encoder was found to give the scores that its codes have (`leaderboard.scoring.verification`).
+    """The evidence that a run's scores are those of its encoder (`leaderboard.scoring.verification`).
 
     Attributes:
         version: of the rule.
-        seed: text that the fresh rows were drawn by, made when the encoder could not be changed any more.
+        seed: text that seeds the draw of fresh rows, chosen after the encoder was submitted.
         encoder_digest: SHA-256 of the encoder's file.
-        rows: how many fresh rows there were.
+        rows: the number of fresh rows.
         rows_digest: SHA-256 of them as little-endian int64.
-        deviation: how far the codes that were handed in are from the encoder's, in parts of their spread.
+        deviation: root mean square difference of submitted codes from the encoder's, as a share of their spread.
         scores: score -> what was compared.
         date: of the comparison, UTC.
         verified_with: package -> version.
@@ -106,23 +106,23 @@ class Verification(Model):
 
 
 class Scored(RunRecord):
-    """One seed of a method, scored, with everything that decided the scores.
+    """One seed of a method, scored, with everything that the scores depend on.
 
     Attributes:
-        tier: of the protocol; it becomes part of the names of files and pages.
-        status: who vouches for the scores.
+        tier: of the protocol; names of files and pages contain it.
+        status: whether only the scores were computed here, or the model was also trained here.
         scores: ``<metric>.<score>``, or ``<metric>`` where the two are the same.
-        marks: what a reader should be warned of, such as ``encoder_disagrees``.
+        marks: warnings for readers, such as ``encoder_disagrees``.
         date: of the evaluation, UTC.
         rows_digest: of the task's row list.
         codes_digest: SHA-256 of the codes as little-endian float32.
         latents: columns of the codes.
-        units: version of the rule that made one latent of each unit of several numbers (`leaderboard.reading.units`);
-            empty for codes that are latents already.
+        units: version of the rule that reduced each unit of several numbers to one latent
+            (`leaderboard.reading.units`); empty for codes that are latents already.
         verification: how the scores were verified; None where they were recomputed from codes alone.
-        parts: metric -> part -> numbers that its scores are made of, such as the gap of each factor; for metrics that
-            say what those are (``parts`` and ``combine`` in their files).
-        samples: metric -> how it was called.
+        parts: metric -> part -> numbers that its scores are computed from, such as the gap of each factor; for metrics
+            that define ``parts`` and ``combine``.
+        samples: metric -> the numbers of rows and the arguments.
         scored_with: package -> version, when scoring.
     """
 
@@ -142,7 +142,7 @@ class Scored(RunRecord):
 
     @pydantic.model_serializer(mode="wrap")
     def _omit_empty_additions(self, write: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what was not there before and says nothing, so that files that were written keep their bytes."""
+        """Leave out fields of later versions that are empty, so that older files keep their bytes."""
         fields: dict[str, Any] = write(self)
         return {k: v for k, v in fields.items() if v or k not in ("units", "verification")}
 
@@ -170,7 +170,7 @@ class Scored(RunRecord):
 
 
 def _check_part_ranges(metric: str, parts: dict[str, Any]) -> None:
-    """Refuse parts of a score that its metric says cannot be."""
+    """Refuse parts of a score outside the ranges that its metric states."""
     for name, (low, high) in properties.part_ranges(metric).items():
         numbers = np.ravel(parts.get(name, ()))
         outside = numbers[(numbers < low) | (numbers > high)]
@@ -198,19 +198,19 @@ _SHARED_FIELDS = (
     "status",
     "units",
 )
-"""What all seeds of a method in one tier must have in common."""
+"""The fields that must be equal for all seeds of a method in one tier."""
 
 
 class Result(Model):
-    """What is known of one method on one task.
+    """The results of one method on one task.
 
     Attributes:
         schema_version: of this layout; written as ``schema``.
         task: such as ``xysquares/spacing_4@v1``.
         method: the file's name.
-        about: what a reader wants to know.
+        about: the description of the method.
         runs: one for each tier and seed, in that order.
-        quarantine: why the result is not to be trusted; empty where it is. It stays readable and is not ranked.
+        quarantine: why the result is not to be trusted; empty if it is. It stays readable and is not ranked.
     """
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
@@ -267,7 +267,7 @@ class Result(Model):
 
     @functools.cached_property
     def summary(self) -> dict[str, dict[str, statistics.Summary]]:
-        """Tier -> score -> what the runs come to."""
+        """Tier -> score -> summary of the runs."""
         summaries = {}
         for tier in self.tiers:
             runs = self.runs_in(tier)
@@ -281,12 +281,12 @@ class Result(Model):
 
     @property
     def title(self) -> str:
-        """The method's name as it is printed."""
+        """The method's title, as printed."""
         return self.about.title or self.method
 
     @property
     def tiers(self) -> tuple[str, ...]:
-        """The tiers that there are runs of."""
+        """The tiers with runs."""
         return tuple(sorted({run.tier for run in self.runs}))
 
     def runs_in(self, tier: str) -> tuple[Scored, ...]:
@@ -298,14 +298,14 @@ class Result(Model):
         return all(run.status == "reproduced" for run in self.runs_in(tier))
 
     def trust(self, tier: str) -> Trust:
-        """Return ``verified`` where every run of a tier is, or else ``recomputed``."""
+        """Return ``verified`` if every run of a tier is, else ``recomputed``."""
         return "verified" if all(run.verification for run in self.runs_in(tier)) else "recomputed"
 
 
 def result(
     task: str, method: str, runs: Iterable[Scored], *, about: About | None = None, quarantine: str = ""
 ) -> Result:
-    """Make a result of runs.
+    """Build a result from runs.
 
     Args:
         task: the task's name.

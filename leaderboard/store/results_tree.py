@@ -1,6 +1,6 @@
 """A results tree on disk: one JSON file for each method on each task, ``<root>/v1/<dataset>/<config>/<method>.json``.
 
-Every run in a file carries its own provenance, so that a file stays true when runs are merged into it.
+Every run in a file records its own provenance, so that a file stays valid when runs are merged into it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from leaderboard.schema import parse, parse_or_raise, read_bytes, short_repr
 from leaderboard.store.results import DISAGREES, DRIFT, Result, Scored, result
 
 PUBLISHED = Path(__file__).parents[1] / "published"
-"""The results that are published with the project. They lie in a checkout of the source, and not in wheels."""
+"""The results that are published with the project: in a checkout of the source, not in wheels."""
 
 
 def path(root: str | os.PathLike[str], task: str, method: str) -> Path:
-    """Return the place of a result: ``<root>/<version>/<dataset>[/<config>]/<method>.json``.
+    """Return the path of a result: ``<root>/<version>/<dataset>[/<config>]/<method>.json``.
 
     Args:
         root: the results tree.
@@ -57,8 +57,8 @@ def read(file: str | os.PathLike[str]) -> Result:
         The result.
 
     Raises:
-        DamagedFile: the file is missing, too large or no JSON, or breaks the schema or an identity; or its name or its
-            folders do not agree with what it holds. The message names the first field that is wrong.
+        DamagedFile: the file is missing, too large or no JSON, its fields break the schema or contradict each other,
+            or its path does not match its task and method. The message names the first wrong field.
     """
     file = Path(file)
     stored = parse_or_raise(Result, read_bytes(file), str(file))
@@ -73,14 +73,14 @@ def read(file: str | os.PathLike[str]) -> Result:
 
 
 def problems(file: Path, first: OffaxisError) -> list[OffaxisError]:
-    """List everything that is wrong with a result file that ``read`` refuses.
+    """List all errors of a result file that ``read`` refuses.
 
     Args:
         file: its JSON file.
         first: what ``read`` raised.
 
     Returns:
-        All that breaks the schema, field by field, or else what ``read`` raised.
+        An error for each field that breaks the schema; if none does, what ``read`` raised.
     """
     with contextlib.suppress(OffaxisError):
         parsed = parse(Result, read_bytes(file), str(file))
@@ -116,7 +116,7 @@ def files(root: str | os.PathLike[str]) -> list[Path]:
 
 
 def by_dataset(root: str | os.PathLike[str]) -> dict[str, list[Path]]:
-    """List the result files of this protocol by dataset, as their folders say; ``read`` checks that these are true.
+    """List the result files of this protocol by dataset, from the names of folders, which only ``read`` checks.
 
     Args:
         root: the results tree.
@@ -151,21 +151,20 @@ def read_all(root: str | os.PathLike[str]) -> list[Result]:
 def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: bool = False) -> list[Path]:
     """Write results into a tree, merging their runs into what is there.
 
-    Writers take turns by a lock on the tree, and each file is replaced in one step: many may write at the same time
-    and nothing is lost.
+    Safe with several concurrent writers: the tree is locked, and each file is replaced atomically.
 
     Args:
-        root: the results tree. It is made where it is missing.
-        results: what to write. Each is written before the next one is taken.
-        replace: let a run take the place of one with the same tier and seed that came from other codes, and what is
-            said of a method that of what the tree says of it.
+        root: the results tree, created if missing.
+        results: what to write. Each is written before the next one is taken from the iterable.
+        replace: whether runs replace those with the same tier and seed, also from other codes, and a method's
+            description replaces that in the tree.
 
     Returns:
         The files, in the order of the results.
 
     Raises:
         InvalidInput: the runs do not fit those in the tree (see ``merge``), or the folder cannot be written.
-        DamagedFile: a file that is there cannot be read.
+        DamagedFile: an existing file cannot be read.
     """
     root = Path(root)
     written = []
@@ -179,18 +178,18 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
 
 
 def has_scores_of(root: str | os.PathLike[str], planned: Result) -> bool:
-    """Return whether a tree has scores of every run of a result, of the same codes in the same tier."""
+    """Return whether a tree has scores of every run of a result, for the same codes in the same tier."""
     file = path(root, planned.task, planned.method)
     stored_runs = {(run.tier, run.seed, run.codes_digest) for run in (read(file).runs if file.exists() else ())}
     return {(run.tier, run.seed, run.codes_digest) for run in planned.runs} <= stored_runs
 
 
 def check_write(root: str | os.PathLike[str], new: Result, *, replace: bool = False) -> None:
-    """Refuse what ``write`` would, as far as it is known before runs are scored.
+    """Check before runs are scored whether ``write`` will accept them, apart from their scores.
 
     Args:
-        root: the results tree. It is made where it is missing.
-        new: what is to be written, of runs without scores and samples.
+        root: the results tree, created if missing.
+        new: the result to be written, its runs without scores and samples.
         replace: as in ``write``.
 
     Raises:
@@ -208,7 +207,7 @@ def check_write(root: str | os.PathLike[str], new: Result, *, replace: bool = Fa
 
 
 def _merge_into_tree(root: Path, old: Result | None, new: Result, *, replace: bool) -> Result:
-    """Put a new result together with what a tree holds of the same method and task, if it holds any."""
+    """Merge a new result with the one of the same method and task in a tree, if there is one."""
     if old:
         return merge(old, new, replace=replace)
     if not replace:
@@ -217,14 +216,14 @@ def _merge_into_tree(root: Path, old: Result | None, new: Result, *, replace: bo
 
 
 def quarantine(file: str | os.PathLike[str], reason: str) -> Result:
-    """Write into a result file why it is not to be trusted. It stays readable and is no longer ranked.
+    """Mark a result file as not to be trusted. It stays readable and is no longer ranked.
 
     Args:
         file: its JSON file.
         reason: why; empty to trust it again.
 
     Returns:
-        The result as it is now.
+        The updated result.
 
     Raises:
         DamagedFile: the file cannot be read.
@@ -243,10 +242,10 @@ def lock(root: Path) -> contextlib.AbstractContextManager[None]:
     """Keep other writers out of a tree while a ``with`` block runs.
 
     Args:
-        root: the results tree. It is made where it is missing.
+        root: the results tree, created if missing.
 
     Returns:
-        What ``with`` takes.
+        A context manager.
 
     Raises:
         InvalidInput: the folder cannot be written.
@@ -255,24 +254,25 @@ def lock(root: Path) -> contextlib.AbstractContextManager[None]:
 
 
 def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
-    """Put the runs of two results of the same method and task together.
+    """Merge the runs of two results of the same method and task.
 
-    A run that is there already, from the same codes and with the same scores, stays as it is, so that evaluating twice
-    changes nothing; but for what was found when its encoder was run, which it takes over where it had no verification:
-    that, or the mark that the encoder disagrees. With ``replace`` it is the new one that takes over what was found of
-    the same codes: a verification if their scores have not moved, and marks, which go with a new verification alone.
+    A stored run with the same codes and scores is kept, so that evaluating twice changes nothing; if it is not
+    verified, the new run's verification or marks are added. With ``replace``, the new run is kept; if it has the same
+    codes and no verification of its own, it takes over the stored marks and, unless scores differ by more than
+    ``DRIFT`` or its encoder disagrees, the stored verification. A new verification removes marks.
 
     Args:
-        old: what is there.
-        new: what comes in. It may say nothing of the method, or what is said of it already.
-        replace: let a run take the place of one with the same tier and seed, and what is said of the method, too.
+        old: the stored result.
+        new: the new result. Fields of its description are empty or equal to those stored.
+        replace: whether runs replace those with the same tier and seed, and the description the stored one.
 
     Returns:
-        The two together.
+        The merged result.
 
     Raises:
-        InvalidInput: another task or method; something else said of the method; other codes for a seed that is there;
-            scores of the same codes that have moved by more than ``DRIFT``; or settings that differ between seeds.
+        InvalidInput: another task or method; another description of the method; other codes or another budget for a
+            stored seed; scores of the same codes that differ by more than ``DRIFT``; or settings that differ between
+            seeds.
     """
     what = f"{new.method} on {new.task}"
     if (old.task, old.method) != (new.task, new.method):
@@ -290,7 +290,7 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
 
 
 def _put_in_place(stored: Scored, run: Scored) -> Scored:
-    """Return a run that replaces a stored one, with what was found of the same codes unless it brings that itself."""
+    """Return a run that replaces a stored one, with the verification and marks that `merge` lets it take over."""
     if stored.codes_digest != run.codes_digest or run.verification:
         return run
     earlier = None if DISAGREES in run.marks or any(score_drifts(stored, run)) else stored.verification
@@ -299,7 +299,7 @@ def _put_in_place(stored: Scored, run: Scored) -> Scored:
 
 
 def _keep(stored: Scored, run: Scored, what: str) -> Scored:
-    """Return a stored run, with what was found of its encoder since; refuse another run in its place."""
+    """Return a stored run, with the new one's verification or marks; refuse a run that differs in anything else."""
     if stored.codes_digest != run.codes_digest:
         raise InvalidInput(
             f"{what}: expected the codes that are on the board for it, received other codes. Give it another seed or "
@@ -322,7 +322,7 @@ def _keep(stored: Scored, run: Scored, what: str) -> Scored:
 
 
 def description_changes(before: About, after: About) -> dict[str, tuple[str, str]]:
-    """List what two descriptions of a method say otherwise; where one says nothing they do not differ.
+    """List the fields in which two descriptions of a method differ; an empty field differs from nothing.
 
     Args:
         before: one description.
@@ -340,14 +340,14 @@ def description_changes(before: About, after: About) -> dict[str, tuple[str, str
 
 
 def _read_undamaged(paths: Iterable[Path]) -> Iterator[Result]:
-    """Read result files one by one, and leave out those that are damaged, which `check` names."""
+    """Read result files one by one, and skip damaged ones, which `leaderboard.report.integrity.check` reports."""
     for file in paths:
         with contextlib.suppress(DamagedFile):
             yield read(file)
 
 
 def _check_same_about(new: Result, stored: Iterable[Result]) -> None:
-    """Refuse something else said of a method than what every result of a tree says of it already."""
+    """Refuse a description of a method that differs from that in every stored result."""
     first_conflict: tuple[Result, dict[str, tuple[str, str]]] | None = None
     for old in stored:
         changes = description_changes(old.about, new.about)

@@ -1,6 +1,6 @@
-"""From scores of seeds to what a table says: means, interquartile means, rank correlations.
+"""Statistics of seeds' scores: means, interquartile means, rank correlations.
 
-Intervals of the means that tables show are in `leaderboard.store.intervals`, comparisons in `.verdicts`.
+Intervals of means are in `leaderboard.store.intervals`, comparisons in `.verdicts`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from leaderboard.store.intervals import ERROR, Floats, finite_scores
 
 
 class Summary(NamedTuple):
-    """What a table says of one score of one method on one task.
+    """Summary of one score of one method on one task.
 
     Attributes:
-        seeds: how many seeds.
-        mean: their mean.
-        iqm: their interquartile mean.
-        low: lower end of the interval that is shown; None where none is.
+        seeds: the number of seeds.
+        mean: mean over seeds.
+        iqm: interquartile mean.
+        low: lower end of the interval shown; None if there is none.
         high: upper end.
     """
 
@@ -44,7 +44,7 @@ def summary(scores: Sequence[float]) -> Summary:
         scores: one value per seed, at least one.
 
     Returns:
-        What it comes to, without an interval.
+        The summary, without an interval.
 
     Raises:
         InvalidInput: no values, or one that is not finite.
@@ -79,26 +79,26 @@ def iqm(scores: ArrayLike) -> Any:
 
 
 GRID = np.concatenate([[-1.0], np.tanh(np.linspace(-5.0, 5.0, 201)), [1.0]])
-"""Correlations of normal variables among which the ends of an interval are sought, denser near -1 and 1, where
-intervals are narrow."""
+"""Candidates for the ends of an interval, as correlations of normal variables; denser near -1 and 1, where intervals
+are narrow."""
 
 MIN_PAIRS = 4
-"""Pairs of numbers below which no rank correlation is reported."""
+"""The fewest pairs for which a rank correlation is reported."""
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
-    """Return Spearman's rank correlation with a 95% interval that few pairs can bear.
+    """Return Spearman's rank correlation with a 95% interval that is valid for few pairs.
 
-    The interval holds all correlations that two normal variables (in any monotone scale) can have without the one that
-    is seen being too high or too low for them, each in 2.5% of samples. What they would give is simulated with
-    ``draws``, so that the interval is the same on every machine.
+    The interval contains all correlations of two normal variables (in any monotone scale) for which the observed one is
+    in neither 2.5% tail of samples. Samples are simulated with ``draws``, so that the interval is the same on every
+    machine.
 
     Args:
         x: real numbers, shape (n,).
         y: likewise.
 
     Returns:
-        The correlation; None for fewer than `MIN_PAIRS` pairs, or where all of ``x`` or of ``y`` are equal.
+        The correlation; None for fewer than `MIN_PAIRS` pairs, or if ``x`` or ``y`` is constant.
 
     Raises:
         InvalidInput: other shapes, or a number that is not finite.
@@ -136,6 +136,6 @@ def _simulate_correlations(count: int) -> Floats:
 
 
 def _unit_ranks(values: Floats) -> Floats:
-    """Return the ranks along the last axis, of mean 0 and length 1; ties are not looked for."""
+    """Return the ranks along the last axis, scaled to mean 0 and norm 1; there must be no ties."""
     ranks = values.argsort(axis=-1).argsort(axis=-1) - (values.shape[-1] - 1) / 2
     return np.asarray(ranks / np.sqrt((ranks**2).sum(axis=-1, keepdims=True)))

@@ -1,36 +1,36 @@
-"""From groups of seeds to a verdict: is a claim supported, opposed, or is there no significant difference?
+"""Verdicts on claims about groups of seeds: supported, opposed, or no significant difference.
 
-The board and the studies share one rule. A claim says that one group of scores is the higher one; `compare` returns the
-difference of the means, its 95% interval and a two-sided p-value, and `judge` or `judge_all` the verdict.
+The board and the studies share one rule. A claim states that one group of scores is higher than another; `compare`
+returns the difference of the means, its 95% interval and a two-sided p-value, and `judge` or `judge_all` the verdict.
 
 Which test, and why (`benchmarks/seeds.py` measures every figure; `docs/statistics.md` shows them):
 
-- **Independent groups: a permutation test of the difference of means.** Where both groups come from one distribution it
-  keeps its error rate, whatever the distribution, and scores of seeds are skewed and clustered. Where only the means
-  are equal and variances differ, it errs more often. All splits are enumerated where there are few, else `RESAMPLES`
-  drawn ones and the observed one. Its p-value is at least 2/70 for 4 seeds a side and 2/252 for 5.
-- **So Holm over many such tests decides nothing**: 0.05 / 7 is below 2/252. Seven methods with 5 seeds each, tested one
-  by one, reach no verdict, however different they are. Hence one test for each sentence of a paper instead of one for
-  each method: groups may come in strata (a method each), labels are exchanged within each, and the differences are
-  summed. With two strata of 4 seeds the smallest p-value of that is 2/4,900, with more seeds or strata 2/10,000, that
-  of drawn splits; and Holm over a page leaves something to decide.
+- **Independent groups: a permutation test of the difference of means.** If both groups come from one distribution, its
+  error rate is exact for any distribution, and scores of seeds are skewed and clustered. If only the means are equal
+  and variances differ, it errs more often. If there are few splits, all are enumerated; else `RESAMPLES` are drawn and
+  the observed one is added. Its p-value is at least 2/70 for 4 seeds per group and 2/252 for 5.
+- **So no such test is significant after Holm's correction over many**: 0.05 / 7 is below 2/252. Seven methods with 5
+  seeds each, tested one by one, reach no verdict, however different they are. So there is one test for each sentence of
+  a paper instead of one for each method: each method is a stratum, labels are exchanged within strata, and the
+  differences are summed. The smallest p-value is 2/4,900 with two strata of 4 seeds, and 2/10,000, that of drawn
+  splits, with more seeds or strata; this can be significant after Holm's correction over a page.
 - **Seeds that are paired by design** (two measurements of one run) **and values against a constant: Student's t of the
-  differences**, since exchanging signs cannot get below 2/32 with 5 pairs.
+  differences**, since the p-value of a sign-flip test is at least 2/32 with 5 pairs.
 - **A single encoder against the seeds of a method: a prediction interval.** Against the mean alone, 41% of the
   published seeds differ significantly from the other seeds of their own method (MIG, tier desk); as one more
   seed, 5.4% do.
 - **All pairs of several methods: Welch's test and Holm**, for the same reason; ranks and bands are computed from them.
-  Where scores form two clusters, Welch alone errs too often in the tails; over the pairs of nine methods with 5 seeds
-  the family-wise error is then 0.06.
+  If scores form two clusters, Welch's test alone errs too often in the tails; over the pairs of nine methods with 5
+  seeds the family-wise error is then 0.06.
 - **A seed counts once.** Runs of one seed have the same initial weights, and those of one objective the same rows.
   Scores of one method on forms of a dataset are correlated, and so are those of two similar methods (docs/statistics.md
-  reports how much). So over tasks and over methods the spread is that of the mean of each seed. Where `compare` has
+  reports how much). So over tasks and over methods the spread is that of the mean of each seed. If `compare` has
   several strata, the exchange of labels treats them as independent; so Welch's test of these means must be significant,
   too: the larger p-value counts.
 
-A gate can be part of a claim: "it falls" is judged only where the score can decrease (`FLOOR`). The gate is part of the
-statistic, applied again in each permutation: methods that were selected for high scores would otherwise seem to
-decrease by themselves.
+A claim can have a floor: "the score decreases" is judged only where it can decrease (`FLOOR`). The floor is part of the
+statistic, applied again in each permutation: otherwise the scores of methods selected for high scores would seem to
+decrease by the selection alone.
 """
 
 from __future__ import annotations
@@ -59,41 +59,41 @@ Answer: TypeAlias = Literal[
 """Verdicts on a claim. Below baseline: no group reaches the score that its test needs."""
 
 OWN_DATA = frozenset({"xysquares", "dsprites", "shapes3d", "cars3d", "smallnorb", "symsol_reduced", "celeba"})
-"""The datasets that are the papers' own, to the bit: published archives, and what a rule renders exactly.
+"""The papers' own datasets, bit for bit: published archives, and datasets that a rule renders exactly.
 
-XYSquares is made by its authors' rule. Every other rendered dataset stands in for one of the papers, and so does a
-changed form of any dataset (``dsprites_noisy``), unless its name is put here.
+XYSquares is rendered by its authors' rule. Every other rendered dataset is a stand-in for one of the papers, and so is
+a changed form of any dataset (``dsprites_noisy``), unless it is listed here.
 """
 
 VERDICTS: Mapping[str, tuple[str, str]] = {
     "supported": ("replicated", "replicated on a stand-in"),
     "opposed": ("contradicted", "not replicated on a stand-in"),
 }
-"""Answer -> what is said of a paper's claim on its own data, and on other data; other answers are said as they are."""
+"""Answer -> verdict on a paper's claim on its own data, and on other data; other answers are verdicts themselves."""
 
 FLOOR = 0.1
-"""The mean MIG that original data must reach, besides that of PCA, for a fall to be judged."""
+"""The mean MIG that original data must reach, besides that of PCA, for a decrease to be judged."""
 
 CHANCE = 0.01
-"""Two methods of which neither scores so much above an untrained encoder are not compared."""
+"""Two methods are not compared if neither scores this much above an untrained encoder."""
 
 NEITHER: Answer = "neither above untrained"
-"""The verdict on those. Holm's correction counts them: that they were left out was seen from the same scores."""
+"""The verdict on those. Holm's correction counts them, since the same scores decided that they are not tested."""
 
 RESAMPLES = 9_999
-"""Splits of all strata together that are gone through, or drawn where there are more."""
+"""The most splits of all strata together that are enumerated; of more, this number is drawn."""
 
 
 class Comparison(NamedTuple):
     """Two groups of scores, or several such pairs of groups.
 
     Attributes:
-        difference: of the means, mean over the strata that reach their floor; over all of them where none does.
+        difference: of the means, mean over the strata that reach their floor; over all if none does.
         low: lower end of its 95% interval; NaN below `SEEDS` seeds.
         high: upper end.
-        p: two-sided p-value of no difference; None where there is no verdict to come to.
-        seeds: in the smallest group; where a single encoder is compared with seeds, how many these are.
-        reached: how many strata reach their floor.
+        p: two-sided p-value of no difference; None if nothing was tested.
+        seeds: of the smallest group; if a single encoder is compared with seeds, the number of these.
+        reached: the number of strata that reach their floor.
     """
 
     difference: float
@@ -104,7 +104,7 @@ class Comparison(NamedTuple):
     reached: int
 
     def turned(self) -> Comparison:
-        """Return the same comparison seen from the other group: what was higher is lower.
+        """Return the comparison with the groups exchanged.
 
         Example:
             >>> Comparison(0.5, 0.25, 1.0, 0.01, 5, 1).turned()
@@ -113,7 +113,7 @@ class Comparison(NamedTuple):
         return self._replace(difference=-self.difference, low=-self.high, high=-self.low)
 
     def untested(self) -> Comparison:
-        """Return the same comparison without a p-value, as of groups none of which reaches its floor.
+        """Return the comparison without a p-value, as if no group had reached its floor.
 
         Example:
             >>> Comparison(0.5, 0.25, 1.0, 0.01, 5, 1).untested()
@@ -127,11 +127,11 @@ def in_words(answer: Answer, *, supported: str, opposed: str) -> str:
 
     Args:
         answer: the answer.
-        supported: what is said where the claim is supported.
-        opposed: what is said where its opposite is.
+        supported: the words for ``"supported"``.
+        opposed: the words for ``"opposed"``.
 
     Returns:
-        Either, or the answer itself where it is neither.
+        One of these, or the answer itself if it is another.
 
     Example:
         >>> in_words("supported", supported="lower", opposed="higher")
@@ -143,7 +143,7 @@ def in_words(answer: Answer, *, supported: str, opposed: str) -> str:
 
 
 def is_at_chance(first: float, second: float, untrained: Sequence[float]) -> bool:
-    """Return whether neither of two means is above that of untrained encoders by `CHANCE`; not, where there are none.
+    """Return whether neither of two means exceeds that of untrained encoders by `CHANCE`; False without such encoders.
 
     Example:
         >>> is_at_chance(0.002, 0.008, [0.003]), is_at_chance(0.002, 0.02, [0.003]), is_at_chance(0.0, 0.0, [])
@@ -156,7 +156,7 @@ def is_own_data(datasets: Iterable[str]) -> bool:
     """Return whether all datasets are the papers' own.
 
     Args:
-        datasets: full names; without any, a claim is about numbers that everyone can draw.
+        datasets: full names. A claim without datasets is about random numbers, which anyone can draw.
 
     Example:
         >>> is_own_data(["xysquares/spacing_8"]), is_own_data(["xysquares/spacing_8", "room3d"]), is_own_data([])
@@ -166,10 +166,10 @@ def is_own_data(datasets: Iterable[str]) -> bool:
 
 
 def verdict(answer: str, datasets: Iterable[str]) -> str:
-    """Return what an answer on some data says of a paper's claim: only its own data replicate or contradict it.
+    """Return the verdict on a paper's claim: only results on the paper's own data replicate or contradict it.
 
     Args:
-        answer: an `Answer`, or another word, which stays.
+        answer: an `Answer`, or another word, which is returned unchanged.
         datasets: full names of the datasets.
 
     Example:
@@ -181,14 +181,14 @@ def verdict(answer: str, datasets: Iterable[str]) -> str:
 
 
 def floor(score: str, of_pca: float | None) -> float:
-    """Return what a mean score on a task must reach for a fall from there to be judged.
+    """Return the mean score that a task must reach for a decrease from there to be judged.
 
     Args:
         score: its key, such as ``mig``.
-        of_pca: the score of PCA there; None where nobody scored it.
+        of_pca: the score of PCA on the task; None if there is none.
 
     Returns:
-        PCA's score, and for MIG at least `FLOOR`; for another score without PCA's, no bound at all.
+        PCA's score, and for MIG at least `FLOOR`; minus infinity for another score without PCA's.
 
     Example:
         >>> floor("mig", 0.05), floor("dci.disentanglement", 0.05), floor("dci.disentanglement", None)
@@ -201,25 +201,25 @@ def floor(score: str, of_pca: float | None) -> float:
 def compare(
     higher: Sequence[ArrayLike], lower: Sequence[ArrayLike], *, paired: bool = False, floors: Sequence[float] = ()
 ) -> Comparison:
-    """Compare groups that a claim says are higher with groups that it says are lower.
+    """Compare groups that are higher according to a claim with groups that are lower.
 
     Args:
         higher: one group of scores, shape (n,), for each stratum, seeds in the same order; a claim about one pair of
             groups has one stratum.
-        lower: the same number of groups, shapes (m,). For one constant each, repeat it and say ``paired``.
-        paired: the i-th score of a group belongs to the i-th of the other: two measurements of one run, or by design
-            two runs of one seed.
-        floors: for each stratum, what the mean of its higher group must reach; none if empty.
+        lower: the same number of groups, shapes (m,). To compare with a constant, repeat it and set ``paired``.
+        paired: whether the i-th scores of both groups belong together: two measurements of one run, or by design two
+            runs of one seed.
+        floors: for each stratum, the least mean of its higher group; no floors if empty.
 
     Returns:
-        The comparison. Independent groups have the p-value of a permutation test; over several strata that reach their
-        floor, Welch's of the means of each seed, if that is larger. Paired ones have that of Student's t, which is 0
-        where all differences are equal: scores with few possible values need many seeds. The interval is Welch's or
-        Student's, of the strata that reach their floor, without a correction for that choice.
+        The comparison. The p-value of independent groups is that of a permutation test; over several strata that reach
+        their floor, Welch's for the means of each seed, if that is larger. For paired groups it is that of Student's t,
+        which is 0 if all differences are equal: scores with few possible values need many seeds. The interval is
+        Welch's or Student's, of the strata that reach their floor, without a correction for that choice.
 
     Raises:
-        InvalidInput: no strata, other numbers of them, an empty group, a score that is not finite, or pairs that are
-            not.
+        InvalidInput: no strata, unequal numbers of strata, floors or paired scores, an empty group, or a score that is
+            not finite.
 
     Example:
         >>> comparison = compare([[0.50, 0.52, 0.54, 0.56, 0.58]], [[0.10, 0.12, 0.14, 0.16, 0.18]])
@@ -241,15 +241,15 @@ def compare(
 
 
 def welch(higher: Sequence[ArrayLike], lower: Sequence[ArrayLike]) -> Comparison:
-    """Compare two methods by Welch's test, which has no least p-value: for many comparisons of few seeds.
+    """Compare two methods by Welch's test, whose p-value has no lower bound: for many comparisons of few seeds.
 
     Args:
         higher: the scores of one method on each task, shapes (n,), seeds in the same order.
         lower: those of the other on the same tasks, shapes (m,).
 
     Returns:
-        The comparison, with a task as a stratum; over several tasks a seed of a method counts once.
-        Without spread, but for rounding (`rounding`), its p-value is 0 or 1, as in `rank_intervals.pairwise_p_values`.
+        The comparison, with a task as a stratum; over several tasks a seed of a method counts once. If no scores
+        vary by more than `rounding`, its p-value is 0 or 1, as in `rank_intervals.pairwise_p_values`.
 
     Raises:
         InvalidInput: as `compare`.
@@ -267,12 +267,12 @@ def compare_single(score: float, seeds: ArrayLike) -> Comparison:
     """Compare one encoder with a method: could its score be that of one more seed?
 
     Args:
-        score: that of the encoder, which may have a seed, too; so its spread counts as that of the others.
+        score: that of the encoder, assumed to vary by seed as much as the others.
         seeds: the scores of the method, shape (n,).
 
     Returns:
-        The comparison. The difference from the mean has a 95% prediction interval, and the p-value of Student's t with
-        its standard error, s √(1 + 1/n) for the standard deviation s.
+        The comparison: the difference from the mean with a 95% prediction interval, and the p-value of Student's t with
+        standard error s √(1 + 1/n), s the standard deviation of the seeds.
 
     Raises:
         InvalidInput: no seeds, or a score that is not finite.
@@ -288,15 +288,15 @@ def compare_single(score: float, seeds: ArrayLike) -> Comparison:
 
 
 def compare_methods(first: Sequence[Sequence[float]], second: Sequence[Sequence[float]]) -> Comparison:
-    """Compare two methods: by `welch`, or by `compare_single` where one of them has a single encoder.
+    """Compare two methods: by `welch`, or by `compare_single` if one of them has a single encoder.
 
     Args:
         first: the scores of one method on each task, seeds in the same order.
-        second: those of the other on the same tasks. Of several tasks, a single encoder is compared with the seeds that
-            the other has on all, by the mean over tasks.
+        second: those of the other on the same tasks. Over several tasks, a single encoder is compared with the seeds
+            that the other has on all, by the mean over tasks.
 
     Returns:
-        The comparison, first less second.
+        The comparison of first minus second.
 
     Raises:
         InvalidInput: as `compare`.
@@ -314,14 +314,14 @@ def compare_methods(first: Sequence[Sequence[float]], second: Sequence[Sequence[
 
 
 def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ...]:
-    """Judge claims that are made side by side, such as the rows of a table.
+    """Judge several claims together, such as the rows of a table.
 
     Args:
         family: a comparison for each claim.
 
     Returns:
-        For each the verdict, and its p-value after Holm over the family. Comparisons that come to no verdict count,
-        too: that they were left out was seen from the same scores.
+        For each the verdict, and its p-value after Holm over the family. Comparisons without a p-value count in the
+        correction, too, since the same scores decided that they are not tested.
 
     Example:
         >>> far, near = ([0.5, 0.6, 0.7, 0.8, 0.9],), ([0.1, 0.2, 0.3, 0.35, 0.4],)
@@ -335,17 +335,17 @@ def judge(family: Sequence[Comparison]) -> tuple[tuple[Answer, float | None], ..
 
 
 def judge_all(parts: Sequence[Comparison]) -> tuple[Answer, float | None]:
-    """Judge one claim that says several things: "for every model and both scores".
+    """Judge one claim of several parts, such as "for every model and both scores".
 
-    It is supported where each part is. This asks for no correction, since a wrong "supported" takes a wrong part, and
-    each of those has the error of one test (Berger's intersection-union test): the p-value is the largest one, and 1
-    where one of several parts points the other way. It is opposed where a part is, by Holm over the parts.
+    It is supported if each part is. This needs no correction, since "supported" is wrong only if it is for some part,
+    with the error rate of one test (Berger's intersection-union test): the p-value is the largest one, and 1 if one of
+    several parts has the opposite sign. It is opposed if a part is, by Holm over the parts.
 
     Args:
-        parts: a comparison for each thing that the claim says.
+        parts: a comparison for each part.
 
     Returns:
-        The verdict and its p-value; None where nothing was tested.
+        The verdict and its p-value; None if nothing was tested.
 
     Raises:
         InvalidInput: no parts.
@@ -362,16 +362,16 @@ def judge_all(parts: Sequence[Comparison]) -> tuple[Answer, float | None]:
 
 
 def decisive(parts: Sequence[Comparison]) -> Comparison:
-    """Return the comparison that decides a claim of several parts, as `judge_all` has it.
+    """Return the comparison that decides a claim of several parts in `judge_all`.
 
     Args:
-        parts: a comparison for each thing that the claim says.
+        parts: a comparison for each part.
 
     Returns:
-        The first of these that there is: (1) of the parts that oppose the claim (Holm over the parts), the one with the
+        The first of these that exists: (1) of the parts that oppose the claim (Holm over the parts), the one with the
         smallest corrected p-value, ties broken by the uncorrected one; its ``p`` is the corrected one. (2) Of the parts
         without a p-value, the one with the fewest seeds. (3) The part with the largest p-value, where a part whose
-        difference is not positive counts as p = 1 if there are several parts.
+        difference is not positive has p = 1 if there are several parts.
 
     Raises:
         InvalidInput: no parts.
@@ -412,13 +412,13 @@ def _answer(comparison: Comparison, p: float) -> Answer:
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Correct p-values for how many there are, after Holm (1979), which holds however they depend on each other.
+    """Correct p-values for multiple tests after Holm (1979), which is valid for any dependence between them.
 
     Args:
         p_values: shape (k,).
 
     Returns:
-        float64 (k,), at most 1. Rejecting those up to 0.05 errs in at most 5% of families.
+        float64 (k,), at most 1. If those up to 0.05 are rejected, at most 5% of families have a false rejection.
 
     Example:
         >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
@@ -453,9 +453,9 @@ def _standard_error(sides: Iterable[Sequence[Floats]]) -> tuple[float, float]:
 
 
 def _t_test(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: bool, *, widened: float = 1.0) -> Comparison:
-    """Compare by Student's t, or Welch's, a seed counted once: with few seeds there is nothing but the difference.
+    """Compare by Student's t (paired) or Welch's, a seed counted once; below `SEEDS` seeds, only by the difference.
 
-    The standard error is ``widened`` by a factor.
+    The standard error is multiplied by ``widened``.
     """
     difference = float(np.mean([x.mean() - y.mean() for x, y in strata]))
     if seeds < SEEDS:
@@ -463,7 +463,7 @@ def _t_test(strata: Sequence[tuple[Floats, Floats]], seeds: int, paired: bool, *
     error, freedom = _standard_error([[x - y for x, y in strata]] if paired else zip(*strata, strict=True))
     error *= widened
     tolerance = rounding([group.mean() for pair in strata for group in pair])
-    half, p = 0.0, float(abs(difference) <= tolerance)  # where there is no spread
+    half, p = 0.0, float(abs(difference) <= tolerance)  # without spread
     if error > tolerance:
         half, p = t_quantile(freedom) * error, float(2 * t_tail(abs(difference) / error, freedom))
     return Comparison(difference, difference - half, difference + half, p, seeds, len(strata))
@@ -474,7 +474,7 @@ def _fewest_seeds(strata: Sequence[tuple[Floats, Floats]]) -> int:
 
 
 def _permutation_p_value(strata: Sequence[tuple[Floats, Floats]], bounds: Sequence[float]) -> float:
-    """Return the two-sided p-value of exchanging the labels within strata; those below their bound do not count."""
+    """Return the two-sided p-value of exchanging the labels within strata; a stratum below its bound counts as 0."""
     is_exact = math.prod(math.comb(len(x) + len(y), len(x)) for x, y in strata) <= RESAMPLES
     observed = np.zeros(1)
     permuted = np.zeros(1)
@@ -497,6 +497,6 @@ def _permutation_p_value(strata: Sequence[tuple[Floats, Floats]], bounds: Sequen
 
 @functools.lru_cache(maxsize=512)
 def _draw_orders(stratum: int, count: int) -> NDArray[np.integer]:
-    """Draw `RESAMPLES` orders, the same on every machine: a column each, shape (count, RESAMPLES)."""
+    """Draw `RESAMPLES` permutations, the same on every machine: a column each, shape (count, RESAMPLES)."""
     orders = np.argsort(draws.uniform(stratum, np.arange(RESAMPLES), count), axis=1)
     return np.ascontiguousarray(orders.T, np.min_scalar_type(count))
