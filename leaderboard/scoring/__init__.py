@@ -1,4 +1,4 @@
-"""From codes to scores. Internal, but for what a file's ``__all__`` names."""
+"""Scoring of codes. Internal, except for the names in a file's ``__all__``."""
 
 from benchmark_data.errors import needs
 

@@ -1,8 +1,8 @@
-"""Candidates: runs whose codes are read and checked, and their scores.
+"""Candidates: read, check and score the codes of runs.
 
 A run folder holds ``run.json`` (`leaderboard.record`) and ``codes.npz``: ``indices`` int64 (n,), the rows of the task
-in its order, and ``codes`` float (n, L), one row of latents for each. ``encoder.onnx`` is the encoder that made them,
-where it is to be verified. Nothing in it is run or unpickled.
+in its order, and ``codes`` float (n, L), one row of latents for each. ``encoder.onnx``, needed for verification only,
+is their encoder. Reading a folder runs and unpickles nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from leaderboard.store.results import Result, Scored, Status
 __all__ = ["Candidate", "load", "read_codes", "score"]
 
 MAX_LATENTS = 2048
-"""The most latents that are scored."""
+"""The most latents that codes may have."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -70,11 +70,11 @@ class Candidate:
 
     @functools.cached_property
     def ranked(self) -> copies.Ranked:
-        """The ranks by which copies are found."""
+        """The ranks of the latents, to find copies."""
         return copies.latent_ranks(self.codes)
 
     def renamed(self, method: str) -> Candidate:
-        """Return it under another method's name, which becomes its title, too; itself if the name is empty."""
+        """Return the run with another method name, which is also its title; itself if the name is empty."""
         if method in ("", self.record.method):
             return self
         return dataclasses.replace(
@@ -95,9 +95,9 @@ def load(folder: str | os.PathLike[str]) -> Candidate:
 
     Raises:
         DamagedFile: the folder lacks a file, or a file does not hold what it should.
-        InvalidInput: codes of other rows, of another dataset or not finite; a run on the user's images; a reference's
-            name; a budget that cannot be; or a claim of a score that nothing computes.
-        UnknownName: the dataset is unknown.
+        InvalidInput: codes of other rows, of another dataset or not finite; a run on the user's images; the name of an
+            untrained baseline; or an implausible budget.
+        UnknownName: the dataset is unknown, or no tier computes a claimed score.
 
     Warns:
         SameCodes: see `leaderboard.doubts.warn_if_same`.
@@ -123,7 +123,7 @@ def load(folder: str | os.PathLike[str]) -> Candidate:
 
 
 def read_candidate(codes: Path, task: protocol.Task, known: RunRecord, about: About, encoder: Path) -> Candidate:
-    """Read the codes of a run, whose record is known, and find its encoder. Raise and warn as ``read_codes``."""
+    """Read the codes of a run with a given record, and find its encoder. Raises and warns like ``read_codes``."""
     scored, submitted = read_codes(codes, task)
     return Candidate(str(codes.parent), known, about, scored, submitted, encoder if os.path.lexists(encoder) else None)
 
@@ -136,8 +136,8 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> tuple[NDArr
         task: the task.
 
     Returns:
-        float32, shape (rows of the task, L), all finite; units are reduced by ``leaderboard.reading.units.reduce``. And
-        the codes as the file holds them.
+        float32, shape (rows of the task, L), all finite, units reduced by ``leaderboard.reading.units.reduce``; and
+        the codes as in the file.
 
     Raises:
         DamagedFile: not an npz file, or an array is missing, too large, or of another type or shape.
@@ -158,7 +158,7 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> tuple[NDArr
         remedy = (
             "They are the right rows in another order: reorder the codes with them."
             if is_permuted
-            else "Encode the rows that `leaderboard.protocol.task(...).indices` gives, in that order."
+            else "Encode the rows of `leaderboard.protocol.task(...).indices`, in that order."
         )
         raise InvalidInput(
             f"{file}: indices: expected the rows of {task.id}: {task.indices[misplaced[0]]} at position "
@@ -172,7 +172,7 @@ def read_codes(file: str | os.PathLike[str], task: protocol.Task) -> tuple[NDArr
 
 
 def _check_method_name(known: RunRecord, what: str) -> None:
-    """Refuse the name of a reference, and one that differs from it by underscores alone."""
+    """Refuse the name of an untrained baseline, and names that differ from it only in underscores."""
     for name in record.REFERENCES:
         collides = known.method.replace("_", "") == name.replace("_", "")
         if collides and (known.method != name or known.supervision != "reference"):
@@ -184,7 +184,7 @@ def _check_method_name(known: RunRecord, what: str) -> None:
 
 
 def implausible_budget(budget: record.Budget, what: str) -> Iterator[InvalidInput]:
-    """Find a budget of fewer images than steps, each of which takes one; 0 images are none that were counted.
+    """Find a budget of fewer images than steps, since each step uses one or more; 0 images means not counted.
 
     Example:
         >>> budgets = [record.Budget(steps=steps, images=64, seconds=1.0, device="") for steps in (0, 1, 64, 65)]
@@ -199,7 +199,7 @@ def implausible_budget(budget: record.Budget, what: str) -> Iterator[InvalidInpu
 
 
 def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str) -> None:
-    """Refuse codes that were made from another version of a dataset, other pixels or other factors than are here."""
+    """Refuse codes of another version of a dataset, or of other pixels or factors, than are here."""
     local_version, local_digest = dataset_digest(task)
     for field, received, expected in (
         ("dataset_version", version, local_version),
@@ -214,7 +214,7 @@ def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str)
 
 
 def dataset_digest(task: protocol.Task) -> tuple[str, Digests]:
-    """Return the version and the quick digest of a task's dataset; of a published one it is worked out once."""
+    """Return the version and the quick digest of a task's dataset, cached for published ones."""
     return _dataset_digest(task) if task.user_dataset is None else _dataset_digest.__wrapped__(task)
 
 
@@ -225,10 +225,10 @@ def _dataset_digest(task: protocol.Task) -> tuple[str, Digests]:
 
 
 def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: str) -> None:
-    """Refuse, in the tier ``held_out``, a run that says of itself that it was trained on what a rule holds out.
+    """Refuse, in the tier ``held_out``, a run that was trained on held-out rows according to its hyperparameters.
 
-    Only what is recorded is known. ``split`` is the part that was trained on. Our own runs leave it out where they were
-    trained on all parts, and record ``train_share``. A run that records neither is taken at its word.
+    ``split`` is the part that it was trained on. Runs of this project trained on all parts record ``train_share`` and
+    no ``split``. A run that records neither is accepted.
     """
     if tier != "held_out":
         return
@@ -254,7 +254,7 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
 
 
 def unknown_claims(claimed: Mapping[str, float], tiers: Iterable[str], what: str) -> Iterator[UnknownName]:
-    """Find claims of scores that no tier of some computes, which would be compared with nothing.
+    """Find claimed scores that none of some tiers computes, so that they cannot be checked.
 
     Example:
         >>> claimed = {"mig": 0.1, "r_squared": 0.5}
@@ -267,7 +267,7 @@ def unknown_claims(claimed: Mapping[str, float], tiers: Iterable[str], what: str
 
 
 class Group(NamedTuple):
-    """Runs of one method on one task, which become one result.
+    """The runs of one method on one task.
 
     Attributes:
         planned: the result, without scores, for checks before anything is scored.
@@ -279,19 +279,19 @@ class Group(NamedTuple):
 
 
 def grouped(candidates: Iterable[Candidate], tier: str, *, status: Status = "recomputed") -> list[Group]:
-    """Group runs by the result that they belong to, and refuse what cannot be scored together.
+    """Group runs by task and method, and refuse runs that cannot be scored together.
 
     Args:
         candidates: the runs.
         tier: of the protocol.
-        status: ``"recomputed"`` from codes that someone handed in, or ``"reproduced"`` by training here.
+        status: ``"recomputed"`` from submitted codes, or ``"reproduced"`` by training here.
 
     Returns:
         The groups, by task and method.
 
     Raises:
         InvalidInput: no runs; the same seed twice; the same codes for two seeds; settings that differ between the seeds
-            of a method; or what ``check_part`` refuses.
+            of a method; or, in the tier ``held_out``, a run that was not trained on the part ``train`` of a split.
         UnknownName: there is no such tier.
     """
     protocol.tier(tier)
@@ -320,11 +320,11 @@ def grouped(candidates: Iterable[Candidate], tier: str, *, status: Status = "rec
 
 
 def repeated_codes(group: Sequence[Candidate]) -> Iterator[InvalidInput]:
-    """Find codes that are those of another seed of the group (not stored ones), up to order, sign, scale of latents."""
+    """Find codes equal to those of another seed of the group, up to order, sign and scale of latents."""
     for number, candidate in enumerate(group):
         for earlier in group[:number]:
             equal = candidate.digest == earlier.digest
-            # A reference that nothing is trained for, such as PCA, may give the same latents in another order.
+            # An untrained baseline, such as PCA, may return the same latents in another order.
             if equal or (
                 candidate.record.supervision != "reference" and copies.same_training(candidate.ranked, earlier.ranked)
             ):
@@ -345,7 +345,7 @@ def score(candidate: Candidate, tier: str, *, status: Status = "recomputed") -> 
         status: as in ``grouped``.
 
     Returns:
-        Its record with the scores. It is not verified; see ``verified``.
+        Its record with the scores, not verified.
 
     Raises:
         InvalidInput: a metric cannot work on these codes, or a score is out of its range.
@@ -368,10 +368,10 @@ def score(candidate: Candidate, tier: str, *, status: Status = "recomputed") -> 
 
 
 def verified(candidate: Candidate, run: Scored, seed: str) -> tuple[Scored, str]:
-    """Verify the scores of a run by its encoder, on fresh rows that a text draws.
+    """Verify the scores of a run by its encoder, on fresh rows drawn by ``seed``, chosen after the encoder is fixed.
 
-    The text must be made when the encoder could not be changed any more. Returns the scores with how they were
-    verified, and no text; or as they were, marked where the encoder gives others, and why they are not verified.
+    Returns the run with its verification, and an empty text; or unverified, marked if the encoder disagrees, and the
+    reason (empty if it has no encoder).
     """
     if candidate.encoder is None:
         return run, ""
@@ -386,9 +386,9 @@ def verified(candidate: Candidate, run: Scored, seed: str) -> tuple[Scored, str]
 
 
 def score_group(group: Group, fresh: str = "") -> tuple[Result, list[str]]:
-    """Score the runs of a group, and verify those that have an encoder if there is a text to draw fresh rows by.
+    """Score the runs of a group; if ``fresh``, the seed of fresh rows, is not empty, verify those with an encoder.
 
-    Returns the result, and why runs that have an encoder were not verified.
+    Returns the result, and the reasons why runs with an encoder were not verified.
     """
     runs, notes = [], []
     for candidate, planned in zip(group.candidates, group.planned.runs, strict=True):
@@ -401,7 +401,7 @@ def score_group(group: Group, fresh: str = "") -> tuple[Result, list[str]]:
 
 
 def sample(measurement: protocol.Measurement, task: protocol.Task) -> results.Sample:
-    """Describe on how much of a task a metric is computed: the number of rows, and the metric's arguments."""
+    """Return the numbers of a task's rows that a metric is computed on, and its arguments."""
     return results.Sample(
         train=min(measurement.train, len(task.train)),
         test=min(measurement.test, len(task.test)),
@@ -410,7 +410,7 @@ def sample(measurement: protocol.Measurement, task: protocol.Task) -> results.Sa
 
 
 def _unscored_run(candidate: Candidate, tier: str, status: Status) -> Scored:
-    """Describe a run before it is scored."""
+    """Return the record of a run before it is scored."""
     record_fields = {name: getattr(candidate.record, name) for name in RunRecord.model_fields}
     return Scored.model_construct(
         **record_fields,

@@ -1,12 +1,12 @@
-"""Are two runs one training? Codes that differ in order, sign and scale of latents alone say the same of every image.
+"""Find runs of one training: their codes differ only in order, sign and scale of latents.
 
-Two trainings that differ in their seed do not order images alike on every latent, however well both find the factors:
-in 32,718 pairs of 905 runs on the same data, at least one latent had a rank correlation below 0.993 with every latent
-of the other run, but for five trainings that were done twice. So two runs are taken for one where each latent of either
-has a rank correlation of `ALIKE` or more with a latent of the other. Latents that are constant are left out.
+Trainings with different seeds do not order images alike on every latent, however well both encode the factors: in
+32,718 pairs of 905 runs on the same data, at least one latent had a rank correlation below 0.993 with every latent of
+the other run, except for five trainings that were done twice. So two runs count as one training if each latent of
+either has an absolute rank correlation of at least `ALIKE` with a latent of the other. Constant latents are left out.
 
-What this cannot see: the same training with noise added, with latents mixed, or beside a latent that the other run does
-not have. Codes that take few values and are the factors themselves in every seed would be refused, too.
+Not detected: the same training with noise added, with latents mixed, or with an additional latent. Codes of few values
+that equal the factors in every seed are refused, too.
 
 Internal.
 """
@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 ALIKE = 0.9999
-"""The least rank correlation (Spearman), up to its sign, of two latents that are the same up to a monotone map."""
+"""The least absolute rank correlation (Spearman) of two latents that are the same up to a monotone map."""
 
 ROWS = 2_000
-"""About so many rows are looked at, spread over the task's."""
+"""About this number of rows is compared, evenly spaced over the task's."""
 
 CONSTANT = 1e-5
-"""A latent whose values spread by this part of the greatest one or less is constant: the rest is rounding."""
+"""A latent is constant if its range is at most this share of its largest absolute value: the rest is rounding."""
 
 Ranked = NDArray[np.float32]
 
@@ -35,8 +35,8 @@ def latent_ranks(codes: NDArray[np.floating]) -> Ranked:
         codes: real numbers, shape (n, L).
 
     Returns:
-        float32, shape (latents that vary, rows looked at): ranks with mean 0 and norm 1, so that inner products are
-        rank correlations.
+        float32, shape (latents that vary, rows compared): ranks with mean 0 and norm 1, so that inner products are rank
+        correlations.
     """
     from scipy.stats import rankdata
 
@@ -47,14 +47,14 @@ def latent_ranks(codes: NDArray[np.floating]) -> Ranked:
 
 
 def same_training(first: Ranked, second: Ranked) -> bool:
-    """Say whether two runs on the same rows are the same up to order, sign and any monotone map of latents.
+    """Return whether two runs on the same rows are the same up to order, sign and any monotone map of latents.
 
     Args:
         first: a run, from ``latent_ranks``.
         second: another one.
 
     Returns:
-        True if each latent of either is one of the other. Runs without a latent that varies are never the same.
+        True if each latent of either is one of the other. False if a run has only constant latents.
 
     Example:
         >>> codes = np.random.default_rng(0).standard_normal((500, 3))
@@ -64,6 +64,6 @@ def same_training(first: Ranked, second: Ranked) -> bool:
         False
     """
     if not len(first) or not len(second) or np.abs(second @ first[0]).max() < ALIKE:
-        return False  # one latent tells most pairs apart
+        return False  # one latent distinguishes most pairs
     matches = np.abs(first @ second.T) >= ALIKE
     return bool(matches.any(axis=0).all() and matches.any(axis=1).all())

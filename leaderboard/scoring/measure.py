@@ -1,4 +1,4 @@
-"""From codes to scores: how a metric is called; the metrics of a tier, on a task's rows or on any others. Internal."""
+"""Call metrics on codes: one, or those of a tier, on a task's rows or on any others. Internal."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from leaderboard import protocol
 from leaderboard.arrays import Codes, varying
 
 TEST_NAMES = ("codes_test", "factors_test")
-"""What a metric calls the rows that nothing is learned from."""
+"""A metric's arguments for held-out rows."""
 
 
 def metrics_by_name(names: str | Sequence[str] | None) -> dict[str, Any]:
-    """Return the metrics that a user names, by name.
+    """Find metrics by name.
 
     Args:
-        names: as files in ``leaderboard/metrics``; mig and dci if none are named, and every metric if ``"all"``.
+        names: names of files in ``leaderboard/metrics``; mig and dci if none are named, every metric if ``"all"``.
 
     Returns:
         Name -> the metric's module.
 
     Raises:
         UnknownName: there is no such metric.
-        InvalidInput: they are no names.
+        InvalidInput: they are not strings.
     """
     requested = [names] if isinstance(names, str) else names or ["mig", "dci"]
     if not isinstance(requested, Sequence) or not all(isinstance(name, str) for name in requested):
@@ -44,16 +44,16 @@ def metrics_by_name(names: str | Sequence[str] | None) -> dict[str, Any]:
 
 
 def is_every(names: str | Sequence[str] | None) -> bool:
-    """Return whether every metric is asked for, of which those that refuse the codes are left out."""
+    """Return whether all metrics are requested; those that refuse the codes are then left out."""
     return names == "all" or list(names or []) == ["all"]
 
 
 class LeftOut(OffaxisWarning):
-    """A metric refuses the codes and every metric was asked for, or a factor does not vary."""
+    """A metric refuses the codes and all metrics were requested, or a factor does not vary."""
 
 
 def warn_if_left_out(labels: NDArray[np.int64], names: Sequence[str], what: str) -> None:
-    """Warn of factors that have one value in the rows that metrics learn from, and so are not scored."""
+    """Warn of factors that are constant in the training rows of metrics, and so are not scored."""
     if constant := [name for name, varies in zip(names, varying(labels), strict=True) if not varies]:
         message = f"{what}: {', '.join(constant)}: one value in the rows that metrics learn from. Left out."
         warnings.warn(message, LeftOut, stacklevel=3)
@@ -61,7 +61,7 @@ def warn_if_left_out(labels: NDArray[np.int64], names: Sequence[str], what: str)
 
 @contextlib.contextmanager
 def refusals(name: str, asked: str | Sequence[str] | None) -> Iterator[None]:
-    """Warn that a metric is left out where it refuses the codes and every metric was asked for."""
+    """Turn a metric's refusal of the codes into a warning if all metrics were requested."""
     try:
         yield
     except InvalidInput as error:
@@ -74,14 +74,14 @@ def compute_metric(name: str, compute: Callable[..., Any], *sample: Any, **argum
     """Compute a metric, or its parts: numbers by name.
 
     Raises:
-        InvalidInput: what the metric refuses; or its code raised an error, or did not return numbers by name.
+        InvalidInput: the metric refuses the codes; or its code raised an error, or did not return numbers by name.
     """
     compute, returns = functools.partial(compute, **arguments), "numbers by name, and no NaN"
     return discovery.call(f"metric {name}", compute, *sample, returns=returns, sound=_are_numbers)
 
 
 def _are_numbers(returned: Any) -> bool:
-    """Return whether a metric returned what it should. A total correlation may be infinite."""
+    """Return whether a metric returned numbers by name without NaN. A total correlation may be infinite."""
     arrays = [np.asarray(value) for value in returned.values()] if isinstance(returned, Mapping) else [np.array(None)]
     return all(array.dtype.kind in "fiub" and not np.isnan(array).any() for array in arrays)
 
@@ -92,9 +92,7 @@ def has_argument(metric: Any, argument: str) -> bool:
 
 
 def train_count(n: int) -> int:
-    """Return how many of n rows are to learn from where one part is divided: the first two thirds.
-
-    The last third is held out.
+    """Return the number of training rows if n rows are not divided yet: the first two thirds; the rest is held out.
 
     Example:
         >>> train_count(10)
@@ -104,7 +102,7 @@ def train_count(n: int) -> int:
 
 
 def drop_constant(metric: Any) -> dict[str, Any]:
-    """Return the argument by which a metric, a module, leaves out constant factors; none where it has no such one."""
+    """Return the argument by which a metric's module leaves out constant factors; empty if it has none."""
     return {"constant_factors": "drop"} if has_argument(metric, "constant_factors") else {}
 
 
@@ -117,19 +115,19 @@ def split_rows(
     train: int | None = None,
     trained_on: bool = False,
 ) -> tuple[tuple[Any, Any], dict[str, Any]]:
-    """Divide codes into rows to learn from and held-out rows, as a metric is called with.
+    """Divide codes into training and held-out rows, as arguments of a metric.
 
     Args:
         metric: its module.
         codes: real numbers, shape (n, L).
         factors: class ids, shape (n, F).
-        held_out: codes and factors of the held-out rows where they are apart; None to hold out the last rows.
-        train: how many rows come before those; by default two thirds.
-        trained_on: whether encoders were trained on all rows but these, as on a part of a split: a metric that needs no
-            held-out rows is then computed on them alone.
+        held_out: codes and factors of held-out rows, if separate; None to hold out the last rows.
+        train: the number of training rows before those; by default two thirds.
+        trained_on: whether encoders were trained on all but the held-out rows, as on a part of a split: a metric
+            without arguments for held-out rows is then computed on these alone.
 
     Returns:
-        Codes and factors to learn from, and the other arguments of the metric.
+        The first two arguments of the metric, codes and factors, and its keyword arguments.
     """
     if held_out is None:
         train = train or train_count(len(codes))
@@ -142,11 +140,11 @@ def split_rows(
 
 
 class Measured(NamedTuple):
-    """What the metrics of a tier gave.
+    """The scores of a tier's metrics.
 
     Args:
         scores: score -> value.
-        parts: metric -> part -> what the scores are made of, for metrics that say so, rounded.
+        parts: metric -> part -> numbers that scores are computed from, rounded; for metrics that define ``parts``.
     """
 
     scores: dict[str, float]
@@ -161,14 +159,14 @@ def score_codes(
     Args:
         codes: float32 or float64, shape (rows, L): train rows, then test rows.
         factors: class ids, int64 (rows, F).
-        measurements: the metrics, and how many rows of each kind they get, such as those of a tier.
-        train: how many of the rows are train rows.
+        measurements: the metrics and their numbers of train and test rows, such as those of a tier.
+        train: the number of train rows.
 
     Returns:
-        The scores and what they are made of.
+        The scores and their parts.
 
     Raises:
-        InvalidInput: a metric cannot work on these codes.
+        InvalidInput: a metric cannot be computed from these codes.
 
     Example:
         >>> factors = np.stack(np.unravel_index(np.arange(60) % 12, (4, 3)), axis=1)
@@ -184,7 +182,7 @@ def score_codes(
         compute = metric.parts if has_parts else metric.score
         train_rows, test_rows = slice(0, min(measurement.train, train)), slice(train, train + measurement.test)
         has_test_rows = measurement.test > 0
-        if not measurement.train:  # of the held-out rows alone
+        if not measurement.train:  # on the held-out rows alone
             has_test_rows = has_argument(metric, TEST_NAMES[0])
             end = min(train + measurement.test, len(codes))
             middle = train + train_count(end - train) if has_test_rows else end
@@ -201,13 +199,13 @@ def score_codes(
 
 @functools.cache  # a submission may claim scores of thousands of seeds
 def keys(tier: str) -> tuple[str, ...]:
-    """List the scores that a tier's metrics give.
+    """List the scores that a tier's metrics return.
 
     Args:
         tier: its name.
 
     Returns:
-        The keys of scores, in the order of the metrics: those that codes of eight classes get.
+        The keys of scores, in the order of the metrics, found by scoring codes of eight classes.
     """
     factors = np.stack(np.unravel_index(np.arange(128) % 8, (2, 4)), axis=1)
     return tuple(score_codes(factors.astype(np.float32), factors, protocol.tier(tier).measurements, train=64).scores)
@@ -221,7 +219,7 @@ def _rounded(part: NDArray[np.float64]) -> Any:
 
 
 def versions(packages: Sequence[str] = ("offaxis", "numpy", "scipy", "scikit-learn", "numba")) -> dict[str, str]:
-    """Return the versions of the packages that decide scores.
+    """Return the versions of the packages that scores depend on.
 
     Args:
         packages: names of distributions.

@@ -1,4 +1,4 @@
-"""Remarks on what was handed in: no rank, scores that a reviewer should look at. Internal."""
+"""Remarks on a submission: methods without a rank, scores for a reviewer to check. Internal."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from leaderboard.store.results import Result
 
 
 def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), *, tier: str) -> list[str]:
-    """Say on which tasks a method gets no rank, and why, as far as that is known before its scores are verified.
+    """Say for each task whether a method will be ranked, as far as that is known before its scores are verified.
 
     Args:
         candidates: its runs, checked.
-        published: results that are on the board: seeds of the same name, task and tier count, too.
-        tier: of the protocol, in which they are to be scored.
+        published: results on the board; their seeds of the same name, task and tier count, too.
+        tier: the tier of the protocol to score in.
 
     Returns:
-        One sentence for each task and method: what speaks against a rank or, where nothing does, that it takes a
-        verification.
+        Sentences: for each task and method the reasons against a rank, or that it will be ranked once verified;
+        and notes on names that are taken and on budgets of 0 steps.
     """
     groups: dict[tuple[str, str], list[Candidate]] = {}
     for candidate in candidates:
@@ -58,15 +58,15 @@ def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), 
 
 
 def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]:
-    """Describe what a reviewer should look at twice, beside the reference rows of the same task and tier.
+    """Describe unusual scores for a reviewer, by comparison with untrained baselines on the same task and tier.
 
     Args:
         scored: results of a submission.
-        published: results that are on the board.
+        published: results on the board.
 
     Returns:
-        One sentence for each score of a table above that of the ground-truth factors or below that of the random
-        encoder, each claim that is off by more than ``results.DRIFT``, and each mark.
+        One sentence for each score of a table that is above that of the ground-truth factors or below that of the
+        random encoder, each claim that differs by more than ``results.DRIFT``, and each mark.
     """
     sentences = []
     on_board = {(result.task, result.method): result for result in published}

@@ -40,25 +40,25 @@ from leaderboard.store.results import Result
 __all__ = ["Checked", "Submission", "check", "init"]
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Is called with what is being done now, how many steps are done and how many there are."""
+"""Called with the current file, the number of images done and the total."""
 
 
 def no_progress(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 MAX_ENTRIES = 2_000
-"""The most files and folders that a submission may hold: some 35 tasks with 50 seeds."""
+"""The most files and folders in a submission: some 35 tasks with 50 seeds."""
 
 MAX_CODES_BYTES = 2**30
-"""Bytes of all codes of a submission together, on disk and in memory: 1,700 runs of 10 latents."""
+"""The most bytes of all codes of a submission, on disk and in memory: 1,700 runs of 10 latents."""
 
 MAX_ENCODER_BYTES = 2**30
-"""Bytes of all encoders of a submission together."""
+"""The most bytes of all encoders of a submission."""
 
 FILE = "submission.json"
 MAX_BYTES = 2**20
-"""Bytes of ``submission.json``."""
+"""The most bytes of ``submission.json``."""
 
 
 class Entry(DatasetFields):
@@ -101,10 +101,10 @@ class Submission(MethodFields):
 FORM = {"schema": 1, "protocol": protocol.VERSION, "selection": "none", "hyperparameters": {}, "versions": {}}
 SEED = {"budget": {"steps": 0, "images": 0, "seconds": 0.0, "device": ""}, "claimed": {}}
 FILLED: Mapping[Any, object] = FORM | SEED | {"tier": "desk", "method": "method", "supervision": "unsupervised"}
-"""What stands in for a wrong field while the rest of a submission is checked."""
+"""Values that replace wrong fields while the rest of a submission is checked."""
 
 Fill: TypeAlias = Callable[[dict[str, Any]], None] | None
-"""Is called with a new form, to fill in what is known."""
+"""Called with a new form, to fill in fields."""
 
 
 class Checked(NamedTuple):
@@ -242,7 +242,7 @@ def check(
 
 
 def _parse_without_wrong_fields(text: bytes) -> Submission | None:
-    """Return a file that breaks the schema with its wrong fields left out or as in `FILLED`; None if that fails."""
+    """Parse a file that breaks the schema, its wrong fields left out or as in `FILLED`; None if that fails."""
     try:
         content = parse_json(text)
         return Submission.model_validate_json(text)
@@ -264,7 +264,7 @@ def _parse_without_wrong_fields(text: bytes) -> Submission | None:
 
 
 def _find_oversize(folder: Path, entries: Sequence[Path]) -> Iterator[OffaxisError]:
-    """Refuse more bytes than are read of a submission."""
+    """Find codes or encoders of more bytes than are read."""
     for suffix, limit, what in ((".npz", MAX_CODES_BYTES, "codes"), (".onnx", MAX_ENCODER_BYTES, "encoders")):
         size = sum(path.lstat().st_size for path in entries if path.suffix == suffix)
         if size > limit:
@@ -276,7 +276,7 @@ def _oversize_error(folder: Path, limit: int, what: str, size: int) -> InvalidIn
 
 
 def _check_tasks(file: Path, submission: Submission) -> tuple[set[str], list[OffaxisError]]:
-    """Return the tasks of a submission whose data are those here, and all that is wrong with its tasks and seeds."""
+    """Return the tasks of a submission whose datasets are those here, and all errors of its tasks and seeds."""
     known_tasks: set[str] = set()
     problems: list[OffaxisError] = []
     for name, entry in submission.tasks.items():
@@ -305,7 +305,7 @@ def _check_tasks(file: Path, submission: Submission) -> tuple[set[str], list[Off
 def _read_candidate(
     folder: Path, run: RunRecord, submission: Submission, encode: Progress | None
 ) -> Candidate | list[OffaxisError]:
-    """Read a run of a submission, after its codes are written if they are wanted; or say what is wrong with it."""
+    """Read a run of a submission, with ``encode`` after writing missing codes; or return its errors."""
     codes_file = folder / run.dataset / f"seed_{run.seed}.npz"
     encoder_file = codes_file.with_suffix(".onnx")
     problems: list[OffaxisError] = []
@@ -330,24 +330,24 @@ def _read_candidate(
 
 
 def _missing_codes_error(folder: Path, codes_file: Path, seed: int) -> OffaxisError:
-    """Say where codes that are not there come from."""
+    """Return an error that states how to write missing codes."""
     expected = "an npz file"
     remedy = f"Add {codes_file.stem}.onnx, encode rows.npy into this file, or take seed {seed} out of {FILE}."
     if os.path.lexists(codes_file.with_suffix(".onnx")):
-        expected = f"the codes that {codes_file.stem}.onnx gives"
+        expected = f"the codes of {codes_file.stem}.onnx"
         remedy = f"Write them: offaxis board submit {shlex.quote(str(folder))}"
     return DamagedFile(f"{codes_file}: expected {expected}, received no such file. {remedy}")
 
 
 def encode_run(folder: str | os.PathLike[str], *, progress: Progress = no_progress) -> Path | None:
-    """Write the codes that a run folder's encoder gives, where it has an encoder and no codes.
+    """Write the codes of a run folder by running its encoder, if it has an encoder and no codes.
 
     Args:
-        folder: the run folder, or what is published of one.
-        progress: is called with what is going on, in images.
+        folder: the run folder, or a published copy of one.
+        progress: called with the file and the numbers of images done and in all.
 
     Returns:
-        The file that was written, ``codes.npz``; None where there are codes, or no encoder.
+        The file that was written, ``codes.npz``; None if there are codes, or no encoder.
 
     Raises:
         DamagedFile: ``run.json`` or the encoder does not hold what it should.
@@ -363,7 +363,7 @@ def encode_run(folder: str | os.PathLike[str], *, progress: Progress = no_progre
 
 
 def _encode_task(encoder_file: Path, task: protocol.Task, codes_file: Path, progress: Progress) -> None:
-    """Write the codes of a task's rows that an encoder gives."""
+    """Encode a task's rows and write the codes."""
     done = 0
 
     def count_encoded(count: int) -> None:
@@ -397,7 +397,7 @@ def _list_entries(folder: Path) -> list[Path]:
 
 
 def _find_strays(folder: Path, tasks: dict[str, Entry], entries: Sequence[Path]) -> Iterator[OffaxisError]:
-    """Find what does not belong: links, devices, files that nothing names."""
+    """Find links, devices, and files that ``submission.json`` does not name."""
     expected = {folder / FILE}
     folders: set[Path] = set()
     for name, entry in tasks.items():
@@ -418,7 +418,7 @@ def _find_strays(folder: Path, tasks: dict[str, Entry], entries: Sequence[Path])
 
 
 def _find_collisions(name: str, published: Sequence[Result]) -> Iterator[OffaxisError]:
-    """Find a published method that a reader would take for one of this name, or a reference that bears it."""
+    """Find published methods and untrained baselines whose name differs only in underscores, or is a baseline's."""
     bare_name = name.replace("_", "")
     references = {*record.REFERENCES, *(r.method for r in published if r.runs[0].supervision == "reference")}
     for other in sorted(references | {result.method for result in published}):
@@ -429,7 +429,7 @@ def _find_collisions(name: str, published: Sequence[Result]) -> Iterator[Offaxis
 
 
 def _find_same_titles(file: Path, submission: Submission, published: Sequence[Result]) -> Iterator[OffaxisError]:
-    """Find another method on the board, or a reference, that a reader would take for one of this title."""
+    """Find another method on the board, or an untrained baseline, whose title looks the same."""
     others = {(result.method, result.title) for result in published} | {(name, name) for name in record.REFERENCES}
     title = submission.about.title
     for method, other_title in sorted(others):
@@ -445,10 +445,10 @@ def _find_same_titles(file: Path, submission: Submission, published: Sequence[Re
 
 
 LOOKS = str.maketrans(
-    # Cyrillic, then Greek, by what they look like.
+    # Cyrillic, then Greek letters that look like Latin ones.
     "\u0410\u0412\u0415\u0405\u0406\u0408\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0423\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455"
     "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03bd"
-    # What looks like a Greek beta: sharp s, Cyrillic, Latin and Coptic.
+    # Letters that look like a Greek beta: sharp s, Cyrillic, Latin and Coptic.
     "\u00df\u0432\ua7b5\u2c83",
     "ABESIJKMHOPCTXYaeopcyxijsABEZHIKMNOPTYXov\u03b2\u03b2\u03b2\u03b2",
 )
@@ -456,11 +456,11 @@ LOOKS = str.maketrans(
 
 
 INVISIBLE = "\u115f\u1160\u2800\u3164\uffa0"
-"""Letters that print nothing."""
+"""Letters that are invisible in print."""
 
 
 def _normalised_title(title: str) -> str:
-    """Return a title without case, accents, spaces and marks, and with Greek letters by their names."""
+    """Return a title without case, accents, spaces and marks, with Greek letters spelled out."""
     letters = unicodedata.normalize("NFKD", title).casefold()  # letters of mathematics have no case before
     names = (unicodedata.name(letter, "").removeprefix("GREEK SMALL LETTER ").lower() for letter in letters)
     spelled = (name if "\u0370" <= letter <= "\u03ff" else letter for letter, name in zip(letters, names, strict=True))

@@ -1,23 +1,23 @@
-"""Is a score that of an encoder of pixels? We encode images that nobody could choose beforehand, and score those codes.
+"""Verify that scores are those of an encoder of pixels: run it on images drawn after submission, and score those codes.
 
-Codes can be made of labels, or come from a program that knows the task's rows, which are public. So an encoder in ONNX
-(`leaderboard.reading.encoders`) encodes *fresh rows*: drawn from all rows of the dataset that the task does not have,
-by a text that is made up when the encoder cannot be changed any more, and published with the result. A run is verified
-if three things hold (version ``fresh_rows@v2``):
+Submitted codes could be computed from labels, or by a program that recognises the task's rows, which are public. So an
+encoder in ONNX (`leaderboard.reading.encoders`) encodes *fresh rows*: drawn from the dataset's rows outside the task by
+a seed, a text that is chosen after the encoder is fixed and published with the result. A run is verified if three
+conditions hold (version ``fresh_rows@v2``):
 
-1. The encoder gives the codes that were handed in. On 512 rows of the task, drawn by the text, the root mean square of
-   the difference is at most 2% of each number's spread, which counts as at least a hundredth of the greatest one.
-2. It encodes each image by itself: the same rows in another order, and so in other batches, get the same codes.
+1. The encoder returns the submitted codes. On 512 rows of the task, drawn by the seed, the root mean square of the
+   difference is at most 2% of each latent's spread, or of a hundredth of the largest spread if that is more.
+2. It encodes each image independently: the same rows in another order, and so in other batches, have the same codes.
 3. Each score of the fresh rows agrees with that of the task's rows within the sampling error. Six disjoint blocks of
-   either, drawn by the text, each a tenth of the task, are scored alike. Block scores of the same distribution differ
-   by chance alone, and the difference of their two means must lie within Student's t interval (10 degrees of freedom,
-   pooled variance) at an error of 0.001 for all scores of the run together (Bonferroni), to which 0.001 is added, since
-   a score without any spread has no interval.
+   each, drawn by the seed, a tenth of the task in size, are scored. If they have one distribution, block scores differ
+   by chance alone: the difference of the two means must lie within Student's t interval (10 degrees of freedom, pooled
+   variance) at an error of 0.001 for all scores of the run together (Bonferroni), to which 0.001 is added, since a
+   score without any spread has no interval.
 
-So of a thousand honest runs one is refused; another text may be drawn then, and both are published.
+So one of a thousand honest runs is refused; it may be verified with another seed, and both are published.
 
-Version 1 took the task's first rows for its blocks. Whoever knew that could hand in other codes for the rest, beside a
-latent of great scale, which makes the tolerance of the others wide.
+Version 1 used the task's first rows as blocks. Knowing that, one could submit other codes for the rest, and a latent of
+large scale to widen the tolerance of the others.
 
 Internal.
 """
@@ -47,26 +47,26 @@ from leaderboard.store import results
 VERSION: results.VerifiedBy = "fresh_rows@v2"
 
 BLOCKS = 6
-"""Blocks of rows whose scores are compared, of the task's rows and of fresh ones."""
+"""The number of blocks of the task's rows, and of fresh rows, whose scores are compared."""
 
 SHARE = 10
-"""A block has a row for every so many rows of the task: a tenth of them."""
+"""A block has one row for this many rows of the task."""
 
 MIN_BLOCK_ROWS = 120
-"""Rows that a block must have, a third of them or more of either part, for its scores to mean anything."""
+"""The fewest rows of a block, at least a third of them train and a third test rows, for its scores to be meaningful."""
 
 CHECKED_ROWS = 512
-"""Rows of the task whose codes are compared one by one."""
+"""The number of the task's rows whose submitted codes are compared with the encoder's."""
 
 DEVIATION = 0.02
-"""How far codes may be from the encoder's, in parts of their spread: other machines round in other ways."""
+"""The largest deviation of codes from the encoder's, as a share of their spread: machines differ in rounding."""
 
 ERROR = 0.001
-"""How often an honest run is refused."""
+"""The rate at which honest runs are refused."""
 
 
 class Disagreement(InvalidInput):
-    """The encoder does not give what was handed in."""
+    """The encoder returns other codes than were submitted, or its codes of fresh rows have other scores."""
 
 
 def verify(
@@ -81,16 +81,17 @@ def verify(
 
     Args:
         encoder: its file, ``encoder.onnx``.
-        codes: of the task's rows in their order, as they were handed in: (n, L), or (n, L, d).
+        codes: the submitted codes of the task's rows, in their order: (n, L), or (n, L, d).
         task: the task.
-        tier: whose metrics are compared.
-        seed: text to draw rows by, of 1 to 200 characters.
+        tier: the tier whose metrics are compared.
+        seed: the seed of the draws, a text of 1 to 200 printable characters.
 
     Returns:
-        How it was verified.
+        The record of the verification.
 
     Raises:
-        Disagreement: the encoder gives other codes, other codes in another batch, or other scores on fresh rows.
+        Disagreement: the encoder returns other codes, other codes in another batch, or codes with other scores on fresh
+            rows.
         InvalidInput: there are too few fresh rows; or what ``leaderboard.reading.encoders.OnnxEncoder`` refuses.
         DamagedFile: as ``leaderboard.reading.encoders.OnnxEncoder``.
         MissingExtra: as ``leaderboard.reading.encoders.OnnxEncoder``.
@@ -112,7 +113,7 @@ def verify(
 
 
 def check_codes(encoder: str | os.PathLike[str], codes: NDArray[Any], task: protocol.Task) -> None:
-    """Raise as `verify` where codes, on some of the task's rows, are not those of their encoder."""
+    """Check on some of the task's rows that codes are those of their encoder; raises like `verify` otherwise."""
     with encoders.OnnxEncoder(encoder) as onnx_encoder:
         _code_deviation(onnx_encoder, codes, task, "submit")
 
@@ -120,9 +121,9 @@ def check_codes(encoder: str | os.PathLike[str], codes: NDArray[Any], task: prot
 def _compare_scores(
     onnx_encoder: encoders.OnnxEncoder, codes: NDArray[Any], task: protocol.Task, tier: protocol.Tier, seed: str
 ) -> tuple[dict[str, results.Compared], Indices]:
-    """Compare the scores of a task's codes with those that an encoder's codes of fresh rows have.
+    """Compare the scores of submitted codes with those of the encoder's codes of fresh rows.
 
-    Returns score -> what was compared, and the fresh rows. For the arguments and what is raised see `verify`.
+    Returns score -> comparison, and the fresh rows. For the arguments and errors see `verify`.
     """
     train, test = fresh_rows(task, seed)
     dataset, rows = task.load(), np.concatenate([train.ravel(), test.ravel()])
@@ -166,16 +167,16 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
 
     Args:
         task: the task.
-        seed: text to draw by. The rows are the first of a shuffle (`benchmark_data.draws`) whose number is the first
-            eight bytes, big-endian, of SHA-256 of ``offaxis:<task>:fresh:<seed>``.
+        seed: a text. The rows are the first of a shuffle (`benchmark_data.draws`) whose number is the first eight
+            bytes, big-endian, of SHA-256 of ``offaxis:<task>:fresh:<seed>``.
 
     Returns:
-        Train rows, int64 (blocks, rows of a block), and test rows likewise; no row is in both, or in the task. Of a
-        divided dataset they are rows of either part.
+        Train rows, int64 (blocks, rows of a block), and test rows likewise; no row is in both, or in the task. In a
+        divided dataset they are rows of its parts ``train`` and ``test``.
 
     Raises:
-        InvalidInput: an empty seed, or fewer fresh rows than `MIN_BLOCK_ROWS` for each block, or than a third of it of
-            either part.
+        InvalidInput: a malformed seed, or blocks of fewer fresh rows than `MIN_BLOCK_ROWS`, or than a third of it in
+            train or test rows.
     """
     if not 1 <= len(seed) <= 200 or not seed.isprintable():
         raise InvalidInput(
@@ -206,7 +207,7 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
 
 
 def may_be_verified(task: protocol.Task) -> bool:
-    """Return whether a task leaves enough rows of its dataset to verify an encoder on.
+    """Return whether a dataset has enough rows outside the task to verify an encoder.
 
     Example:
         >>> may_be_verified(protocol.task("dsprites")), may_be_verified(protocol.task("dsprites_spaced/spacing_8"))
@@ -221,11 +222,11 @@ def may_be_verified(task: protocol.Task) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def fresh_rows_digest(task: protocol.Task, seed: str) -> tuple[int, str]:
-    """Return how many fresh rows a text draws, and their digest, for anyone who checks a record.
+    """Return the number of fresh rows and their digest, to check the record of a verification.
 
     Args:
         task: the task.
-        seed: text to draw by.
+        seed: as in ``fresh_rows``.
 
     Returns:
         The number of rows, and SHA-256 of them as little-endian int64, train rows first.
@@ -243,13 +244,13 @@ def compare(
     """Compare scores of two sets of blocks.
 
     Args:
-        first: score -> value, of each block.
-        second: likewise, as many.
-        error: how often any score of the same distribution is taken for another.
+        first: score -> value, for each block.
+        second: likewise, for the same number of blocks.
+        error: the probability that any score of equal distributions lies outside its margin.
 
     Returns:
-        Score -> the two means, and how far apart they may be: Student's t interval of the difference of two means with
-        pooled variance, at ``error`` divided by the number of scores, plus 0.001.
+        Score -> the two means, and the margin of their difference: the half-width of Student's t interval with pooled
+        variance, at ``error`` divided by the number of scores, plus 0.001.
     """
     blocks, compared = len(first), {}
     quantile = scipy.special.stdtrit(2 * blocks - 2, 1 - error / (2 * len(first[0])))  # over all scores (Bonferroni)
@@ -265,14 +266,14 @@ def compare(
 
 
 def _code_deviation(onnx_encoder: encoders.OnnxEncoder, codes: NDArray[Any], task: protocol.Task, seed: str) -> float:
-    """Compare an encoder's codes of some of the task's rows with those that were handed in."""
+    """Return the deviation of submitted codes from the encoder's on some of the task's rows; refuse if too large."""
     positions = _draw_positions(task, "checked", seed, len(task.indices), CHECKED_ROWS)
     dataset, rows = task.load(), task.indices[positions]
     encoded = onnx_encoder.encode(dataset, rows).astype(np.float64)
     submitted = codes[positions].astype(np.float64)
     if encoded.shape != submitted.shape:
         raise _other_codes_error(
-            onnx_encoder.path, f"codes of shape {submitted.shape[1:]}, as handed in", f"shape {encoded.shape[1:]}"
+            onnx_encoder.path, f"codes of shape {submitted.shape[1:]}, as submitted", f"shape {encoded.shape[1:]}"
         )
     order = np.argsort(rows)
     reencoded = np.empty_like(encoded)
@@ -297,12 +298,12 @@ def _code_deviation(onnx_encoder: encoders.OnnxEncoder, codes: NDArray[Any], tas
 
 
 def _draw_positions(task: protocol.Task, what: str, seed: str, total: int, count: int) -> Indices:
-    """Draw so many of so many positions by a text."""
+    """Draw ``count`` of ``total`` positions by a seed."""
     return draws.sample(protocol.seed(f"{task.id}:{what}:{seed}"), total, count)
 
 
 def _draw_unused(shuffle_seed: int, rows: Indices, task: protocol.Task, count: int) -> Indices:
-    """Shuffle rows, leave out the task's, and return the first of them: all, or at least so many."""
+    """Shuffle rows, leave out the task's, and return at least the first ``count``, or all if there are fewer."""
     shuffled = rows[draws.sample(shuffle_seed, len(rows), count + len(task.indices))]
     return shuffled[~np.isin(shuffled, task.indices)]
 
@@ -310,7 +311,7 @@ def _draw_unused(shuffle_seed: int, rows: Indices, task: protocol.Task, count: i
 def _score_block(
     codes: NDArray[Any], factors: Indices, task: protocol.Task, tier: protocol.Tier, train_size: int, test_size: int
 ) -> dict[str, float]:
-    """Score a block: each metric gets as large a part of it as it gets of the task."""
+    """Score a block: each metric is computed on the same share of rows as of the task."""
     measurements = [
         dataclasses.replace(
             m, train=m.train * train_size // max(1, len(task.train)), test=m.test * test_size // max(1, len(task.test))
@@ -322,6 +323,6 @@ def _score_block(
 
 def _other_codes_error(encoder: object, expected: str, received: str) -> Disagreement:
     return Disagreement(
-        f"{encoder}: expected {expected}, received {received}. Hand in the codes that this encoder gives (in a "
-        "submission, remove its .npz and call offaxis board submit), or the encoder that gave these."
+        f"{encoder}: expected {expected}, received {received}. Submit the codes of this encoder (in a "
+        "submission, remove its .npz and call offaxis board submit), or the encoder of these codes."
     )

@@ -67,7 +67,7 @@ def run(*words):
 
 def test_from_encoders_to_verified_rows(handed_in, made_result, tmp_path, monkeypatch):
     problem = str(submission.check(handed_in).problems[0])
-    assert "seed_0.npz: expected the codes that seed_0.onnx gives, received no such file" in problem
+    assert "seed_0.npz: expected the codes of seed_0.onnx, received no such file" in problem
     assert f"Write them: offaxis board submit {handed_in}" in problem
     assert submission.check(handed_in, encode=submission.no_progress).problems == []
     assert run("submit", handed_in).exit_code == 0

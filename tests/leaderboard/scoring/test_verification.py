@@ -106,10 +106,10 @@ def test_codes_that_are_not_the_encoders(task, tmp_path):
     given[:, 1] += 0.1 * given[:, 1].std() * np.random.default_rng(0).standard_normal(len(given))
     with pytest.raises(
         verification.Disagreement,
-        match=r"the submitted codes, within 2% .* differ by (9\.\d%|10).*Hand in the codes that",
+        match=r"the submitted codes, within 2% .* differ by (9\.\d%|10).*Submit the codes of",
     ):
         verification.verify(encoder(tmp_path), given, task, TIER, seed="x")
-    with pytest.raises(verification.Disagreement, match=r"codes of shape \(3,\), as handed in, received shape \(4,\)"):
+    with pytest.raises(verification.Disagreement, match=r"codes of shape \(3,\), as submitted, received shape \(4,\)"):
         verification.verify(encoder(tmp_path), codes(task)[:, :3], task, TIER, seed="x")
 
 
