@@ -1,4 +1,4 @@
-"""The first line of every comparison."""
+"""Checks of the arguments of every comparison."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def check_pair(x: ArrayLike, y: ArrayLike, *, at_least: int = 2) -> tuple[NDArra
     Args:
         x: real numbers, shape (n, p).
         y: real numbers, shape (n, q).
-        at_least: how many samples are needed.
+        at_least: the least number of samples.
 
     Returns:
         float64 copies whose columns have mean 0 and whose Frobenius norm is 1 (equation 10 of Bonheme and Grześ,
-        2022); all zero where the input is constant. CKA is the same at any scale; this one keeps it from underflow.
+        2022); all zero if the input is constant. CKA does not depend on the scale; this one prevents underflow.
 
     Raises:
         InvalidInput: not 2-d, not finite, different rows, or too few samples.
@@ -43,7 +43,7 @@ def centred(x: NDArray[np.floating]) -> NDArray[np.float64]:
         x: shape (n, p).
 
     Returns:
-        float64 (n, p), C-contiguous; all zero where every column is constant.
+        float64 (n, p), C-contiguous; all zero if every column is constant.
     """
     shift = x[0]  # exact zeros for constant columns, and no cancellation for columns far from 0
     result: NDArray[np.float64] = x.astype(np.float64) - shift

@@ -13,19 +13,19 @@ from benchmark_data.errors import InvalidInput
 from leaderboard.arrays import Codes
 
 _STRIP_WIDTH = 2**16
-"""Entries of a flattened tile that are turned into float64 at a time."""
+"""Entries of a flattened tile that are converted to float64 at a time."""
 
 _MEAN_TOLERANCE = 1e-12
-"""How far off columns may be, squared and in units of their squared range, without a second subtraction."""
+"""Squared error of column means, in units of the squared range, up to which no second subtraction is needed."""
 
 
 class _Layer(NamedTuple):
-    """A layer and what centring it takes.
+    """A layer and the numbers that centre and scale it.
 
     Attributes:
         x: the layer, (n, p).
         mean: of each column, in the layer's dtype.
-        mean_error: what rounding the means took from them, float32 (p,); None where it is nothing beside the spread.
+        mean_error: rounding error of the means, float32 (p,); None if it is negligible against the spread.
         scale: a power of two that keeps squares in range.
     """
 
@@ -49,15 +49,15 @@ class _Layer(NamedTuple):
 def inner_products(layers: Sequence[Codes], *, debiased: bool = False, memory: float = 1.0) -> NDArray[np.float64]:
     """Compute the Frobenius inner product of every two layers' centred Gram matrices, up to one factor per layer.
 
-    Gram matrices are symmetric and of one size whatever the layer's width. They are made tile by tile below the
-    diagonal; each tile is made for all layers before the next, so that all inner products of a tile are one matrix
-    product, and no whole Gram matrix is kept. Tiles are float32; sums over them are float64. Where all layers together
-    have fewer columns than there are samples, the p x q products of the layers take the Gram matrices' place.
+    Gram matrices are symmetric, and their size does not depend on the layer's width. They are computed tile by tile
+    below the diagonal, each tile for all layers, so that all inner products of a tile are one matrix product and no
+    whole Gram matrix is stored. Tiles are float32; sums over them are float64. If all layers together have fewer
+    columns than samples, the p x q products of the layers are used instead.
 
     Args:
         layers: arrays of shape (n, p_i), finite.
         debiased: centre so that the products are those of the unbiased Hilbert-Schmidt criterion (Song et al., 2012).
-        memory: GiB of scratch space to use beside the layers themselves.
+        memory: GiB of scratch space to use in addition to the layers.
 
     Returns:
         float64, shape (m, m), symmetric. A constant layer's row is 0.
@@ -81,7 +81,7 @@ def inner_products(layers: Sequence[Codes], *, debiased: bool = False, memory: f
 
 
 def tiles(layers: Sequence[Codes], size: int, *, debiased: bool = False) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    """Make the tiles of the layers' centred Gram matrices on and below the diagonal.
+    """Compute the tiles of the layers' centred Gram matrices on and below the diagonal.
 
     Args:
         layers: as in ``inner_products``.
@@ -89,8 +89,8 @@ def tiles(layers: Sequence[Codes], size: int, *, debiased: bool = False) -> Iter
         debiased: as in ``inner_products``.
 
     Yields:
-        How often the tile occurs in the whole matrix, 1 on the diagonal and 2 below it, and the flattened tiles of all
-        layers: float32 (m, k), to be used before the next is asked for.
+        The tile's multiplicity in the whole matrix, 1 on the diagonal and 2 below it, and the flattened tiles of all
+        layers: float32 (m, k), overwritten by the next tile.
     """
     n, m = len(layers[0]), len(layers)
     prepared = [_prepare_layer(x) for x in layers]
@@ -131,11 +131,10 @@ def tile_size(n: int, m: int, width: int, memory: float) -> int:
         n: samples.
         m: layers.
         width: of the widest layer.
-        memory: GiB, in which for each layer one float32 tile, a float64 strip of all, and two blocks of the widest
-            layer must fit.
+        memory: GiB for one float32 tile of each layer, a float64 strip of all, and two blocks of the widest layer.
 
     Returns:
-        Rows, so that tiles are of one size or nearly so.
+        Rows, such that tiles are of about equal size.
 
     Raises:
         InvalidInput: too little memory for tiles of 64 rows.
@@ -155,7 +154,7 @@ def _scratch_bytes(size: int, m: int, width: int) -> int:
 
 
 def _prepare_layer(x: Codes) -> _Layer:
-    """Find the means and the scale."""
+    """Compute the means and the scale."""
     high, low = x.max(axis=0).astype(np.float64), x.min(axis=0).astype(np.float64)
     largest = max(float(high.max()), -float(low.min()))
     in_range = largest == 0 or 1e-12 < largest < 1e12
@@ -176,10 +175,10 @@ def _prepare_layer(x: Codes) -> _Layer:
 
 
 def _unbiased_shift(layer: _Layer) -> NDArray[np.float32]:
-    """Return for each sample what its row and column of the centred Gram matrix lack of the unbiased criterion's.
+    """Return for each sample the shift of its row and column from the centred Gram matrix to the unbiased one.
 
-    Without its diagonal, a row of a centred Gram matrix sums to minus its diagonal entry, so that the samples' squared
-    norms are all that it takes.
+    Without its diagonal, a row of a centred Gram matrix sums to minus its diagonal entry, so that the shift follows
+    from the samples' squared norms.
     """
     n = len(layer.x)
     blocks = (layer.centre_rows(slice(start, start + 1024)) for start in range(0, n, 1024))

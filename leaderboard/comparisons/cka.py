@@ -1,8 +1,8 @@
-"""Linear centred kernel alignment (CKA): how alike are two representations of the same samples?
+"""Linear centred kernel alignment (CKA): how similar are two representations of the same samples?
 
 Kornblith et al., "Similarity of neural network representations revisited" (2019); section 2.2 of Bonheme and Grześ,
 "How do variational autoencoders learn?" (2022). Biased, centred, no arccosine: 0 for orthogonal, 1 for equal up to
-rotation, reflection and isotropic scaling. ``debiased=True`` names the other estimator. The papers interpret the
+rotation, reflection and isotropic scaling. ``debiased=True`` uses the debiased estimator. The papers interpret the
 smaller of this and the Procrustes similarity.
 """
 
@@ -22,12 +22,12 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, debiased: b
         x: real numbers, shape (n, p): the activations of one layer, one row per sample.
         y: real numbers, shape (n, q): another layer's, on the same samples in the same order.
         debiased: use the unbiased estimator of the Hilbert-Schmidt independence criterion (Song et al., 2012; Nguyen
-            et al., 2021) in place of the papers' one. It is near 0 for unrelated representations however few the
-            samples, and can be slightly negative. It needs at least four samples.
+            et al., 2021) instead of the papers'. For unrelated representations it is near 0 at any number of samples,
+            and can be slightly negative. It needs at least four samples.
 
     Returns:
-        The similarity, in [0, 1]; 0 if ``x`` or ``y`` is constant. Debiased: at most 1, and 0 also if all samples are
-        equally far apart.
+        The similarity, in [0, 1]; 0 if ``x`` or ``y`` is constant. Debiased: at most 1; 0 also if all samples are
+        equidistant.
 
     Raises:
         InvalidInput: not 2-d, not finite, different rows, or too few samples.

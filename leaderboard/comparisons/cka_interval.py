@@ -1,13 +1,11 @@
-"""CKA with an interval over the samples, and the ceiling that the differences among seeds set.
+"""CKA with a 95% interval over samples, and its noise ceiling over seeds.
 
-A similarity of two models is high or low only against two things: how much it varies with the samples that were taken,
-and how alike two trainings of one model are. The middle of the interval is the debiased estimate: CKA of few rows and
-many columns is too high, which no drawing of rows shows. Its width is 1.96 standard deviations, either way, of that
-estimate on random halves of the rows (subsampling: Politis, Romano and Wolf, 1999): about the value of all rows, a half
-varies as all rows do about the truth. (A bootstrap would draw rows twice, which raises CKA itself and, in wide layers,
-hides how much it varies.) The ceiling is the highest mean CKA with several seeds of one model that any representation
-can have, as the upper noise ceiling of Nili et al. ("A toolbox for representational similarity analysis", 2014) is
-among subjects.
+The interval is centred on the debiased estimate, since CKA of few rows and many columns is biased upwards, which
+resampling does not reveal. Its half-width is 1.96 standard deviations of that estimate on random halves of the rows
+(subsampling: Politis, Romano and Wolf, 1999): a half varies about the estimate from all rows as that does about the
+true value. (A bootstrap repeats rows, which raises CKA and, in wide layers, understates its variance.) The ceiling is
+the highest mean CKA with several seeds of one model that any representation can have, like the upper noise ceiling of
+Nili et al. ("A toolbox for representational similarity analysis", 2014) among subjects.
 """
 
 from __future__ import annotations
@@ -27,16 +25,16 @@ from leaderboard.comparisons._pair import check_pair
 
 
 def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: int = 200, seed: int = 0) -> Estimate:
-    """Estimate the linear CKA of all samples that there might be, with its 95% interval, from some of them.
+    """Estimate the linear CKA of the population that the samples are drawn from, with its 95% interval.
 
     Args:
         x: real numbers, shape (n, p), at least eight rows: the activations of one layer, one row per sample.
         y: real numbers, shape (n, q): another layer's, on the same samples in the same order.
-        resamples: how many halves are drawn, at least 2; each takes n² (p + q) / 4 operations.
+        resamples: the number of random halves, at least 2; each takes n² (p + q) / 4 operations.
         seed: of the draws.
 
     Returns:
-        Debiased CKA, 0 where it is below, and its interval, in [0, 1]. Where a layer is constant all three are 0.
+        Debiased CKA and its interval, clipped to [0, 1]; all 0 if a layer is constant.
 
     Raises:
         InvalidInput: as ``leaderboard.comparisons.cka.compare``; fewer than 8 rows or 2 resamples; a seed out of range.
@@ -61,9 +59,9 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, resamples: 
 def ceiling(seeds: Sequence[ArrayLike]) -> float:
     """Compute the highest mean CKA with several seeds of one model that any representation can have.
 
-    CKA is the cosine of centred Gram matrices, so that the mean of the seeds', each of unit norm, reaches it: the
-    ceiling is the square root of the mean CKA over all ordered pairs of seeds, each with itself included. A
-    representation that has what the seeds share, without their noise, is more like them than they are like each other.
+    CKA is the cosine of centred Gram matrices, so that the mean of the seeds' Gram matrices, each of unit norm, attains
+    it: the ceiling is the square root of the mean CKA over all ordered pairs of seeds, including each with itself. It
+    exceeds the mean CKA between seeds, since the mean Gram matrix averages out their noise.
 
     Args:
         seeds: activations of one layer, shape (n, p), on the same samples, for each of two or more seeds.

@@ -23,7 +23,7 @@ Layers = Mapping[str, ArrayLike]
 """Layer name to activations, shape (n, p), in order from input to output."""
 
 SEEDS = 4
-"""The fewest seeds from which an interval is given, as in ``leaderboard.store.intervals``."""
+"""The fewest seeds for an interval, as in ``leaderboard.store.intervals``."""
 
 
 def compare_layers(x: Layers, y: Layers, *, similarity: Similarity = "cka", memory: float = 1.0) -> pd.DataFrame:
@@ -42,8 +42,8 @@ def compare_layers(x: Layers, y: Layers, *, similarity: Similarity = "cka", memo
 
     Returns:
         The similarities: one row per layer of ``x``, one column per layer of ``y``. CKA agrees with
-        ``leaderboard.comparisons.cka`` within 1e-6, Procrustes within 1e-5. Debiased CKA is less exact where single
-        rows are far from all others: by up to 5e-4 for one that is 1e5 times as far.
+        ``leaderboard.comparisons.cka`` within 1e-6, Procrustes within 1e-5. Debiased CKA is less accurate with outlying
+        rows: by up to 5e-4 for one that is 1e5 times as far away as the others.
 
     Raises:
         InvalidInput: no layers, different samples, arrays that cannot be compared, or too little memory.
@@ -80,9 +80,8 @@ def _cap_by_procrustes(
 ) -> NDArray[np.float64]:
     """Return the smaller of given values, which may be infinite, and the Procrustes similarity of the same layers.
 
-    A pair of layers that occurs twice, either way round, is compared once. It is not compared at all where a lower
-    bound of its similarity, which costs next to nothing, is no less than the value: so five pairs in six of the wide
-    layers of convolutional models on rendered data.
+    A pair of layers that occurs twice, in either order, is compared once; not at all if a cheap lower bound of its
+    similarity is at least the value, as for five in six pairs of wide layers of convolutional models on rendered data.
     """
     narrow_layers = [procrustes.narrow(centred(array)) for array in distinct]
     main_parts = (
@@ -101,13 +100,13 @@ def _cap_by_procrustes(
 
 
 def normalised(products: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn inner products of Gram matrices into similarities.
+    """Convert inner products of Gram matrices to similarities.
 
     Args:
         products: float64 (m, m).
 
     Returns:
-        float64 (m, m), at most 1; 0 where a layer's product with itself is 0.
+        float64 (m, m), at most 1; 0 for a layer whose product with itself is 0.
     """
     norms = np.sqrt(np.diag(products))
     with np.errstate(divide="ignore"):
@@ -131,8 +130,7 @@ def compare_runs(pairs: Iterable[tuple[Layers, Layers]], *, similarity: Similari
     """Average the heatmaps of several seeds (equation 6 of Bonheme and Grześ, 2023), with intervals.
 
     Args:
-        pairs: for each seed the layers of either model. A generator that reads files keeps one pair in memory at a
-            time.
+        pairs: for each seed the layers of both models. With a generator, one pair is in memory at a time.
         similarity: as in ``compare_layers``.
 
     Returns:
@@ -169,7 +167,7 @@ def compare_runs(pairs: Iterable[tuple[Layers, Layers]], *, similarity: Similari
 
 
 def _add_distinct(array: ArrayLike, name: str, distinct: list[Codes]) -> int:
-    """Return the place of a layer in the list of distinct layers, appending it if it is new."""
+    """Return the index of a layer in the list of distinct layers, appending it if it is new."""
     checked = check_codes(array, name)
     if distinct and len(checked) != len(distinct[0]):
         raise InvalidInput(
@@ -197,10 +195,10 @@ def draw(
         tables: similarities, as from ``compare_layers``; rows run downwards, columns to the right. Several tables, by
             title, such as ``"epoch 25"``, are drawn next to each other, three in a row.
         path: the PNG file to write.
-        half_width: half the width of each similarity's interval, as from ``compare_runs``: where it is a number, a cell
-            shows both.
-        x_name: what the rows belong to, such as a model and its epoch.
-        y_name: what the columns belong to.
+        half_width: half the width of each similarity's interval, as from ``compare_runs``, shown in the cells unless
+            NaN.
+        x_name: the label of the rows, such as a model and its epoch.
+        y_name: the label of the columns.
 
     Raises:
         InvalidInput: no table, a ``half_width`` with several or of another shape, or the file cannot be written.
@@ -232,7 +230,7 @@ def draw(
 
 
 ACROSS = 3
-"""Tables in a row of a picture; further ones are below."""
+"""Tables per row of a picture."""
 
 
 def _draw_panel(axes: Any, frame: pd.DataFrame) -> Any:

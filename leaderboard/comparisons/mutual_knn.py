@@ -1,10 +1,10 @@
-"""Mutual k-nearest-neighbour alignment: do two representations find the same samples near each other?
+"""Mutual k-nearest-neighbour alignment: do samples have the same neighbours in two representations?
 
-Huh et al., "The Platonic Representation Hypothesis" (2024), section 2 and appendix A: of each sample's k nearest
-neighbours, the share that both representations have among theirs, the mean over the samples. Neighbours are those by
-Euclidean distance, which on rows of length 1, as the authors normalise them, are those by the inner product. It sees
-what CKA does not: agreement nearby between representations that differ as a whole. Chance is k / (n - 1), and higher
-for discrete codes: of samples that are equally near, up to rounding, the first in order are taken.
+Huh et al., "The Platonic Representation Hypothesis" (2024), section 2 and appendix A: the share of each sample's k
+nearest neighbours that is common to both representations, averaged over samples. Neighbours are by Euclidean distance,
+which on rows of length 1, as the authors normalise them, is equivalent to the inner product. Unlike CKA it measures
+local agreement between representations that differ globally. Chance is k / (n - 1), and higher for discrete codes: of
+equidistant samples, up to rounding, the first in order are taken.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from leaderboard.arrays import Real
 from leaderboard.comparisons._pair import check_pair
 
 _CHUNK_ROWS = 256
-"""Rows whose distances to all others are held at a time."""
+"""Rows whose distances to all others are computed at a time."""
 
 
 def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, k: int = 10) -> float:
@@ -26,12 +26,12 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"], *, k: int = 10
     Args:
         x: real numbers, shape (n, p), one row per sample.
         y: real numbers, shape (n, q): another representation of the same samples in the same order.
-        k: neighbours of each sample, fewer than n.
+        k: number of neighbours of each sample, less than n.
 
     Returns:
-        The share, in [0, 1]; 0 if ``x`` or ``y`` is constant. It takes about 2 n² bytes. Two clusters that are 1e6 or
-        more times as far apart as neighbours are lower it, since rounding hides who is near: from 1 to about
-        0.99 at 1e6, and below 0.5 at 1e7.
+        The share, in [0, 1]; 0 if ``x`` or ``y`` is constant. It needs about 2 n² bytes. If the data have two clusters
+        1e6 or more times as far apart as neighbours, rounding errors lower it: from 1 to about 0.99 at 1e6, and below
+        0.5 at 1e7.
 
     Raises:
         InvalidInput: not 2-d, not finite, different rows, or too few samples for k neighbours.
@@ -58,7 +58,7 @@ def _nearest_mask(x: NDArray[np.float64], k: int) -> NDArray[np.bool_]:
         distances = squares[rows, None] + squares - 2 * (x[rows] @ x.T)
         np.fill_diagonal(distances[:, start:], np.inf)
         furthest = np.partition(distances, k - 1, axis=1)[:, k - 1 : k]
-        slack = rounding * (furthest + squares[rows, None])  # rounding must not decide among ties
+        slack = rounding * (furthest + squares[rows, None])  # so that rounding does not break ties
         nearer = distances < furthest - slack
         tied = (distances <= furthest + slack) & ~nearer
         missing = k - nearer.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Procrustes similarity: how much of one representation is left after the best rotation onto another?
+"""Procrustes similarity: how similar are two representations after the best rotation of one onto the other?
 
 Equations 2 to 4 and appendix C of Bonheme and Grześ, "How do variational autoencoders learn?" (2022), after Ding et al.
 (2021): centred columns, unit Frobenius norm, one minus half the orthogonal Procrustes distance, which is the nuclear
@@ -27,8 +27,8 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"]) -> float:
         y: real numbers, shape (n, q): another layer's, on the same samples in the same order.
 
     Returns:
-        The similarity, in [0, 1], within 1e-5 of the formula in exact arithmetic; 0 if ``x`` or ``y`` is constant,
-        where the papers' normalisation divides by zero.
+        The similarity, in [0, 1], within 1e-5 of the formula in exact arithmetic; 0 if ``x`` or ``y`` is constant, for
+        which the papers' normalisation divides by zero.
 
     Raises:
         InvalidInput: not 2-d, not finite, different rows, or fewer than two samples.
@@ -43,7 +43,7 @@ def compare(x: Real[ArrayLike, "n p"], y: Real[ArrayLike, "n q"]) -> float:
 
 
 def similarity(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    """Compute the Procrustes similarity of layers that are centred and scaled, and narrowed if they are wide.
+    """Compute the Procrustes similarity of layers from ``narrow``.
 
     Args:
         x: float64 (n, p), from ``narrow``.
@@ -58,10 +58,10 @@ def similarity(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 
 
 def narrow(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace a layer that is wider than the sample by one of at most n columns with the same Gram matrix.
+    """Replace a layer with more columns than samples by one of at most n columns with the same Gram matrix.
 
-    Two layers with one Gram matrix differ by a rotation, which no comparison here sees. What cost p x q x min(p, q)
-    then costs n x n x n. The factor is a Cholesky factor with pivots, since a centred Gram matrix is singular.
+    Layers with the same Gram matrix differ by a rotation, to which comparisons are invariant. The cost decreases from
+    p x q x min(p, q) to n x n x n. The factor is a pivoted Cholesky factor, since a centred Gram matrix is singular.
 
     Args:
         x: float64 (n, p), centred, of unit Frobenius norm.
@@ -81,12 +81,12 @@ def narrow(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def project_on_leading(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn a layer and keep its first columns, which hold most of it.
+    """Project a layer on its leading directions.
 
-    The directions come from block power iteration (Halko, Martinsson and Tropp, "Finding structure with randomness",
-    2011), begun from a fixed start. Whatever the directions, they are orthonormal, so that ``similarity`` of what two
-    layers keep is a lower bound of the layers' own: a product between two orthonormal bases has no larger singular
-    values. It costs a small part of the whole, and comes within 0.01 of it where a few directions hold a layer.
+    The directions are computed by block power iteration (Halko, Martinsson and Tropp, "Finding structure with
+    randomness", 2011) from a fixed start. Since they are orthonormal, however accurate, ``similarity`` of two projected
+    layers is a lower bound of that of the layers: multiplying by orthonormal bases increases no singular value. It is
+    much cheaper, and within 0.01 if a few directions explain most of the layer.
 
     Args:
         x: float64 (n, p), from ``narrow``.
@@ -105,9 +105,9 @@ def project_on_leading(x: NDArray[np.float64]) -> NDArray[np.float64]:
 def _nuclear_norm(a: NDArray[np.float64]) -> float:
     """Sum the singular values of a matrix.
 
-    Those of a large matrix come from the eigenvalues of its product with its transpose, several times faster. Squaring
-    loses the smallest values in rounding. That matters most where nearly all of them are 0, in matrices of rank one:
-    there the sum was too large by 8e-7 of itself at 600 rows, 2e-6 at 2,048, about as the root of their number.
+    Those of a large matrix are computed from the eigenvalues of its product with its transpose, several times faster.
+    Squaring loses the smallest values to rounding. The error is largest for matrices of rank one: the sum was too large
+    by a share of 8e-7 at 600 rows and 2e-6 at 2,048, about proportional to the root of that number.
     """
     if min(a.shape) <= _LARGEST_SVD:
         return float(np.linalg.svd(a, compute_uv=False).sum())

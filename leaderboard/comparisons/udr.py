@@ -1,10 +1,10 @@
-"""Unsupervised disentanglement ranking (UDR): which of several runs found what the others found, without labels?
+"""Unsupervised disentanglement ranking (UDR): score runs without labels, by agreement with other runs.
 
 Duan et al., "Unsupervised model selection for variational disentangled representation learning" (2020), section 4 and
 the authors' implementation: the latents of one run are regressed on those of another by the lasso (penalty 0.1, both
 standardised), or correlated by rank; the score of the pair is high where each informative latent of either run matches
 one latent of the other; a run's score is the median over the other runs. Range [0, 1]; ideal 0.9 with the lasso, whose
-penalty takes 0.1 from a perfect match, and 1 by rank; chance near 0 with the lasso.
+penalty reduces a perfect match by 0.1, and 1 by rank; chance near 0 with the lasso.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Similarity = Literal["lasso", "spearman"]
 
 _LASSO_ALPHA = 0.1
 _LEAST_DIVERGENCE = 0.01
-"""Latents whose mean divergence from the prior is smaller, in nats, count as shut down."""
+"""The mean divergence from the prior, in nats, up to which a latent counts as shut down."""
 
 
 def compare(
@@ -133,7 +133,7 @@ def _score_pair(x: _Run, y: _Run, similarity: Similarity) -> float:
 
 
 def _similarities(x: NDArray[np.float64], y: NDArray[np.float64], similarity: Similarity) -> NDArray[np.float64]:
-    """Return a matrix (L, M), at least 0, of how much each latent of y has of each latent of x."""
+    """Return the similarity of each latent of x to each latent of y: (L, M), at least 0."""
     if similarity == "lasso":
         from sklearn.linear_model import Lasso
 
@@ -150,7 +150,7 @@ def _similarities(x: NDArray[np.float64], y: NDArray[np.float64], similarity: Si
 
 
 def _relative_strength(matrix: NDArray[np.float64]) -> float:
-    """Average, over the latents of either run, the square of the best match divided by the sum of all."""
+    """Return the mean over the latents of both runs of the squared best match divided by the sum of all matches."""
     if not matrix.size:
         return 0.0
     strengths = []

@@ -1,4 +1,4 @@
-"""From result files to tables, pages and what is published. Internal: ``offaxis board`` is for users."""
+"""Tables and pages of results, and checks of results trees. Internal: ``offaxis board`` is for users."""
 
 from benchmark_data.errors import needs
 

@@ -1,4 +1,4 @@
-"""Tables as Markdown, CSV and for the terminal. What they say is decided in `report.ranking`."""
+"""Render tables of `report.ranking` as Markdown, CSV and for the terminal."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def number(value: float | None) -> str:
-    """Format a score: three decimals, or a dash where there is none.
+    """Format a score with three decimals; None as a dash.
 
     Args:
         value: the score.
 
     Returns:
-        Text; what rounds to nothing has no sign.
+        Text; zero, as rounded, has no sign.
 
     Example:
         >>> number(0.25), number(-0.0001), number(None)
@@ -33,7 +33,7 @@ def number(value: float | None) -> str:
 
 
 def signed(value: float) -> str:
-    """Format a difference with its sign; what rounds to nothing has none.
+    """Format a difference with its sign; zero, as rounded, has none.
 
     Args:
         value: the difference.
@@ -49,15 +49,15 @@ def signed(value: float) -> str:
 
 
 def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
-    """Format a score with its interval, where there are seeds enough for one.
+    """Format a score with its interval, if it has enough seeds for one.
 
     Args:
         row: the method.
         key: the score.
-        form: how to print the three numbers.
+        form: format of the three numbers.
 
     Returns:
-        Such as ``0.123 [0.110, 0.140]``; a dash where there is no score.
+        Such as ``0.123 [0.110, 0.140]``; a dash if there is no score.
     """
     summary = row.cells.get(key)
     if summary is None:
@@ -68,7 +68,7 @@ def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
 
 
 def _format_rank(row: Row) -> str:
-    """Format a rank with its interval, where that leaves more than one; a dash where there is none."""
+    """Format a rank, with its interval if that has more than one rank; None as a dash."""
     return f"{row.rank}{f' ({span(row.place)})' if span(row.place) else ''}" if row.rank else "–"
 
 
@@ -76,10 +76,10 @@ def span(place: rank_intervals.RankInterval | None) -> str:
     """Format an interval of ranks.
 
     Args:
-        place: where a method stands.
+        place: the interval.
 
     Returns:
-        Such as ``1–4``; nothing where only one rank is left.
+        Such as ``1–4``; empty if it is a single rank.
 
     Example:
         >>> span(rank_intervals.RankInterval(1, 4, 1)), span(rank_intervals.RankInterval(2, 2, 2))
@@ -120,7 +120,7 @@ def markdown(board: Table) -> str:
         board: the table.
 
     Returns:
-        A heading, what must be known to read the table, and the table.
+        A heading, the caption and the table.
     """
     header = ["Rank", "Method", *(column.title for column in board.columns), "Seeds"]
     lines = [f"## {escaped(board.task)}, tier {escaped(board.tier)}", "", escaped(board.caption), ""]
@@ -140,17 +140,17 @@ FIELDS = (
     *("mean", "iqm", "low", "high", "note", "steps", "images", "seconds", "device", "supervision", "selection"),
     *("status", "trust", "dataset_version", "date", "ranked_by"),
 )
-"""What a record says; ``docs/publishing.md`` says what each field is."""
+"""The fields of a record; ``docs/publishing.md`` describes them."""
 
 
 def records(boards: Iterable[Table]) -> Iterator[dict[str, object]]:
-    """List what tables say in the tidy form.
+    """Convert tables to tidy records.
 
     Args:
         boards: the tables.
 
     Yields:
-        One record for each score of each method, with the keys ``FIELDS``; None where there is nothing to say.
+        One record for each score of each method, with the keys ``FIELDS``; None for missing values.
     """
     for board in boards:
         for row in board.rows:
@@ -184,13 +184,13 @@ def records(boards: Iterable[Table]) -> Iterator[dict[str, object]]:
 
 
 def comma_separated(boards: Iterable[Table]) -> str:
-    """Render tables as CSV in the tidy form: one line for each score of each method.
+    """Render tables as tidy CSV: one line for each score of each method.
 
     Args:
         boards: the tables.
 
     Returns:
-        CSV with the header ``FIELDS``. Text that a spreadsheet would take for a formula is prefixed with an apostrophe.
+        CSV with the header ``FIELDS``. Text that a spreadsheet would read as a formula is prefixed with an apostrophe.
     """
 
     def csv_value(name: str, value: object) -> object:
@@ -209,7 +209,7 @@ def terminal(results: Iterable[Result], tier: str = "") -> rich.console.Group:
         tier: only the tables of this tier; all of them if empty.
 
     Returns:
-        Something that ``rich.print`` prints: one table for each task and tier.
+        For ``rich.print``: one table for each task and tier.
     """
     import rich.box
     import rich.console

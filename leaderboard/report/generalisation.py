@@ -1,9 +1,8 @@
-"""What a model that was trained on some combinations of factors makes of others: held-out rows by split rule.
+"""Scores on held-out combinations of factors, by split rule.
 
-Each rule is compared with its reference, which leaves no combination out: the splits of Schott et al. with ``random``,
-a correlated sample with ``holdout``. R² is here in units of a factor's variance over the whole dataset, as Schott et
-al. have it, so that an error counts alike under every rule; the metric's own unit is the variance on the rows that a
-rule holds out.
+Each rule is compared with its reference, which holds out no combination: the splits of Schott et al. with ``random``, a
+correlated sample with ``holdout``. R² here is in units of a factor's variance over the whole dataset, as in Schott et
+al., so that errors are comparable between rules; the metric's own unit is the variance on the held-out rows.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from leaderboard.store import intervals, verdicts
 from leaderboard.store.results import Scored
 
 Mean: TypeAlias = tuple[float, tuple[float, float] | None]
-"""A mean over seeds and its interval, which one seed does not have."""
+"""A mean over seeds and its interval; None with too few seeds."""
 
 WHOLE = Column(
     "r_squared_whole",
@@ -41,8 +40,8 @@ class Fall(NamedTuple):
     """The difference of a score from that on the reference.
 
     Attributes:
-        comparison: Welch's, of the score less that on the reference.
-        answer: ``supported`` where it is lower than the reference's, over all rules and scores of a dataset and method.
+        comparison: Welch's, of the score minus that on the reference.
+        answer: the verdict on a decrease, after Holm over all rules and scores of a dataset and method.
     """
 
     comparison: verdicts.Comparison
@@ -54,13 +53,13 @@ class RuleLine(NamedTuple):
 
     Attributes:
         rule: the split's name, such as ``composition``.
-        reference: the rule that it is compared with; empty for a reference.
+        reference: the rule to compare with; empty for a reference.
         table: the task's table.
         row: the method's row.
-        scores: score -> its value for every seed; ``WHOLE`` in place of the metric's own R².
+        scores: score -> its value for every seed; ``WHOLE`` instead of the metric's own R².
         factors: factor -> R², the mean over seeds with Student's interval.
-        falls: score -> its difference; none for a reference, where there is none, and of MIG and DCI where not the same
-            factors vary in the held-out rows.
+        falls: score -> its difference; empty for a reference or without one, and without MIG and DCI if other factors
+            vary in the held-out rows.
     """
 
     rule: str
@@ -72,7 +71,7 @@ class RuleLine(NamedTuple):
     falls: dict[str, Fall]
 
     def mean(self, column: Column) -> Mean | None:
-        """Return the mean over seeds of a score, with Student's interval; None where there is no such score."""
+        """Return the mean over seeds of a score, with Student's interval; None if there is no such score."""
         values = self.scores.get(column.key)
         return _mean_with_interval(values, column) if values else None
 
@@ -81,9 +80,9 @@ class Study(NamedTuple):
     """One method on all rules of one dataset.
 
     Attributes:
-        dataset: that is divided.
+        dataset: the dataset that is divided.
         method: the method's name.
-        title: as it is printed.
+        title: as printed.
         columns: the scores.
         factors: names.
         lines: one for each rule, references first.
@@ -98,7 +97,7 @@ class Study(NamedTuple):
 
 
 def reference(rule: str) -> str:
-    """Return the rule that another one is compared with; empty for those that others are compared with.
+    """Return the rule with which a rule is compared; empty if it is a reference itself.
 
     Example:
         >>> [reference(rule) for rule in ("composition", "correlated.posx-posy-0.1", "random")]
@@ -170,14 +169,14 @@ def _study(base: str, method: str, rules: dict[str, tuple[Table, Row]]) -> Study
 
 
 def _scores_by_seed(row: Row, r_squared: dict[str, list[float]]) -> dict[str, list[float]]:
-    """Return the scores of every seed that are compared."""
+    """Return the compared scores of every seed."""
     scores = {column.key: row.values(column.key) for column in COLUMNS}
     scores[WHOLE.key] = np.mean(list(r_squared.values()), axis=0).tolist() if r_squared else []
     return {key: values for key, values in scores.items() if values}
 
 
 def _factor_r_squared(board: Table, runs: Sequence[Scored]) -> dict[str, list[float]]:
-    """Work out the R² of each factor for every seed from what the score is made of; none but of full grids."""
+    """Compute the R² of each factor for every seed from the score's parts; empty unless the dataset is a full grid."""
     parts = [run.parts.get("r_squared", {}) for run in runs]
     source = benchmark_data.load(board.dataset).source
     is_known = all("errors" in part for part in parts)
@@ -187,7 +186,7 @@ def _factor_r_squared(board: Table, runs: Sequence[Scored]) -> dict[str, list[fl
     r_squared = {}
     errors = np.array([part["errors"] for part in parts]).T
     for name, factor_errors in zip(protocol.task(board.task).scored, errors, strict=True):
-        # In a full grid class ids 0 to n - 1 are there equally often.
+        # In a full grid class ids 0 to n - 1 are equally frequent.
         grid_variance = (space.sizes[space.column(name)] ** 2 - 1) / 12
         r_squared[name] = (1 - factor_errors / grid_variance).tolist()
     return r_squared

@@ -20,12 +20,11 @@ class DatasetLine(NamedTuple):
 
     Attributes:
         table: its scores in the tier.
-        giveaway: how much its pixels reveal about its factors; None where it was not measured, or where no factor has
-            an order.
-        order: groups of factors, those that a VAE is expected to learn first in front; empty where not measured.
-        rows: method -> its row, of the methods that are compared.
-        mean: the mean score over the methods that all datasets have; None where there are none.
-        interval: its 95% interval over seeds; None where there are too few.
+        giveaway: how much its pixels reveal about its factors; None if not measured, or if no factor has an order.
+        order: groups of factors, sorted from those that a VAE is expected to learn first; empty if not measured.
+        rows: method -> its row, for the methods that are compared.
+        mean: the mean score over the methods that all datasets have; None if there are none.
+        interval: its 95% interval over seeds; None with too few, or if the methods' seeds differ.
     """
 
     table: Table
@@ -48,9 +47,9 @@ class Prediction(NamedTuple):
         title: the title of the method.
         method: its name.
         datasets: the number of datasets that have both.
-        correlation: Spearman's, over these datasets; None where it is undefined or there are too few.
+        correlation: Spearman's, over these datasets; None if undefined or too few.
         shared: the number of datasets with a giveaway that at least half of the methods have.
-        on_shared: Spearman's over these, by which methods can be compared; None where the method lacks any of them, or
+        on_shared: Spearman's over these, which is comparable between methods; None if the method lacks any of them, or
             as above.
     """
 
@@ -68,8 +67,8 @@ class Hardness(NamedTuple):
     Attributes:
         column: the score.
         methods: names and titles of the trained methods, by title.
-        common: titles of those that all datasets have, with seeds for an interval; they decide the order.
-        lines: the datasets, easiest first: by the mean over ``common``, or by giveaway where there are none.
+        common: titles of those that all datasets have, with enough seeds for an interval; they determine the order.
+        lines: the datasets, easiest first: by the mean over ``common``, or by giveaway if there are none.
         predictions: one for each method.
     """
 
@@ -83,17 +82,17 @@ class Hardness(NamedTuple):
 def hardness(boards: Sequence[Table], giveaways: Mapping[str, Giveaway]) -> Hardness | None:
     """Order the datasets of a tier, and compare their giveaway with the scores.
 
-    Datasets that a split rule divides are left out: their scores are of other rows than those that were trained on.
-    Where two or more are left, so are those on which nothing was trained here, and methods that were not count in no
-    mean: a submission changes no order.
+    Datasets that a split rule divides are left out, since they are scored on other rows than were trained on. If models
+    were trained here on two or more of the others, only these datasets are listed, and only these models count in
+    means, so that a submission does not change the order.
 
     Args:
         boards: the tables of one tier.
-        giveaways: full name -> giveaway of the dataset; one of another version counts as not measured.
+        giveaways: full name -> giveaway of the dataset; that of another version is ignored.
 
     Returns:
-        The datasets; None where fewer than two have scores of trained methods, none was measured, or they have no
-        score in common.
+        The datasets; None if fewer than two have scores of trained methods, none has a giveaway, or they have no score
+        in common.
     """
     entries = []
     for board in boards:
@@ -152,7 +151,7 @@ def _giveaway_estimate(giveaway: Giveaway | None) -> Estimate | None:
 
 
 def _sort_key(line: DatasetLine) -> tuple[float, float, tuple[tuple[int, int | str], ...]]:
-    """Return the key that sorts datasets: easiest first, the unknown last."""
+    """Return the key that sorts datasets: easiest first, unmeasured ones last."""
     mean = float("-inf") if line.mean is None else round(line.mean, ranking.DIGITS)
     giveaway = line.giveaway.value if line.giveaway else float("-inf")
     return -mean, -giveaway, protocol.natural_key(line.dataset)

@@ -1,4 +1,4 @@
-"""What CI asks of a results tree: is every file sound, and did a published score move?"""
+"""Checks of a results tree for CI: is every file valid, and did a published score change?"""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from leaderboard.store import giveaways, reported, results, results_tree
 from leaderboard.store.results import Result, Sample, Scored
 
 PICTURES = ("sheet.png", "factors.png")
-"""Of the dataset, in the folder of its results (`leaderboard.report.media`)."""
+"""Pictures of a dataset in the folder of its results (`leaderboard.report.media`)."""
 
 OTHER_FILES = ("reported", giveaways.FILE)
-"""What a results tree may hold in addition to results, or without any."""
+"""Other files and folders that a results tree may hold."""
 
 
 def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
-    """Look at every file of a results tree.
+    """Check every file of a results tree.
 
     Args:
         root: the results tree.
 
     Returns:
-        Everything that is wrong with it, file by file; nothing if it is sound. A folder without any result is none.
+        All errors, file by file; empty if there are none. A folder without results is an error.
 
     Raises:
         DamagedFile: there is no such folder.
@@ -51,7 +51,7 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
 
 
 def _check_file(file: Path) -> tuple[Result | None, list[OffaxisError]]:
-    """Look at a result file: what it holds, if it can be read, and what is wrong."""
+    """Check a result file; return the result, None if it cannot be read, and its errors."""
     try:
         result = results_tree.read(file)
     except OffaxisError as error:
@@ -63,9 +63,9 @@ def _check_file(file: Path) -> tuple[Result | None, list[OffaxisError]]:
 
 
 def _check_against_task(file: Path, result: Result) -> Iterator[OffaxisError]:
-    """Compare what a result was made from with the task and the dataset that are here."""
+    """Compare the recorded task and dataset of a result with those here."""
     if result.task.partition("@")[2] != protocol.VERSION:
-        return  # another protocol: readable, and never mixed in
+        return  # another protocol version: readable, and not in tables with this one
     try:
         task = protocol.task(result.task)
         dataset = task.load()
@@ -92,7 +92,7 @@ def _check_against_task(file: Path, result: Result) -> Iterator[OffaxisError]:
 
 
 def _check_samples(where: str, run: Scored, task: protocol.Task) -> Iterator[OffaxisError]:
-    """Compare how metrics were called with the tier, and look for what their scores are made of."""
+    """Compare the samples of metrics with those of the tier, and the shapes of parts with the task's factors."""
     tier = protocol.TIERS.get(run.tier)
     for measurement in tier.measurements if tier else ():
         expected, received = candidates.sample(measurement, task), run.samples.get(measurement.metric)
@@ -111,12 +111,12 @@ def _check_samples(where: str, run: Scored, task: protocol.Task) -> Iterator[Off
 
 
 def _part_rows(part: tuple[Any, ...]) -> tuple[tuple[float, ...], ...]:
-    """Return a part of a score as lines with a number for each factor: one, or one for each latent."""
+    """Return a part of a score as rows with a number for each factor: one row, or one for each latent."""
     return part if part and isinstance(part[0], tuple) else (part,)
 
 
 def _check_verification(where: str, run: Scored, task: protocol.Task) -> Iterator[OffaxisError]:
-    """Compare a record of a verification with the rows that its text draws, and with the scores that it speaks of."""
+    """Compare the record of a verification with the rows that its seed draws, and with the run's scores."""
     if (record := run.verification) is None:
         return
     try:
@@ -136,7 +136,7 @@ def _check_verification(where: str, run: Scored, task: protocol.Task) -> Iterato
                 f"{received}."
             )
     if rows * verification.SHARE < verification.BLOCKS * len(task.indices):
-        return  # where few rows are left, blocks are smaller than a tenth, and their scores further off
+        return  # with few unused rows, blocks are smaller than a tenth, and their scores differ more
     for key, compared in record.scores.items():
         column = protocol.COLUMNS.get(key)
         if column and abs(run.scores[key] - compared.codes) > column.tenth:
@@ -151,19 +151,19 @@ def _format_sample(sample: Sample | None) -> str:
 
 
 def needs_no_download(dataset: Dataset) -> bool:
-    """Return whether a dataset's pixels are computed here, so that its digest can be had anywhere.
+    """Return whether a dataset's pixels are computed without original files, so that its digest is available.
 
     Args:
         dataset: the dataset.
 
     Returns:
-        True for rendered datasets, and for those that rest on them: changed, some of their rows or values, divided.
+        True for rendered datasets, and for those derived from them: changed, subsets of rows or values, divided.
     """
     return all(isinstance(source, Rendered | OfBase) for source in chain(dataset))
 
 
 def _check_other_files(root: Path) -> Iterator[OffaxisError]:
-    """Read what is beside the scores: what papers report, giveaways of datasets."""
+    """Read the other files: numbers reported in papers, giveaways of datasets."""
     try:
         reported.read_all(root)
     except OffaxisError as error:
@@ -186,7 +186,7 @@ def _find_outdated_giveaways(root: Path) -> Iterator[OffaxisError]:
 
 
 def _find_collisions(checked: list[Result]) -> Iterator[OffaxisError]:
-    """Find methods that a reader would take for one another."""
+    """Find methods that readers would confuse, by name or title."""
     seen: dict[tuple[str, str], str] = {}
     for result in checked:
         bare_name = result.method.replace("_", "")
@@ -218,8 +218,8 @@ def score_changes(root: str | os.PathLike[str], before: str | os.PathLike[str]) 
         before: an earlier copy of the tree.
 
     Returns:
-        One problem for each score that moved by more than ``results.DRIFT`` and each run that vanished, under the same
-        protocol version. To take a result back, put it in quarantine.
+        One error for each score that changed by more than ``results.DRIFT`` and each run that was removed, under the
+        same protocol version. To retract a result, put it in quarantine.
 
     Raises:
         DamagedFile: the earlier state cannot be read.

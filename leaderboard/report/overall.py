@@ -1,8 +1,8 @@
-"""Methods across the tasks of a tier: their mean over tasks, their rank by it, and which ranks the seeds leave open.
+"""Methods across the tasks of a tier: their mean over tasks, its rank, and the interval of that rank.
 
-What is averaged over are the tasks that at least half of the ranked methods share (`shared`): a task that few methods
-were trained on would otherwise leave all others without a place. The tasks are taken as they are: intervals say what
-other seeds on the same tasks would give, nothing of other tasks.
+Means are over the tasks that at least half of the ranked methods share (`shared`): with a task that few methods were
+trained on, all others would have no mean. The tasks are fixed: intervals are over seeds on the same tasks, and do not
+extend to other tasks.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from leaderboard.store import intervals, rank_intervals
 
 
 class Standing(NamedTuple):
-    """One method across the tasks that are averaged over.
+    """One method across the shared tasks.
 
     Attributes:
         method: its name.
-        title: as it is printed.
-        category: what it may see.
-        rank: by the mean over tasks of the mean score, within the category; from 1 on. Means that are equal as printed
-            share a rank.
-        place: the ranks that the seeds leave open, and the band (`rank_intervals.rank_intervals`).
+        title: as printed.
+        category: by its supervision.
+        rank: by the mean over tasks of the mean score, within the category; from 1 on. Equal printed means share a
+            rank.
+        place: 95% interval of the rank, and the band (`rank_intervals.rank_intervals`).
         mean: over tasks, of the mean score.
         interval: Student's 95% interval of the mean over seeds.
     """
@@ -42,9 +42,9 @@ class Overall(NamedTuple):
     """The standings of a tier.
 
     Attributes:
-        tasks: what is averaged over: those of `shared`.
+        tasks: datasets of the tasks in the means, those of `shared`.
         standings: the methods that are ranked on all of ``tasks``, best first within each category.
-        left_out: titles of those that are, too, but with other seeds on some (`ranking.seeds_agree`).
+        left_out: titles of methods that are left out because their seeds differ by task (`ranking.seeds_agree`).
     """
 
     tasks: tuple[str, ...]
@@ -61,16 +61,16 @@ class Overall(NamedTuple):
 
 
 def shared(boards: Sequence[Table]) -> tuple[Table, ...]:
-    """Return the tables of the tasks that are averaged over: at least half of the ranked methods are ranked on each.
+    """Return the tables of the tasks to average over: those on which at least half of the ranked methods are ranked.
 
-    Counted are the methods with a rank on any task, of all categories together, so that every mean of a tier is over
-    the same tasks; if any of them were trained here, these alone, so that submissions on a few tasks change no mean.
+    Methods with a rank on any task count, of all categories together, so that every mean of a tier is over the same
+    tasks; if any of them were trained here, only these count, so that submissions on a few tasks change no mean.
 
     Args:
         boards: the tables of one tier.
 
     Returns:
-        Some of them, in their order; all, where there is no such task.
+        Some of them, in their order; all if there is no such task.
     """
     rows = [[row for row in board.rows if row.rank] for board in boards]
     has_trained_here = any(row.trained_here for group in rows for row in group)
@@ -87,7 +87,8 @@ def overall(boards: Sequence[Table]) -> Overall | None:
         boards: the tables of one tier.
 
     Returns:
-        The standings; None where there are no two such tasks, or no method that is ranked on all of them.
+        The standings; None with fewer than two such tasks, if tables rank by different scores, or if no method is
+        ranked on all tasks.
     """
     counted = shared(boards)
     columns = {board.columns[0] for board in counted if board.columns}

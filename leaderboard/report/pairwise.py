@@ -17,22 +17,22 @@ from leaderboard.report.ranking import Row, Table, seeds_agree, tier_order
 from leaderboard.store import intervals, verdicts
 
 ACROSS = "mean over tasks"
-"""What stands in the place of a task where all of them are taken together."""
+"""The name of the mean over all tasks, in place of a task's."""
 
 
 class Difference(NamedTuple):
-    """Two methods on one task by one score, or on all tasks together.
+    """The difference of two methods in one score, on one task or in the mean over tasks.
 
     Attributes:
         task: the dataset's name, or `ACROSS`.
         column: the score.
         first: mean over seeds of the first method.
         second: that of the second one.
-        comparison: first less second.
-        answer: ``supported`` where the first is higher, ``opposed`` where the second is; `verdicts.NEITHER` where
-            nothing was tested, as neither is above an untrained encoder.
-        p: p-value, after Holm over the tasks of the score; None where there is no verdict.
-        seeds: of the first and of the second method.
+        comparison: first minus second.
+        answer: ``supported`` if the first is significantly higher, ``opposed`` if the second is; `verdicts.NEITHER` if
+            nothing was tested because neither is above an untrained encoder.
+        p: p-value, after Holm over the tasks of the score; None if nothing was tested.
+        seeds: the numbers of seeds of the first and of the second method.
     """
 
     task: str
@@ -52,8 +52,8 @@ class Pair(NamedTuple):
         tier: its name.
         first: name and title of the first method.
         second: those of the second one.
-        differences: score by score: each task on which both have it, then all of these together if there are several.
-        left_out: tasks of the tier that are not compared, and why.
+        differences: for each score each task on which both have it, then the mean over these if there are several.
+        left_out: tasks of the tier that are not compared, with the reasons.
     """
 
     tier: str
@@ -84,7 +84,7 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     Args:
         boards: the tables of one tier. Rows that are marked or in quarantine are left out.
         first: a method's name.
-        second: that of another one.
+        second: another method's name.
 
     Returns:
         The pair.
@@ -115,14 +115,14 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
 
 
 def restrict_to_tasks(pair: Pair, boards: Sequence[Table]) -> Pair:
-    """Return a pair with some of its tasks. Verdicts stay corrected for all: a task may be chosen for its result.
+    """Restrict a pair to some tasks. p-values remain corrected for all, since a task may be chosen for its result.
 
     Args:
-        pair: on all tasks.
-        boards: the tables of these tasks.
+        pair: a pair on all tasks.
+        boards: the tables of the tasks to keep.
 
     Returns:
-        The pair with the differences on these alone, and what is not compared on them.
+        The pair with the differences on these tasks, and with those of these tasks that are left out.
 
     Raises:
         InvalidInput: the methods were not both scored on any of them.
@@ -138,7 +138,7 @@ def restrict_to_tasks(pair: Pair, boards: Sequence[Table]) -> Pair:
 
 
 def describe(boards: Sequence[Table], name: str) -> str:
-    """Describe a method by its title, the seeds that it has on a task, and the steps of their training.
+    """Describe a method by its title, its number of seeds per task, and their optimiser steps.
 
     Args:
         boards: tables in which it has rows.
@@ -151,7 +151,7 @@ def describe(boards: Sequence[Table], name: str) -> str:
 
 
 def method(boards: Sequence[Table], name: str) -> str:
-    """Find a method by its name, or by the title that tables show.
+    """Find a method by its name or title.
 
     Args:
         boards: tables.
@@ -162,7 +162,7 @@ def method(boards: Sequence[Table], name: str) -> str:
 
     Raises:
         UnknownName: there is no such method in the tables.
-        InvalidInput: two results of it on one task, from two results trees.
+        InvalidInput: it has two results on one task, from two results trees.
     """
     titles = {row.result.method: row.result.title for board in boards for row in board.rows}
     method_name = name if name in titles else next((key for key, title in titles.items() if title == name), None)
@@ -183,11 +183,11 @@ def of_tier(boards: Sequence[Table], first: str, second: str, tier: str = "") ->
     Args:
         boards: all tables.
         first: a method's name.
-        second: that of another one.
-        tier: the tier's name; the first one with a task that both were scored on if empty.
+        second: another method's name.
+        tier: the tier's name; if empty, the first one with a task that both were scored on.
 
     Returns:
-        Its tables; all tables where no tier has both methods.
+        Its tables; all tables if no tier has both methods.
 
     Raises:
         UnknownName: there are no results in the tier.
@@ -203,7 +203,7 @@ def of_tier(boards: Sequence[Table], first: str, second: str, tier: str = "") ->
 
 
 def _omissions(boards: Sequence[Table], names: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Say which tasks two methods are not compared on: one of them is flagged or in quarantine there, or has no row."""
+    """Yield the tasks on which two methods are not compared: one is marked or in quarantine there, or has no row."""
     absent: dict[str, list[str]] = {}
     for board in boards:
         rows = {row.result.method: row for row in board.rows}
@@ -242,7 +242,7 @@ def _compare_by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) 
 
 
 def _compare_rows(board: Table, left: Row, right: Row, key: str) -> tuple[verdicts.Comparison, bool]:
-    """Compare two methods; without a p-value where neither is above an untrained encoder."""
+    """Compare two methods; without a p-value if neither is above an untrained encoder."""
     comparison = verdicts.compare_methods([left.values(key)], [right.values(key)])
     rows = (row for row in board.rows if row.result.method == "random_encoder" and key in row.cells)
     neither = verdicts.is_at_chance(left.cells[key].mean, right.cells[key].mean, [row.cells[key].mean for row in rows])
@@ -259,7 +259,7 @@ def comma_separated(pair: Pair) -> str:
         pair: the pair.
 
     Returns:
-        CSV with a header; the columns ``first`` and ``second`` bear the methods' names.
+        CSV with a header; the columns of ``first`` and ``second`` have the methods' names.
     """
     rows = []
     for difference in pair.differences:

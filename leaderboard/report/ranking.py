@@ -1,7 +1,6 @@
-"""Who stands where on a task: its table. What methods come to across tasks is worked out in `report.overall`.
+"""The table of a task: order, ranks, their intervals and bands. `report.overall` compares methods across tasks.
 
-Order, ranks, their intervals and bands are decided in `table` and nowhere else. Everything here is a pure function of
-result files.
+Order and ranks are decided in `table` and nowhere else. Everything here is a pure function of result files.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from leaderboard.store.results import Result, Scored, Trust
 from leaderboard.store.statistics import Summary
 
 DIGITS = 3
-"""Decimals that are printed. Methods whose means agree in all of them share a rank."""
+"""The number of printed decimals. Methods with equal printed means share a rank."""
 
 CATEGORIES = {
     "unsupervised": "Unsupervised",
@@ -33,11 +32,11 @@ CATEGORIES = {
     "pretrained": "Pretrained networks, and the same with random weights",
     "reference": "References",
 }
-"""Categories as they are printed, in the order of the groups of a table. Ranks are given within a category."""
+"""Category -> its printed name, in the order of a table's groups. Methods are ranked within a category."""
 
 
 OTHER_DATA = "of the dataset's version "
-"""How the note of a result begins whose dataset has changed since."""
+"""Start of the note on a result whose dataset has changed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,12 +44,12 @@ class Row:
     """One method in the table of a task.
 
     Attributes:
-        result: where it comes from.
+        result: the method's result on the task.
         runs: its runs in the table's tier, by seed.
-        rank: within its category; None where it is not ranked.
-        place: between which ranks its seeds leave it, and the band of methods that they do not tell apart, at an error
-            of 5% over all pairs of the category's ranked methods; None where it is not ranked.
-        note: why it is not ranked; empty where it is.
+        rank: within its category; None if it is not ranked.
+        place: 95% interval of its rank, and its band (`rank_intervals.rank_intervals`), among the ranked methods of
+            its category; None if it is not ranked.
+        note: why it is not ranked; empty if it is.
         cells: score -> summary, with Student's interval of the mean.
     """
 
@@ -63,38 +62,38 @@ class Row:
 
     @property
     def category(self) -> str:
-        """What the method may see."""
+        """The category, by the method's supervision."""
         return self.runs[0].supervision
 
     @property
     def trust(self) -> Trust:
-        """``verified`` where every run is, or else ``recomputed``."""
+        """``verified`` if every run is, else ``recomputed``."""
         return self.result.trust(self.runs[0].tier)
 
     @property
     def trained_here(self) -> bool:
-        """Whether every run of it was trained here, not only scored."""
+        """Whether every run was trained here, not only scored."""
         return self.result.trained_here(self.runs[0].tier)
 
     @property
     def warning(self) -> bool:
-        """Whether a reader should see the note: the result is marked, in quarantine or of other data."""
+        """Whether the note is a warning: the result is marked, in quarantine or of another dataset version."""
         is_of_other_data = self.note.startswith(OTHER_DATA)
         return bool(self.result.quarantine or is_of_other_data or any(run.marks for run in self.runs))
 
     @property
     def selected(self) -> bool:
-        """Whether its settings were chosen among others, as its authors say."""
+        """Whether its settings were selected, as its authors state."""
         return any(run.selection.strip().lower() != "none" for run in self.runs)
 
     @property
     def seeds(self) -> int:
-        """How many seeds there are."""
+        """The number of seeds."""
         return len(self.runs)
 
     @property
     def cost(self) -> str:
-        """What training cost, in short: ``3,000 steps, 61 s``."""
+        """The training budget, in short: ``3,000 steps, 61 s``."""
         return budget(self.runs, full=False)
 
     def values(self, key: str) -> list[float]:
@@ -137,12 +136,12 @@ class Table:
 
     @property
     def ranked_by(self) -> Column | None:
-        """The score that ranks its rows, the first of the columns; None where no row has a rank."""
+        """The score that ranks its rows, the first of the columns; None if no row has a rank."""
         return self.columns[0] if self.ranked else None
 
     @property
     def caption(self) -> str:
-        """Model, budget and sample sizes: what a reader must know before comparing these numbers with others."""
+        """Model, budget and sample sizes, without which these scores cannot be compared with others."""
         return caption(self.tier, self.rows)
 
     @property
@@ -157,7 +156,7 @@ class Table:
 
     @property
     def notes(self) -> list[str]:
-        """Which methods have no rank or no row here, why, and what would change that: a sentence or two for each."""
+        """A sentence or two for each reason why methods have no rank or no row here, with the remedy."""
         by_note: dict[str, list[str]] = {}
         is_smoke = self.tier == "smoke"
         for row in self.rows:
@@ -194,7 +193,7 @@ def _join(titles: Sequence[str]) -> str:
 
 
 def caption(tier: str, rows: Sequence[Row]) -> str:
-    """Describe with which model and budget methods were trained, and on how many images of a dataset they were scored.
+    """Describe the models and budgets of methods, and the number of images that they were scored on.
 
     Args:
         tier: the tier's name.
@@ -208,7 +207,7 @@ def caption(tier: str, rows: Sequence[Row]) -> str:
 
 
 def training(rows: Sequence[Row]) -> str:
-    """Describe with which model and budget methods were trained; empty where none was."""
+    """Describe the models and budgets of methods; empty if none was trained."""
     trained = [run for row in rows if row.category not in ("reference", "pretrained") for run in row.runs]
     if not trained:
         return ""
@@ -216,7 +215,7 @@ def training(rows: Sequence[Row]) -> str:
 
 
 def samples(tier: str, rows: Sequence[Row]) -> str:
-    """Describe on how many images of a dataset each metric was computed, and on which those that few tasks share."""
+    """Describe the number of images that each metric was computed on; datasets are named for sizes of few tasks."""
     sizes: dict[str, list[str]] = {}
     tasks: dict[str, set[str]] = {}
     order = [key.partition(".")[0] for key in protocol.COLUMNS]
@@ -247,21 +246,21 @@ def models(runs: Sequence[Scored]) -> list[str]:
 def seeds_agree(rows: Sequence[Row]) -> bool:
     """Return whether a task with more seeds begins with those of the others, so that tasks can be averaged.
 
-    Others would be taken for the same: `leaderboard.store.intervals.squared_error` pairs seeds by their order.
+    `leaderboard.store.intervals.squared_error` pairs seeds by their order.
     """
     seeds = sorted({tuple(run.seed for run in row.runs) for row in rows}, key=len)
     return all(more[: len(fewer)] == fewer for fewer, more in itertools.pairwise(seeds))
 
 
 def budget(runs: Sequence[Scored], *, full: bool = True) -> str:
-    """Describe what training cost, with ranges of steps and images and the median time where runs differ.
+    """Describe the training budget, with ranges of steps and images and the median time if runs differ.
 
     Args:
         runs: the runs.
-        full: say how many images and on what device, too.
+        full: include the number of images and the device.
 
     Returns:
-        Such as ``3,000 steps, 192,000 images, 61 s (median) on 2 cores``; ``none`` where nothing was trained.
+        Such as ``3,000 steps, 192,000 images, 61 s (median) on 2 cores``; ``none`` if nothing was trained.
     """
     budgets = [run.budget for run in runs]
     if not any(b.steps or b.images for b in budgets):
@@ -278,11 +277,11 @@ def budget(runs: Sequence[Scored], *, full: bool = True) -> str:
 
 
 PAPER_IMAGES = 300_000 * 64
-"""Images that a run of Locatello et al. (2019, arXiv 1811.12359) is trained on, the yardstick of budgets."""
+"""Training images of a run of Locatello et al. (2019, arXiv 1811.12359), with which budgets are compared."""
 
 
 def _paper_share(runs: Sequence[Scored]) -> str:
-    """Compare the images of runs with those of a run of a paper."""
+    """Return the training images of runs as a share of `PAPER_IMAGES`, in words."""
     images = [run.budget.images for run in runs if run.budget.images]
     if not images:
         return ""
@@ -292,7 +291,7 @@ def _paper_share(runs: Sequence[Scored]) -> str:
 
 
 def task_order(task: str) -> tuple[object, ...]:
-    """Return a key that sorts tasks: XYSquares, of which the main claim is, before all others.
+    """Return a key that sorts tasks: XYSquares, the dataset of the main claim, before all others.
 
     Example:
         >>> sorted(["dsprites@v1", "xysquares/spacing_8@v1", "room3d@v1"], key=task_order)
@@ -308,8 +307,8 @@ def tables(results: Iterable[Result]) -> list[Table]:
         results: of any tasks and tiers.
 
     Returns:
-        Tables in the order of task (`task_order`) and tier; none of results without a score that tables show, or of
-        another version of the protocol.
+        Tables in the order of task (`task_order`) and tier. Results of another protocol version, or without a score
+        that tables show, are ignored.
     """
     by_task: dict[str, list[Result]] = {}
     for result in results:
@@ -331,9 +330,9 @@ def table(task: str, tier: str, results: Iterable[Result]) -> Table:
     """Make the table of one task in one tier. Order, ranks and ties are decided here.
 
     Within a category, ranked rows come first, then the others; both by the mean of the first column, highest first, and
-    by name where that is equal to ``DIGITS`` decimals. Such rows share a rank, and the next rank counts them: 1, 2, 2,
-    4. A row is ranked when it is no reference, has the first score and the protocol's number of seeds, no mark, is not
-    in quarantine, and was trained here (``reproduced``) or verified on fresh rows.
+    by name if that is equal to ``DIGITS`` decimals. Such rows share a rank, and the next rank counts them: 1, 2, 2, 4.
+    A row is ranked if it is no untrained baseline, has the first score and the protocol's number of seeds, no mark, is
+    not in quarantine, has the dataset's version, and was trained here (``reproduced``) or verified on fresh rows.
 
     Args:
         task: the task's name.
@@ -376,7 +375,7 @@ def table(task: str, tier: str, results: Iterable[Result]) -> Table:
 
 
 def _make_row(result: Result, tier: str, today: str) -> Row:
-    """Make a row, not yet ranked; ``today`` is the dataset's version here, empty where all rows have one version."""
+    """Make a row, not yet ranked; ``today`` is the dataset's version here, empty if all rows have one version."""
     runs = result.runs_in(tier)
     if result.quarantine:
         note = f"in quarantine: {result.quarantine}"
@@ -396,7 +395,7 @@ def _make_row(result: Result, tier: str, today: str) -> Row:
 
 
 def _with_intervals(summaries: Mapping[str, Summary], runs: Sequence[Scored]) -> dict[str, Summary]:
-    """Return summaries with the intervals that are shown, within the scores' ranges; none where no range is known."""
+    """Add to summaries the intervals shown, clipped to the scores' ranges; none for scores without a known range."""
     cells = {}
     for key, summary in summaries.items():
         column = protocol.COLUMNS.get(key)
@@ -411,7 +410,7 @@ def _listed_order(name: str, order: Sequence[str]) -> tuple[int, str]:
 
 
 def known_dataset(name: str) -> Dataset | None:
-    """Return a dataset; None if it is unknown here, as that of an old result may be."""
+    """Return a dataset; None if it is unknown here, as for some old results."""
     try:
         return benchmark_data.load(name)
     except UnknownName:
@@ -435,7 +434,7 @@ def slug(task: str) -> str:
 
 
 def select_tasks(tasks: Iterable[str], wanted: str) -> set[str]:
-    """Return the tasks that ``--task`` asks for: of a config or of all of a dataset, of one version if it says which.
+    """Return the tasks that ``--task`` selects: of one config or of all of a dataset, of one version or of all.
 
     Args:
         tasks: those with results, such as ``"xysquares/spacing_8@v1"``.
@@ -456,7 +455,7 @@ def select_tasks(tasks: Iterable[str], wanted: str) -> set[str]:
 
 
 def tier_order(tier: str) -> tuple[int, str]:
-    """Return a key that sorts tiers: those that rank first, as the protocol lists them, and unknown ones last.
+    """Return a key that sorts tiers in the protocol's order, unknown ones last.
 
     Args:
         tier: its name.

@@ -1,1 +1,1 @@
-"""The board's pages. Internal."""
+"""The pages of the board. Internal."""

@@ -1,8 +1,8 @@
-"""The board, made of a results tree: an overview, a page for each task and for each method, and tables.
+"""Build the board from a results tree: an overview, a page for each task and for each method, and tables.
 
-A pure function of the files: nothing here looks at the clock, the network or the machine, so that building twice gives
-the same bytes. Every page contains its style and script, and pictures are files of the site, so that it works from a
-disk; its content security policy forbids requests to anything else.
+A pure function of the files, independent of clock, network and machine, so that building twice writes the same bytes.
+Every page contains its style and script, and pictures are files of the site, so that it works from a disk; its content
+security policy forbids requests to anything else.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     import jinja2
 
 MANIFEST = ".offaxis board"
-"""Lists the files of a built board, so that a later build knows that it replaces nothing else."""
+"""The list of a built board's files, so that a later build can check that it replaces nothing else."""
 
 INLINE = 4
-"""A board of up to this many tasks shows all of them on its first page."""
+"""The most tasks that a board shows in full on its first page."""
 
 File: TypeAlias = tuple[str, bytes]
 """Path within the board's folder, and content."""
@@ -42,8 +42,7 @@ File: TypeAlias = tuple[str, bytes]
 def build(root: str | os.PathLike[str], site: str | os.PathLike[str]) -> Path:
     """Build the board: pages and tables, from the results alone.
 
-    All files are made in a new folder, which then takes the place of an earlier board: a build that fails leaves that
-    as it was.
+    Files are written to a new folder, which then replaces an earlier board: a build that fails leaves that unchanged.
 
     Args:
         root: the results tree.
@@ -82,7 +81,7 @@ def _check_replaceable(site: Path) -> None:
 
 
 def files(root: str | os.PathLike[str]) -> Iterator[File]:
-    """Make everything that a board consists of, one file after another, so that a large one need not fit in memory.
+    """Yield all files of a board, one after another, so that a large board need not fit in memory.
 
     Args:
         root: the results tree.
@@ -105,7 +104,7 @@ def files(root: str | os.PathLike[str]) -> Iterator[File]:
         )
     papers = reported.read_all(root)
     yield "tables/all.csv", formats.comma_separated(boards).encode()
-    environment()  # before the pages' contents are worked out, if it is missing
+    environment()  # raises MissingExtra before pages are computed
     site = contents.collect(root, results, boards)
     frame = _frame_variables(site, papers)
     yield from _render_tiers(frame, site)
@@ -114,7 +113,7 @@ def files(root: str | os.PathLike[str]) -> Iterator[File]:
 
 
 def _frame_variables(site: Contents, papers: Sequence[Paper]) -> dict[str, Any]:
-    """Return what every page has around its content, by the templates' names."""
+    """Return the template variables of the frame that all pages share."""
     tier_pages = site.tiers
     optional_pages = [
         ("datasets", "Datasets", [tier for tier in tier_pages if tier.hardness]),
@@ -133,7 +132,7 @@ def _frame_variables(site: Contents, papers: Sequence[Paper]) -> dict[str, Any]:
 
 
 def _render_page(frame: Mapping[str, Any], name: str, template: str, **content: Any) -> File:
-    """Render a page: its path within the site, its template, and what it shows by the template's names."""
+    """Render a page: ``name`` is its path within the site, ``content`` the template's variables."""
     text = environment().get_template(template).render(frame, up="../" * name.count("/"), here=name, **content)
     return name, text.encode()
 
@@ -168,7 +167,7 @@ def _render_overview(frame: Mapping[str, Any], site: Contents, tier: TierPage) -
 
 
 def _render_others(frame: Mapping[str, Any], site: Contents) -> Iterator[File]:
-    """Render the pages of tasks and methods, and those that the board has one of."""
+    """Render the pages of tasks and methods, and single pages."""
     yield _render_page(frame, "submit.html", "submit.html")
     if frame["papers"]:
         yield _render_page(frame, "reported.html", "reported.html")
@@ -187,12 +186,12 @@ BIBTEX = """@misc{offaxis,
   year = {2026},
   note = {Version 0.1.0}
 }"""
-"""How to cite the benchmark; a test holds it to ``CITATION.cff``."""
+"""How to cite the benchmark; a test compares it with ``CITATION.cff``."""
 
 
 @functools.cache
 def environment() -> jinja2.Environment:
-    """Return the templates, with the functions that all of them may call. They escape all text.
+    """Return the environment of the templates, with their functions. All text is escaped.
 
     Raises:
         MissingExtra: Jinja is not installed.
@@ -234,7 +233,7 @@ def environment() -> jinja2.Environment:
 
 
 def _training_command(result: Result, tier: str) -> str:
-    """Return the command that trains a row's first run again; empty for what was not trained by this project."""
+    """Return the command that trains a row's first run again; empty for runs that this project did not train."""
     run = result.runs_in(tier)[0]
     if run.status == "recomputed" or "offaxis" not in run.versions or run.supervision == "reference":
         return ""
@@ -245,4 +244,4 @@ def _training_command(result: Result, tier: str) -> str:
     ]
     words = ["offaxis train run --dataset", result.dataset, "--objective", result.method]
     command = " ".join([*words, f"--steps {run.budget.steps} --seed {run.seed}", *settings])
-    return command if re.fullmatch(r"[\w .,=/+-]*", command, re.ASCII) else ""  # nothing that a shell would read
+    return command if re.fullmatch(r"[\w .,=/+-]*", command, re.ASCII) else ""  # no special characters of a shell

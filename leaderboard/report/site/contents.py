@@ -1,7 +1,4 @@
-"""What pages show, made of results: what of each task, of each method and of each tier.
-
-Internal.
-"""
+"""Contents of the pages of tasks, methods and tiers, from results. Internal."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ from leaderboard.store.results import Result
 
 
 class TaskPage(NamedTuple):
-    """What is shown of a task."""
+    """Contents of a task's page."""
 
     id: str
     name: str
@@ -42,7 +39,7 @@ class TaskPage(NamedTuple):
 
     @property
     def tiers(self) -> set[str]:
-        """The tiers that it has results in."""
+        """The tiers with results."""
         return {table.tier for table in self.tables}
 
     @property
@@ -52,7 +49,7 @@ class TaskPage(NamedTuple):
 
     @property
     def by_factor(self) -> list[tuple[str, list[tuple[str, str, list[float]]]]]:
-        """For each tier: method, title and its MIG of each factor, the mean over seeds; where that is known."""
+        """For each tier: method, title and MIG of each factor, the mean over seeds, if known."""
         by_tier = []
         for table in self.tables:
             rows = []
@@ -65,7 +62,7 @@ class TaskPage(NamedTuple):
         return by_tier
 
     def summary(self, tier: str) -> str:
-        """Say how many methods a tier has."""
+        """Return the number of methods in a tier, in words."""
         methods = {row.result.method for table in self.tables if table.tier == tier for row in table.rows}
         return f"{len(methods)} method{'' if len(methods) == 1 else 's'}"
 
@@ -74,11 +71,11 @@ SHARED = (
     *("architecture", "batch_size", "beta_1", "beta_2", "epsilon", "latents", "learning_rate", "precision"),
     *("reconstruction", "reconstruction_weight", "reduction", "train_share", "width"),
 )
-"""Settings that all methods have; the others are a method's own, such as the beta of a beta-VAE."""
+"""Settings of all methods; others are specific to a method, such as β of a β-VAE."""
 
 
 class MethodPage(NamedTuple):
-    """What is shown of a method."""
+    """Contents of a method's page."""
 
     name: str
     title: str
@@ -94,7 +91,7 @@ class MethodPage(NamedTuple):
 
     @property
     def settings(self) -> dict[str, list[tuple[str, list[str]]]]:
-        """For each tier: model, steps and the method's own strengths, and the datasets that were trained so."""
+        """For each tier: model, steps and the method's own settings, with the datasets trained on with them."""
         datasets_by_tier: dict[str, dict[str, list[str]]] = {}
         for tier, rows in self.by_tier.items():
             for table, row in rows:
@@ -108,12 +105,12 @@ class MethodPage(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What is shown of a results tree.
+    """Contents of all pages.
 
     Attributes:
         tasks: in order.
         methods: by name.
-        tiers: the one that the board shows first, first.
+        tiers: the one on the first page in front.
         columns: the scores of any task.
         dates: of the evaluations, in order.
         files: pictures that pages show: path within the board -> content.
@@ -128,10 +125,10 @@ class Contents(NamedTuple):
 
 
 def collect(root: Path, results: Sequence[Result], tables: Sequence[Table]) -> Contents:
-    """Collect what is shown of a results tree.
+    """Collect the contents of all pages.
 
     Args:
-        root: the tree, for the pictures that lie beside the results, and its audits.
+        root: the results tree, for pictures and giveaways of datasets.
         results: its results.
         tables: their tables.
 
@@ -153,7 +150,7 @@ def collect(root: Path, results: Sequence[Result], tables: Sequence[Table]) -> C
 def _task_page(
     root: Path, task_id: str, tables: Sequence[Table], results: Sequence[Result], files: dict[str, bytes]
 ) -> TaskPage:
-    """Collect what is shown of a task; its pictures go among the files."""
+    """Collect the contents of a task's page; its pictures are added to ``files``."""
     task_results = [result for result in results if result.task == task_id]
     run, name = task_results[0].runs[0], task_results[0].dataset
     folder = results_tree.path(root, task_id, task_results[0].method).parent
@@ -185,7 +182,7 @@ def _task_page(
 
 
 def _method_pages(results: Sequence[Result], tables: Sequence[Table]) -> tuple[MethodPage, ...]:
-    """Collect what is shown of every method."""
+    """Collect the contents of every method's page."""
     results_of: dict[str, list[Result]] = {}
     for result in results:
         results_of.setdefault(result.method, []).append(result)
@@ -197,7 +194,7 @@ def _method_pages(results: Sequence[Result], tables: Sequence[Table]) -> tuple[M
 
 
 def _method_page(results: Sequence[Result], rows: Sequence[tuple[Table, Row]]) -> MethodPage:
-    """Collect what is shown of a method: its results and its rows of tables."""
+    """Collect the contents of a method's page: its results and its rows of tables."""
     ordered = sorted(results, key=lambda result: ranking.task_order(result.task))
     first = ordered[0]
     by_tier: dict[str, list[tuple[Table, Row]]] = {}

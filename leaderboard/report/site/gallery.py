@@ -1,4 +1,4 @@
-"""Pictures of a dataset from the folder of its results, as a page shows them."""
+"""Pictures of a dataset for its page, from the folder of its results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmark_data.errors import DamagedFile
 from benchmark_data.files import read_bounded
 
 LARGEST = 4 * 2**20
-"""Bytes of a picture that is shown."""
+"""The most bytes of a picture."""
 
 
 class Picture(NamedTuple):
@@ -23,8 +23,8 @@ class Picture(NamedTuple):
         file: its path within the site.
         width: in pixels.
         height: in pixels.
-        alt: what it shows, for those who do not see it.
-        caption: what it shows, in general.
+        alt: alternative text.
+        caption: the caption.
         small: whether to enlarge it without smoothing.
     """
 
@@ -42,11 +42,11 @@ def picture(file: Path, files: dict[str, bytes], *, alt: str, caption: str) -> P
     Args:
         file: the picture, PNG.
         files: path within the site -> content.
-        alt: what it shows, for those who do not see it.
-        caption: what it shows, in general.
+        alt: alternative text.
+        caption: the caption.
 
     Returns:
-        The picture; None where there is none.
+        The picture; None if there is no such file.
 
     Raises:
         DamagedFile: it cannot be read.
@@ -65,7 +65,7 @@ def thumbnail(file: Path, files: dict[str, bytes]) -> Picture | None:
         files: path within the site -> content.
 
     Returns:
-        The row; None where there is no sheet.
+        The row; None if there is no sheet.
     """
     if not file.exists():
         return None
@@ -77,7 +77,7 @@ def thumbnail(file: Path, files: dict[str, bytes]) -> Picture | None:
 
 
 def _decode_png(file: Path) -> tuple[bytes, Image.Image]:
-    """Read a PNG file and decode all of it, so that a cut one is found."""
+    """Read a PNG file and decode all of it, so that a truncated one is an error."""
     content = read_bounded(file, LARGEST, what="a PNG picture")
     try:
         with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
@@ -87,7 +87,7 @@ def _decode_png(file: Path) -> tuple[bytes, Image.Image]:
 
 
 def _add_file(content: bytes, files: dict[str, bytes]) -> str:
-    """Add a picture to the files of the site, under a name that its content decides; return its path."""
+    """Add a picture to the files of the site, named by its content; return its path."""
     name = f"pictures/{hashlib.sha256(content).hexdigest()[:16]}.png"
     files[name] = content
     return name

@@ -1,6 +1,6 @@
-"""What the pages draw: scores against a number.
+"""Plots of scores against a parameter of datasets.
 
-Everything here is places in a small coordinate system, worked out from the results; `site/parts.html` puts it into SVG.
+Results are converted to positions in a small coordinate system; `site/parts.html` draws them as SVG.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ COLOURS = 6
 DASHES = 4
 
 INSET = 18
-"""Between the ends of an axis and its first and last place."""
+"""Distance between the ends of an axis and its first and last position."""
 
 
 class Tick(NamedTuple):
-    """A place on an axis, with a line of text."""
+    """A position on an axis, with its label."""
 
     at: float
     label: str
@@ -68,9 +68,9 @@ class Plot:
 
     Attributes:
         title: what is drawn.
-        axis: what stands below the horizontal axis.
-        caption: what must be known to read it.
-        x_ticks: places on the horizontal axis.
+        axis: label of the horizontal axis.
+        caption: the caption.
+        x_ticks: ticks of the horizontal axis.
         panels: one for each score.
         legend: the lines that occur in any panel.
         width: of the coordinate system, as the numbers below it.
@@ -97,8 +97,8 @@ def scores_vs_parameter(boards: Sequence[Table]) -> list[Plot]:
         boards: all tables.
 
     Returns:
-        A plot for each tier and each number with two values or more. The dataset that was changed stands at
-        ``epsilon`` 0, where there are two changed ones.
+        A plot for each tier and each parameter with two values or more. An original dataset is drawn at ``epsilon`` 0
+        if there are two perturbed forms of it.
     """
     return [_plot_against_number(*sweep) for sweep in _numeric_sweeps(boards)]
 
@@ -142,7 +142,7 @@ def _numeric_sweeps(boards: Sequence[Table]) -> list[tuple[str, str, str, list[t
 
 
 def _plot_against_number(name: str, parameter: str, tier: str, steps: Sequence[tuple[float, Table]]) -> Plot:
-    """Draw the scores of the methods that have any on two or more of the tables."""
+    """Draw the scores of the methods with scores in two or more of the tables."""
     (first_value, first_board), *_, (last_value, _) = steps
     start, span = Plot.left + INSET, Plot.right - Plot.left - 2 * INSET
     positions = [round(start + (value - first_value) / (last_value - first_value) * span, 1) for value, _ in steps]
@@ -203,7 +203,7 @@ def _plot_against_number(name: str, parameter: str, tier: str, steps: Sequence[t
 
 
 DRAWN = 12
-"""The most methods that a plot shows: those with the best means. More could not be distinguished."""
+"""The most methods in a plot, those with the best means; more lines could not be distinguished."""
 
 
 def _make_series(title: str, index: int, reference: bool, lines: tuple[tuple[Point, ...], ...]) -> Series:
@@ -218,12 +218,12 @@ def _summary_heights(cell: Summary, top: float) -> tuple[float, float | None, fl
 
 
 def _height(value: float, top: float) -> float:
-    """Return the place of a value on an axis from 0 to ``top``; beyond them that of the end."""
+    """Return the position of a value on an axis from 0 to ``top``, clipped to its ends."""
     return round(Plot.bottom - (min(max(value, 0.0), top) / top) * (Plot.bottom - Plot.top), 1)
 
 
 def ceiling(value: float) -> float:
-    """Return the end of an axis that holds a score: a round number not far above it.
+    """Return the upper end of an axis for a score: a round number slightly above it.
 
     Args:
         value: the greatest score, at most 1.

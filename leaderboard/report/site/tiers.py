@@ -1,4 +1,4 @@
-"""What pages show of a tier: all methods on all of its tasks, and what they come to. Internal."""
+"""Contents of a tier's pages: all methods on all of its tasks, and their means over tasks. Internal."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from leaderboard.store.results import Result
 
 
 class TierPage(NamedTuple):
-    """What is shown of a tier: all methods on all of its tasks, and what they come to.
+    """Contents of a tier's pages: all methods on all of its tasks, and their means over tasks.
 
     Attributes:
         name: the tier's name.
-        first: whether it is the one that the board shows first.
+        first: whether it is on the board's first page.
         summary: what it is for; empty for a tier that the protocol no longer has.
         tables: one for each task: first those that are averaged over, then the others, each in order.
-        averaged: how many are averaged over (`overall.shared`).
+        averaged: the number of tasks that are averaged over (`overall.shared`).
         columns: the scores.
         groups: category -> methods, best mean first, those that lack a task last.
         training: models and budgets.
         samples: sample sizes.
-        overall: the standings across tasks; None where there are none.
-        plots: what scores depend on.
-        hardness: its datasets by how hard they are; None where no giveaway was measured.
-        studies: methods on held-out and correlated rows, beside what they are compared with.
-        runs: how many runs have scores in it.
+        overall: the standings across tasks; None if there are none.
+        plots: scores against parameters of datasets.
+        hardness: its datasets, easiest first; None if no giveaway was measured.
+        studies: methods on held-out and correlated rows, with their references.
+        runs: the number of runs with scores.
     """
 
     name: str
@@ -54,13 +54,13 @@ class TierPage(NamedTuple):
     runs: int
 
     def page(self, column: Column | None = None) -> str:
-        """Return the name of the page that shows the tier by a score; by the first one if None."""
+        """Return the name of the tier's page sorted by a score; by the first one if None."""
         if column is None or column == self.columns[0]:
             return "index.html" if self.first else f"tier.{self.name}.html"
         return f"tier.{self.name}.{column.key}.html"
 
     def ordered(self, column: Column) -> dict[str, tuple[MatrixRow, ...]]:
-        """Return the groups with their rows in the order of a score; of the first one, in that of the standings."""
+        """Return the groups with their rows sorted by a score; for the first score, in the order of the standings."""
         if column == self.columns[0]:
             return self.groups
         return {
@@ -70,26 +70,26 @@ class TierPage(NamedTuple):
 
     @property
     def verified(self) -> tuple[int, int]:
-        """How many rows of trained methods are verified, and how many there are."""
+        """The number of verified rows of trained methods, and the number of all."""
         trusts = [row.trust for table in self.tables for row in table.rows if row.category != "reference"]
         return trusts.count("verified"), len(trusts)
 
     @property
     def seeds(self) -> str:
-        """How many seeds the means are over, such as ``2 seeds`` or ``4 to 5 seeds``; references have one."""
+        """The number of seeds of the means, such as ``2 seeds`` or ``4 to 5 seeds``; untrained baselines have one."""
         counts = {row.seeds for table in self.tables for row in table.rows if row.category != "reference"} or {1}
         least, most = min(counts), max(counts)
         return f"{f'{least} to ' if least != most else ''}{most} seed{'s' if most != 1 else ''}"
 
     @property
     def incomplete(self) -> list[str]:
-        """Titles of the methods that lack a task that is averaged over, and so a mean."""
+        """Titles of the methods without a mean, since they lack a task that is averaged over."""
         key = self.columns[0].key
         return [row.title for rows in self.groups.values() for row in rows if key not in row.means]
 
     @property
     def unplaced(self) -> list[str]:
-        """Titles of the methods that have a mean and no place, for lack of a rank on some task."""
+        """Titles of the methods with a mean but no rank, since they have none on some task."""
         if self.overall is None:
             return []
         trained = [row for category, rows in self.groups.items() if category != "reference" for row in rows]
@@ -98,17 +98,17 @@ class TierPage(NamedTuple):
 
     @property
     def has_excluded_scores(self) -> bool:
-        """Whether any score is shown that nothing is compared with."""
+        """Whether any score is shown that is left out of comparisons."""
         return any(note for rows in self.groups.values() for row in rows for note in row.notes)
 
     @property
     def selected(self) -> bool:
-        """Whether settings of any method were chosen among others."""
+        """Whether settings of any method were selected."""
         return any(row.selected for rows in self.groups.values() for row in rows)
 
     @property
     def mixture(self) -> tuple[tuple[str, int], ...]:
-        """The families of the tasks that are averaged over, and how many there are of each, most first."""
+        """The families of the tasks that are averaged over, with their numbers of tasks, most first."""
         counts = collections.Counter(family(table.dataset) for table in self.tables[: self.averaged])
         return tuple(counts.most_common())
 
@@ -123,15 +123,15 @@ class MatrixRow(NamedTuple):
 
     Attributes:
         method: its name.
-        title: as it is printed.
-        statuses: who vouches for its scores, by task.
-        scores: for each task, score -> mean; empty where it was not scored.
-        notes: for each task why nothing is compared with its score there: a mark, or a quarantine; else empty.
+        title: as printed.
+        statuses: how its scores were computed and verified, by task.
+        scores: for each task, score -> mean; empty if it was not scored.
+        notes: for each task why its score is left out of comparisons, a mark or a quarantine; else empty.
         means: score -> mean over the tasks that are averaged over, for methods with that score on all of them.
-        standing: its place across these tasks; None where it is not ranked on all of them.
-        verified: whether all of its scores are on the tasks that are averaged over; on all tasks, if it is on none of
-            these.
-        selected: whether its settings were chosen among others on any task, as its authors say.
+        standing: its standing across these tasks; None if it is not ranked on all of them.
+        verified: whether its scores on the tasks that are averaged over are all verified; on all tasks, if it has
+            scores on none of these.
+        selected: whether its settings were selected on any task, as its authors state.
     """
 
     method: str
@@ -145,28 +145,28 @@ class MatrixRow(NamedTuple):
     selected: bool
 
     def order(self, key: str) -> tuple[bool, float]:
-        """Return a key that sorts by a mean, highest first, and those without one last."""
+        """Return a key that sorts by a mean, highest first, rows without one last."""
         return key not in self.means, -self.means.get(key, 0.0)
 
 
 def statuses(tables: Sequence[Table]) -> list[str]:
-    """Return who vouches for the scores of tables, in order."""
+    """Return the statuses of all rows of tables, in order."""
     return sorted({status for table in tables for row in table.rows for status in row_statuses(row)})
 
 
 def row_statuses(row: Row) -> list[str]:
-    """Return who vouches for the scores of a row: how they came about, and whether they are verified."""
+    """Return how a row's scores were computed, and whether they are verified."""
     return sorted({run.status for run in row.runs}) + (["verified"] if row.trust == "verified" else [])
 
 
 def family(dataset: str) -> str:
-    """Return the family of a dataset: its name without what was done to it.
+    """Return the family of a dataset: the name of the dataset that it is a changed form of, or its own.
 
     Args:
         dataset: full name.
 
     Returns:
-        The name of the dataset that it was made of, or its own.
+        The name.
 
     Example:
         >>> family("dsprites_perturbed/pca32_eps10"), family("xysquares/spacing_1")
@@ -181,7 +181,7 @@ def family(dataset: str) -> str:
 
 
 def pages_of(root: Path, results: Sequence[Result], tables: Sequence[Table]) -> tuple[TierPage, ...]:
-    """Work out what is shown of each tier of a results tree, the one that the board shows first in front."""
+    """Collect the contents of each tier's pages, the tier on the first page in front."""
     known_giveaways = giveaways.read(root)
     names = sorted({table.tier for table in tables}, key=ranking.tier_order)
     return tuple(
