@@ -1,4 +1,4 @@
-"""What every metric does first: look at the arrays, and refuse what would give a silent wrong score. Internal."""
+"""Checks of the arrays that metrics receive: refuse those that would lead to silently wrong scores. Internal."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Codes = NDArray[np.float32] | NDArray[np.float64]
 ConstantFactors = Literal["refuse", "drop"]
 
 _LARGEST_CODE = 1e38
-"""Codes beyond this overflow in float32, which the trees of DCI and the histogram of MIG work in."""
+"""Codes beyond this overflow in float32, which the trees of DCI and the histogram of MIG use."""
 
 _ROUNDING_SHARE = 1e-4
-"""The part of a latent's spread that rounding to float32 may take."""
+"""The largest error of rounding to float32, as a share of a latent's spread."""
 
 _SMALLEST_MAGNITUDE = 1e-130
-"""The variance of a latent that stays below this may come out as 0, though the latent varies."""
+"""The variance of a latent below this may underflow to 0, though the latent varies."""
 
 
 def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
@@ -38,12 +38,12 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
         what: what the array is called in an error message.
 
     Returns:
-        float32 for float32 and float16, float64 for everything else; shape (n, L), C-contiguous. float32 stays as it
-        is because the reference gets float32 codes, and its histogram edges depend on that in the last bits.
+        float32 for float32 and float16, float64 for everything else; shape (n, L), C-contiguous. float32 is not
+        converted because the reference uses float32 codes, on which the last bits of its histogram edges depend.
 
     Raises:
-        InvalidInput: not a 2-d array of real, finite numbers with at least two rows and one column; or of numbers so
-            large or so small that they leave the range of what metrics compute with.
+        InvalidInput: not a 2-d array of real, finite numbers with at least two rows and one column; or numbers too
+            large or too small to compute metrics with.
 
     Example:
         >>> check_codes([[1, 2], [3, 4]]).dtype
@@ -60,7 +60,7 @@ def check_codes(codes: Real[ArrayLike, "n L"], what: str = "codes") -> Codes:
     may_be_tiny = array.dtype.kind == "f" and dtype is np.float64
     limit = 2.0**53 if array.dtype.kind in "iu" else _LARGEST_CODE
     array = np.ascontiguousarray(array, dtype=dtype)
-    # NaN and inf both fail the comparison, without an array of the codes' size beside them.
+    # NaN and inf both fail the comparison, without a temporary array of the codes' size.
     if not (largest := max(array.max(), -array.min())) <= limit:
         if np.isfinite(largest):
             received, remedy = f"{largest:.3g}", "Rescale the codes."
@@ -78,7 +78,7 @@ def to_float32(codes: Real[ArrayLike, "n L"], what: str = "codes") -> NDArray[np
     """Check codes and round them to float32, in which the board scores them.
 
     Args:
-        codes: as `check_codes` takes them.
+        codes: as for `check_codes`.
         what: what the array is called in an error message.
 
     Returns:
@@ -106,7 +106,7 @@ def to_float32(codes: Real[ArrayLike, "n L"], what: str = "codes") -> NDArray[np
 
 
 def _check_magnitudes(array: NDArray[np.float64], what: str) -> None:
-    """Refuse columns whose squares are lost; integers and float32 hold none."""
+    """Refuse columns whose squares underflow; those of integers and float32 do not."""
     small = np.flatnonzero((np.abs(array[0]) < _SMALLEST_MAGNITUDE) & (np.abs(array[-1]) < _SMALLEST_MAGNITUDE))
     magnitudes = np.maximum(array[:, small].max(axis=0), -array[:, small].min(axis=0)) if len(small) else np.empty(0)
     for column, largest in zip(small, magnitudes, strict=True):
@@ -121,8 +121,8 @@ def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> Int
     """Check the factors' class ids.
 
     Args:
-        factors: integers, shape (n, F): one row per sample, one column per factor. Any integers below 2**62 will do;
-            booleans and floats that hold whole numbers are taken too.
+        factors: integers, shape (n, F): one row per sample, one column per factor; any integers below 2**62 in
+            magnitude. Booleans and floats with whole numbers are accepted, too.
         what: what the array is called in an error message.
 
     Returns:
@@ -156,16 +156,15 @@ def check_factors(factors: Real[ArrayLike, "n F"], what: str = "factors") -> Int
 def check_codes_factors(
     codes: Real[ArrayLike, "n L"], factors: Real[ArrayLike, "n F"], *, constant_factors: ConstantFactors = "refuse"
 ) -> tuple[Codes, NDArray[np.int64]]:
-    """Check codes and the factors of the same samples. The first line of every metric.
+    """Check codes and the factors of the same samples. Every metric begins with this.
 
     Args:
         codes: real numbers, shape (n, L).
         factors: class ids, shape (n, F).
-        constant_factors: what to do with a factor that has one value in the sample, of which nothing can be said:
-            ``"refuse"`` it or ``"drop"`` it.
+        constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample, which cannot be scored.
 
     Returns:
-        Codes, float32 or float64 (n, L), and factors, int64 (n, F'), where F' is F less the dropped ones.
+        Codes, float32 or float64 (n, L), and factors, int64 (n, F'), where F' is F minus the dropped ones.
 
     Raises:
         InvalidInput: as ``check_codes`` and ``check_factors``; or the rows do not match, an array is transposed, or a
@@ -256,11 +255,11 @@ def check_train_test(
         codes: real numbers, shape (n, L), the training part.
         factors: class ids, shape (n, F).
         codes_test: real numbers, shape (m, L), the held-out part.
-        factors_test: class ids, shape (m, F). Classes that the training part lacks are allowed, and count as missed.
+        factors_test: class ids, shape (m, F). Classes that the training part lacks are allowed, and count as errors.
         constant_factors: what to do with a factor that is constant in the training part: ``"refuse"`` or ``"drop"``.
 
     Returns:
-        The four arrays, as ``check_codes_factors`` gives them.
+        The four arrays, as from ``check_codes_factors``.
 
     Raises:
         InvalidInput: as ``check_codes_factors``; or the two parts differ in latents or factors.
@@ -287,10 +286,10 @@ def check_train_test(
 
 
 def check_seed(seed: int) -> None:
-    """Refuse what is no seed.
+    """Check a seed.
 
     Args:
-        seed: an integer in [0, 2**32), which scikit-learn's generators take as well.
+        seed: an integer in [0, 2**32), the range of scikit-learn's generators.
 
     Raises:
         InvalidInput: another number, or no integer.
@@ -306,7 +305,7 @@ def check_seed(seed: int) -> None:
 
 
 def in_use(codes: Float64[NDArray[np.float64], "n L"], least_deviation: float) -> Bool[NDArray[np.bool_], " L"]:
-    """Return which latents vary enough to count, for scores that leave out the unused latents of a VAE.
+    """Return which latents are in use, for scores that ignore the unused latents of a VAE.
 
     Args:
         codes: float64, shape (n, L).
@@ -316,7 +315,7 @@ def in_use(codes: Float64[NDArray[np.float64], "n L"], least_deviation: float) -
         bool, shape (L,).
 
     Warns:
-        LostSpread: latents vary, but none so much, as codes of length 1 with many latents do.
+        LostSpread: latents vary, but none that much, as in codes of norm 1 with many latents.
 
     Example:
         >>> in_use(np.array([[0.0, 1.0, 0.00], [1.0, 1.0, 0.01]]), 0.05)
@@ -346,14 +345,14 @@ def varying(table: Real[NDArray[Any], "n k"]) -> Bool[NDArray[np.bool_], " k"]:
 
 
 def standardise(codes: Float64[NDArray[np.float64], "n L"], *others: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Give each latent mean 0 and standard deviation 1; a constant one becomes 0.
+    """Scale each latent to mean 0 and standard deviation 1; a constant one becomes 0.
 
     Args:
         codes: float64, shape (n, L).
-        *others: codes of other samples, float64, shape (m, L), which are put on the scale of the first.
+        *others: codes of other samples, float64, shape (m, L), to transform with the mean and scale of the first.
 
     Returns:
-        float64, of the shapes that came.
+        float64, with the shapes of the arguments.
 
     Example:
         >>> standardise(np.array([[1.0, 5.0], [3.0, 5.0]]), np.array([[2.0, 9.0]]))
@@ -366,7 +365,7 @@ def standardise(codes: Float64[NDArray[np.float64], "n L"], *others: NDArray[np.
 
 
 def as_plain_array(array: ArrayLike, what: str, wanted: str = "an array") -> NDArray[Any]:
-    """Return an array as numpy's; refuse what is masked or no array."""
+    """Convert to a numpy array; refuse masked arrays and objects that are no array."""
     if isinstance(array, np.ma.MaskedArray):
         raise InvalidInput(f"{what}: expected a plain array, received a masked array. Drop the masked rows.")
     try:
@@ -392,7 +391,7 @@ def _check_matrix(array: ArrayLike, what: str, axes: str) -> NDArray[Any]:
 
 
 def _can_be_codes(array: ArrayLike) -> bool:
-    """Return whether an array that is no table of class ids would do as codes."""
+    """Return whether an array that is no table of class ids could be codes."""
     try:
         check_codes(array)
     except InvalidInput:

@@ -1,4 +1,4 @@
-"""Warnings of codes and factors that can be scored, but whose scores hardly mean what was intended. Internal."""
+"""Warnings about codes and factors whose scores can be computed but are probably not meaningful. Internal."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from jaxtyping import Int64
 
 _LEAST_SPREAD = 1e-6
-"""A spread below this, absolute or in units of the magnitude, has next to no values left in float32 trees."""
+"""A spread below this, absolute or relative to the magnitude, leaves float32 trees with hardly any distinct values."""
 
 
 class LostSpread(OffaxisWarning):
-    """Latents that vary, and that a classifier or a score sees as constant or nearly so."""
+    """Latents vary, but so little that a classifier or a score treats them as constant."""
 
 
 class ContinuousFactors(OffaxisWarning):
-    """Factors of which most rows have a value of their own."""
+    """A factor has a different value in most rows."""
 
 
 class SameCodes(OffaxisWarning):
-    """Very few different codes."""
+    """There are very few different codes."""
 
 
 def warn_if_lost(codes: NDArray[np.floating]) -> None:
@@ -60,14 +60,14 @@ def warn_if_lost(codes: NDArray[np.floating]) -> None:
 
 
 def warn_if_same(codes: NDArray[np.floating], what: str = "codes") -> None:
-    """Warn of codes that say nothing of the images, as those of a posterior that collapsed.
+    """Warn of codes that hardly depend on the images, as after posterior collapse.
 
     Args:
         codes: float32 or float64, shape (n, L).
-        what: what the codes are called in the warning.
+        what: name of the codes in the warning.
 
     Warns:
-        SameCodes: at most one different code in a thousand rows, or one in all.
+        SameCodes: at most one different code per thousand rows, or one in all.
 
     Example:
         >>> warn_if_same(np.array([[0.0, 1.0], [1.0, 1.0]]))
@@ -85,12 +85,12 @@ def warn_if_same(codes: NDArray[np.floating], what: str = "codes") -> None:
 
 
 def warn_if_continuous(factors: Int64[NDArray[np.int64], "n F"], names: Sequence[str], what: str) -> None:
-    """Warn of factors with so many values that hardly any recurs: metrics take each value for a class.
+    """Warn of factors whose values hardly recur, since metrics treat each value as a class.
 
     Args:
         factors: class ids, shape (n, F).
         names: of the factors.
-        what: what the factors are of, for the warning.
+        what: name of the samples in the warning.
 
     Warns:
         ContinuousFactors: a factor has more values than half of the rows.

@@ -1,16 +1,16 @@
 """The published protocol: which rows of a dataset are scored, by which metrics, with which arguments.
 
 A task is a dataset together with a version of this protocol, written ``xysquares/spacing_4@v1``. A task is never
-edited: what would move a score gets a new version.
+edited: changes that affect scores get a new version.
 
-Rows are drawn without replacement by the counter-based shuffle of `benchmark_data.draws`, under a seed that is the
-first eight bytes (big-endian) of SHA-256 of ``offaxis:<task id>``. So anyone can make the lists again in any language,
-and ``digest`` says whether they did. disentanglement_lib draws 10,000 and 5,000 samples with replacement (Locatello et
-al. 2019, "Challenging Common Assumptions", appendix); here the counts are the same and the rows are fixed.
+Rows are drawn without replacement by the counter-based shuffle of `benchmark_data.draws`, with the first eight bytes
+(big-endian) of SHA-256 of ``offaxis:<task id>`` as seed. So the lists can be reproduced in any language, and compared
+by ``digest``. disentanglement_lib draws 10,000 and 5,000 samples with replacement (Locatello et al. 2019, "Challenging
+Common Assumptions", appendix); here the counts are the same and the rows are fixed.
 
-Of a dataset that a rule divides (`benchmark_data.variants.splitting`), such as ``dsprites/composition``, the train
-rows come from the rule's rows to train on and the test rows from those to test on: either part is shuffled under the
-seed of ``offaxis:<task id>:train`` or ``:test``. The tier ``held_out`` is for these tasks.
+If a rule divides the dataset (`benchmark_data.variants.splitting`), as for ``dsprites/composition``, train rows are
+drawn from the rule's part ``train`` and test rows from its part ``test``, with the seeds of ``offaxis:<task id>:train``
+and ``:test``. The tier ``held_out`` is for these tasks.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["COLUMNS", "TIERS", "VERSION", "Measurement", "Task", "Tier", "task",
 VERSION = "v1"
 
 TRAIN = 10_000
-"""Rows that metrics learn from, and that those without held-out data look at."""
+"""Train rows, also those of metrics without held-out data."""
 
 TEST = 5_000
 """Held-out rows."""
@@ -55,21 +55,21 @@ HELD_OUT = (
     *(divided_name("dsprites", rule) for rule in ("holdout", "correlated.posx-posy-0.1")),
 )
 """The divided datasets that are tasks: the rules of Schott et al. (arXiv 2107.08221) and their random reference; a
-correlated sample of Träuble et al. (2021), with ``holdout``, which has the same rows to test on, as its reference."""
+correlated sample of Träuble et al. (2021), with ``holdout``, which has the same test rows, as its reference."""
 
 SEEDS = 5
-"""Seeds that a method needs on a task before it is ranked there."""
+"""The fewest seeds of a method on a task to be ranked there."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Measurement:
-    """One metric with everything that decides its value.
+    """One metric with everything that its value depends on.
 
     Args:
         metric: the file name in ``leaderboard/metrics``.
-        train: how many of the task's train rows it gets, from the first on; 0 for a metric of the test rows alone. If
-            it needs held-out data, too, it learns from the first two thirds of them and is tested on the last third.
-        test: how many of the task's test rows it gets; 0 for a metric that needs no held-out data.
+        train: number of train rows, the first of the task; 0 for a metric on test rows alone, which is fitted on the
+            first two thirds of them and tested on the last third if it needs held-out data.
+        test: number of test rows, the first of the task; 0 for a metric that needs no held-out data.
         arguments: its keyword arguments.
     """
 
@@ -85,9 +85,9 @@ class Measurement:
 class Tier(NamedTuple):
     """A label for the training budget, which authors state for their runs, and the number of rows of each metric.
 
-    Nothing here measures or limits a budget: the tier of a run is stated when it is scored, and its record has the
-    training cost, which tables show next to its scores. So two tiers may have the same measurements: ``desk`` and
-    ``study`` do, and differ only in the budget. Scores of different tiers are never put in one table.
+    Budgets are not checked: the tier of a run is stated when it is scored, and its record has the training cost, which
+    tables show next to its scores. Two tiers may have the same measurements: ``desk`` and ``study`` differ only in the
+    budget. Scores of different tiers are never in one table.
 
     Args:
         name: ``desk``, ``held_out``, ``smoke`` or ``study``.
@@ -139,7 +139,7 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
 
 
 SHOWN_METRICS = ("mig", "r_squared", "dci")
-"""The metrics whose columns tables show, in order. What the columns are stands in the metrics' own files."""
+"""The metrics whose columns tables show, in order. The metrics' own files define the columns."""
 
 COLUMNS: Mapping[str, Column] = MappingProxyType(
     {column.key: column for metric in SHOWN_METRICS for column in properties.find(metric).columns}
@@ -148,14 +148,14 @@ COLUMNS: Mapping[str, Column] = MappingProxyType(
 
 
 def key(metric: str, name: str) -> str:
-    """Return the key under which a result holds a score.
+    """Return the key of a score in results.
 
     Args:
         metric: the metric's file name.
-        name: the score's name in what the metric returns.
+        name: the score's name among those that the metric returns.
 
     Returns:
-        ``<metric>.<name>``, or ``<metric>`` where the two are the same.
+        ``<metric>.<name>``, or ``<metric>`` if the two are the same.
 
     Example:
         >>> key("mig", "mig"), key("dci", "completeness")
@@ -171,9 +171,9 @@ class Task:
     Args:
         dataset: full name of the dataset, such as ``"xysquares/spacing_4"``.
         version: version of the protocol.
-        train: rows that metrics learn from, int64, shape (10,000,), or two thirds of a dataset with less than 15,000.
-        test: held-out rows, int64, shape (5,000,), or the remaining third. No row is in both. Of a divided dataset they
-            are rows of either part, as many of them as there are.
+        train: train rows, int64, shape (10,000,), or two thirds of a dataset with less than 15,000.
+        test: held-out rows, int64, shape (5,000,), or the remaining third. No row is in both. In a divided dataset
+            they are from its two parts, and fewer if a part is smaller.
         user_dataset: the dataset, if it is the user's own; None for those of the board, which have names.
 
     Example:
@@ -210,7 +210,7 @@ class Task:
 
     @functools.cached_property
     def scored(self) -> tuple[str, ...]:
-        """The factors that are scored: all with more than one value. A factor that never varies has no information.
+        """The factors that are scored: all with more than one value, since a constant factor has no information.
 
         Raises:
             InvalidInput: the dataset is a transfer pair.
@@ -242,7 +242,7 @@ class Task:
 
 
 def labels(dataset: Dataset, rows: Indices, factors: Sequence[str]) -> Indices:
-    """Return the class ids of rows, int64 (n, F), of the factors that are scored, which may be none."""
+    """Return the class ids of rows, int64 (n, F), for some factors, of which there may be none."""
     return dataset.labels(rows, factors) if factors else dataset.labels(rows)[:, :0]
 
 
@@ -250,7 +250,7 @@ def seed(task_id: str) -> int:
     """Return the seed of a task's row lists: the first eight bytes of SHA-256 of ``offaxis:<task id>``, big-endian.
 
     Args:
-        task_id: such as ``"xysquares/spacing_4@v1"``; followed by ``:`` and what is drawn where that is something else.
+        task_id: such as ``"xysquares/spacing_4@v1"``; for draws other than its rows, followed by ``:`` and their name.
 
     Returns:
         An integer in [0, 2**64).
@@ -259,17 +259,18 @@ def seed(task_id: str) -> int:
 
 
 def task_of(dataset: object) -> Task:
-    """Return the task of a dataset: by name, or of a dataset object or folder, which may be the user's own.
+    """Return the task of a dataset, given by name, as an object or as a folder; it may be the user's own.
 
     Args:
-        dataset: the name, a folder of images, or what `benchmark_data.load`, ``from_folder`` and the like return.
+        dataset: the name, a folder of images, or a dataset from `benchmark_data.load`, ``from_folder`` and the like.
 
     Returns:
-        The task. The rows of a dataset of the user's own are drawn as those of the board's are.
+        The task.
 
     Raises:
         UnknownName: as `task`.
-        InvalidInput: as `task`; or it is neither a text nor a dataset.
+        InvalidInput: as `task`; it has no labels; another dataset of the board has its name; or it is neither a text
+            nor a dataset.
     """
     if isinstance(dataset, Dataset):
         if not dataset.space.names:
@@ -293,7 +294,7 @@ def task_of(dataset: object) -> Task:
 
 
 def is_same_dataset(first: Dataset, second: Dataset) -> bool:
-    """Return whether two datasets are one, as is a copy that a worker process gets."""
+    """Return whether two datasets are the same, also if one is a copy in a worker process."""
     if first is second:
         return True
     return first.version == second.version and (not first.prepared or first.digest() == second.digest())
@@ -330,7 +331,7 @@ def _draw_task(dataset: Dataset, user_dataset: Dataset | None = None) -> Task:
         parts = (("train", TRAIN), ("test", TEST))
         train_rows, test_rows = (_draw_part(task_id, part, dataset.splits[part], size) for part, size in parts)
         return Task(dataset.id, VERSION, train_rows, test_rows, user_dataset)
-    draw = seed(task_id) if user_dataset is None else 0  # as `baselines.run.own_rows`, whatever the dataset is called
+    draw = seed(task_id) if user_dataset is None else 0  # as `baselines.run.own_rows`, for any name
     rows = draws.sample(draw, len(dataset), row_count)
     train_count = row_count * TRAIN // (TRAIN + TEST)
     rows.flags.writeable = False
@@ -368,8 +369,8 @@ def tier(name: str) -> Tier:
 def datasets() -> tuple[str, ...]:
     """List the datasets that have a task: each configuration of all with at least three rows here, and `HELD_OUT`.
 
-    Transfer pairs are left out: half of their factors do not apply to a row, so that a score over all of them would say
-    which side an image is from. `leaderboard.analyses.transfer_accuracy` is for them.
+    Transfer pairs are left out: half of their factors do not apply to a row, so that a score over all of them would
+    measure which dataset an image is from. `leaderboard.analyses.transfer_accuracy` is for them.
 
     Returns:
         Full names in order, those with held-out rows last.
@@ -395,13 +396,13 @@ def tasks() -> tuple[Task, ...]:
 
 
 def task_id_of_rows(rows: Indices) -> str:
-    """Find the task whose row list some rows are, which tells what was encoded: no two tasks have the same list.
+    """Find the task with a given list of rows. No two tasks have the same list, so it shows which dataset was encoded.
 
     Args:
         rows: int64 (n,), in the order in which they were encoded.
 
     Returns:
-        Its name; empty where they are the list of none.
+        Its name; empty if there is none.
 
     Example:
         >>> task_id_of_rows(task("xysquares/spacing_4").indices), task_id_of_rows(np.arange(15_000))
@@ -413,6 +414,6 @@ def task_id_of_rows(rows: Indices) -> str:
 def natural_key(name: str) -> tuple[tuple[int, int | str], ...]:
     """Return a key that sorts ``spacing_10`` after ``spacing_9``, and ``64_lanczos`` before ``native``.
 
-    Published tables stand in this order. Cards of datasets put words first, by `benchmark_data.publish.card.natural`.
+    Published tables have this order. Cards of datasets put words first, by `benchmark_data.publish.card.natural`.
     """
     return tuple((0, int(part)) if part.isdigit() else (1, part) for part in re.findall(r"\d+|\D+", name))

@@ -1,8 +1,8 @@
 """The record of a training run: one set of fields for run folders, submissions and result files.
 
-`RunRecord` holds what is known of a run before it is scored. ``run.json`` of a run folder is one, with ``about`` the
-method (`RunFile`). ``submission.json`` gives the same fields once for the method, the dataset and each seed.
-`leaderboard.store.results.Scored` extends it by the scores.
+`RunRecord` describes a run before it is scored. ``run.json`` of a run folder is one, with ``about`` the method
+(`RunFile`). ``submission.json`` has the same fields once for the method, the dataset and each seed.
+`leaderboard.store.results.Scored` adds the scores.
 
 Internal.
 """
@@ -22,10 +22,10 @@ FILE = "run.json"
 """The record's file in a run folder."""
 
 REFERENCES = ("ground_truth", "ica", "pca", "random_encoder")
-"""Names of the project's reference rows (`baselines.untrained`), which nothing else may bear."""
+"""Names of the untrained baselines (`baselines.untrained`), which are reserved for them."""
 
 Supervision: TypeAlias = Literal["unsupervised", "weakly_supervised", "supervised", "pretrained", "reference"]
-"""What a method may see."""
+"""What a method sees in training besides images; ``reference`` for untrained baselines."""
 
 Scores = Annotated[dict[Line, float], Field(max_length=200)]
 
@@ -38,15 +38,15 @@ class Digests(Model):
 
 
 class Budget(Model):
-    """What training cost; all 0 for an encoder that was not trained here: untrained, hand-made or pretrained.
+    """Training cost; all 0 for an encoder that was not trained here: untrained, hand-made or pretrained.
 
-    The bounds are what no training reaches: 10^10 seconds are 300 years.
+    The upper bounds exceed any training: 10^10 seconds are 300 years.
 
     Attributes:
         steps: parameter updates.
-        images: images seen, repeats counted; 0 where nobody counted.
-        seconds: wall-clock time; 0 where nobody measured it.
-        device: what it ran on.
+        images: images seen, with repeats; 0 if not counted.
+        seconds: wall-clock time; 0 if not measured.
+        device: the hardware.
     """
 
     steps: int = Field(ge=0, le=10**12)
@@ -56,12 +56,12 @@ class Budget(Model):
 
 
 class About(Model):
-    """What a reader wants to know of a method. All of it may be empty.
+    """Description of a method. All fields may be empty.
 
     Attributes:
-        title: the name as it is printed, such as ``β-VAE``.
+        title: the name as printed, such as ``β-VAE``.
         description: one paragraph.
-        authors: who proposed it.
+        authors: of the method.
         paper: link.
         code: link.
         license: of the code, SPDX.
@@ -78,12 +78,12 @@ class About(Model):
 
 
 class MethodFields(Model):
-    """What all seeds of a method have in common.
+    """Fields with one value for all seeds of a method.
 
     Attributes:
-        method: lower-case name; it becomes the name of files and pages.
-        supervision: what the method saw in training.
-        selection: how this model was chosen among others, such as ``UDR over 6 betas``; ``none`` where it was not.
+        method: lower-case name, also of files and pages.
+        supervision: what the method saw in training besides images.
+        selection: how this model was selected among others, such as ``UDR over 6 betas``; ``none`` if it was not.
         hyperparameters: what distinguishes this method from its siblings.
         versions: package -> version, when training.
     """
@@ -96,10 +96,10 @@ class MethodFields(Model):
 
 
 class DatasetFields(Model):
-    """What the codes were made from.
+    """The data that was encoded.
 
     Attributes:
-        dataset_version: of the data.
+        dataset_version: the dataset's version.
         dataset_digest: its quick digest.
     """
 
@@ -112,8 +112,8 @@ class SeedFields(Model):
 
     Attributes:
         seed: of the training.
-        budget: what it cost.
-        claimed: score -> what the authors measured, if they did. It is shown with ours, and never ranked.
+        budget: training cost.
+        claimed: score -> value that the authors measured, if any. It is shown next to the recomputed one, never ranked.
     """
 
     seed: int = Field(ge=0, lt=2**63)
@@ -122,7 +122,7 @@ class SeedFields(Model):
 
 
 class RunRecord(MethodFields, DatasetFields, SeedFields):
-    """All that is known of a run before it is scored.
+    """The record of a run before it is scored.
 
     Attributes:
         dataset: full name of the dataset that it was trained on, such as ``xysquares/spacing_4``.
@@ -132,13 +132,13 @@ class RunRecord(MethodFields, DatasetFields, SeedFields):
 
 
 class RunFile(RunRecord):
-    """What ``run.json`` holds. Keys that are not listed are left alone.
+    """Contents of ``run.json``. Other keys are ignored.
 
     Attributes:
         schema_version: 1; written as ``schema``.
-        about: what a reader wants to know of the method.
-        computed: on which device, with which backend and code the last steps were taken.
-        computed_before: the same of earlier steps.
+        about: description of the method.
+        computed: device, backend and code of the last steps.
+        computed_before: the same for earlier steps.
     """
 
     model_config = pydantic.ConfigDict(extra="ignore")
@@ -160,10 +160,10 @@ def read(folder: Path) -> RunFile:
 
 
 def write(folder: Path, facts: Mapping[str, Any]) -> None:
-    """Write the record of a run folder: plain values, with more keys for programs that know them.
+    """Write the record of a run folder: plain values, which may have more keys than `RunFile`.
 
     Raises:
-        InvalidInput: they are no record that ``read`` takes, or the file cannot be written.
+        InvalidInput: ``read`` would refuse the record, or the file cannot be written.
     """
     parsed = schema.parse(RunFile, json.dumps({"schema": 1, **facts}), str(folder / FILE))
     if isinstance(parsed, list):

@@ -1,4 +1,4 @@
-"""What files of JSON hold that the store keeps: types of their fields, and what is said of one that is ill-formed.
+"""Schemas of JSON files of results: types of fields, and error messages for invalid ones.
 
 Internal.
 """
@@ -18,7 +18,7 @@ from benchmark_data.errors import DamagedFile, InvalidInput, MissingExtra, Offax
 from benchmark_data.files import RepeatedKey, parse_json, read_bounded
 
 try:
-    import pydantic as pydantic  # the other modules take it from here, so that its absence is told in one place
+    import pydantic as pydantic  # other modules import it from here, so that one place reports its absence
     import pydantic_core
     from pydantic import Field as Field
 except ImportError as error:  # pragma: no cover - exercised in a subprocess
@@ -29,16 +29,16 @@ needs("reading results", "board", "filelock")
 _BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 LARGEST = 16 * 2**20
-"""Bytes of a JSON file that is read."""
+"""The most bytes of a JSON file."""
 
 DATASET = r"^[a-z0-9_]+(/[a-z0-9_]+([.-][a-z0-9_]+)*)?"
-"""How the full name of a dataset begins, as a regular expression. No part of it can lead out of a folder."""
+"""Regular expression for the start of a dataset's full name. No match can lead out of a folder."""
 
 NAME = r"^[a-z0-9][a-z0-9_]{0,63}$"
 Name = Annotated[str, Field(pattern=NAME)]
 Text = Annotated[str, Field(max_length=4_000, pattern=r"^([^\p{Cc}\p{Cf}]|[\n\t])*$")]
 Line = Annotated[str, Field(max_length=200, pattern=r"^[^\p{Cc}\p{Cf}\u2028\u2029]*$")]
-"""One line without control characters, among which are those that turn the direction of writing."""
+"""One line without control characters, such as those that change the direction of writing."""
 
 _TEX_COMMANDS = frozenset(
     re.findall(
@@ -57,7 +57,7 @@ _TEX_COMMANDS = frozenset(
 
 
 def _check_tex_commands(bibtex: str) -> str:
-    """Refuse TeX commands that could read a file, write one or define something, for anyone who cites the method."""
+    """Refuse TeX commands that could read or write files or define macros on the machine of a user who cites it."""
     for command in re.findall(r"\\([A-Za-z@]+)", bibtex):
         if command not in _TEX_COMMANDS:
             raise wrong_field(
@@ -82,17 +82,17 @@ M = TypeVar("M", bound="Model")
 
 
 class Model(pydantic.BaseModel):
-    """What every part of a file is: frozen, typed strictly, with no unknown keys and no NaN."""
+    """Base of all schemas: frozen, strictly typed, without unknown keys and NaN."""
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 def read_bytes(file: Path, largest: int = LARGEST) -> bytes:
-    """Read a file that a stranger may have put there.
+    """Read an untrusted file.
 
     Args:
         file: the path.
-        largest: how many bytes it may have.
+        largest: the most bytes that it may have.
 
     Returns:
         The bytes.
@@ -109,13 +109,13 @@ def parse_or_raise(model: type[M], text: str | bytes, what: str) -> M:
     Args:
         model: the schema.
         text: JSON.
-        what: what it is called in an error message.
+        what: its name in error messages.
 
     Returns:
         The content as the schema's type.
 
     Raises:
-        DamagedFile: with the first problem; it says how many more there are.
+        DamagedFile: it breaks the schema. The message has the first error and the number of others.
     """
     parsed = parse(model, text, what)
     if not isinstance(parsed, list):
@@ -126,15 +126,15 @@ def parse_or_raise(model: type[M], text: str | bytes, what: str) -> M:
 
 
 def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError]:
-    """Check JSON against a schema, and list all that is wrong.
+    """Check JSON against a schema, and list all errors.
 
     Args:
         model: the schema.
         text: JSON.
-        what: what it is called in an error message.
+        what: its name in error messages.
 
     Returns:
-        The content as the schema's type; or its problems, at least one.
+        The content as the schema's type; or its errors, at least one.
     """
     if isinstance(text, bytes) and text.startswith(_BYTE_ORDER_MARKS):
         return [
@@ -148,7 +148,7 @@ def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError
     except RepeatedKey as error:
         return [InvalidInput(f"{what}: expected each key once, received {error}. Keep one of them.")]
     except (ValueError, RecursionError):
-        pass  # pydantic says where
+        pass  # pydantic's error has the location
     try:
         return model.model_validate_json(text)
     except pydantic.ValidationError as error:
@@ -156,21 +156,21 @@ def parse(model: type[M], text: str | bytes, what: str) -> M | list[OffaxisError
 
 
 def to_errors(error: pydantic.ValidationError, what: str, model: type[Model]) -> list[OffaxisError]:
-    """Put everything that pydantic found into the project's form.
+    """Convert a validation error of pydantic to errors of the project.
 
     Args:
-        error: what pydantic raised.
-        what: what was checked.
-        model: the schema it was checked against.
+        error: the error of pydantic.
+        what: the name of the checked content in messages.
+        model: the schema that it was checked against.
 
     Returns:
-        One error for each problem, in the order of the file.
+        One error for each wrong field, in the order of the file.
     """
     return [_describe(detail, what, model) for detail in error.errors(include_url=False) if not _is_consequence(detail)]
 
 
 def _is_consequence(detail: pydantic_core.ErrorDetails) -> bool:
-    """Whether a list is too short for its wrong items alone, of which pydantic tells one by one."""
+    """Return whether a list is too short only because of invalid items, which have errors of their own."""
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
@@ -212,14 +212,14 @@ def _describe(detail: pydantic_core.ErrorDetails, what: str, model: type[Model])
 
 
 def _format_bound(context: dict[str, Any]) -> str:
-    """Put a bound that pydantic names in words."""
+    """Format a bound of a pydantic error in words."""
     words = {"min_length": "at least", "max_length": "at most", "ge": "at least", "gt": "more than", "le": "at most"}
     return next(f"{word} {context[name]}" for name, word in (words | {"lt": "less than"}).items() if name in context)
 
 
 short_repr = reprlib.Repr()
 short_repr.maxstring = short_repr.maxother = 80
-"""How a message writes what was received: cut in the middle."""
+"""Formats received values in messages, shortened in the middle."""
 
 
 @functools.cache
@@ -231,13 +231,13 @@ def _field_names(model: type[Model]) -> set[str]:
 
 
 def wrong_field(field: str, expected: str, received: str, remedy: str = "") -> pydantic_core.PydanticCustomError:
-    """Return what a validator raises of a field, for `to_errors` to put into the project's form.
+    """Return an error for a validator to raise, which `to_errors` converts to one of the project.
 
     Args:
         field: the field's name.
         expected: what it should be.
         received: what it is.
-        remedy: what to do, if anything.
+        remedy: what to do; may be empty.
 
     Returns:
         The error.

@@ -1,4 +1,4 @@
-"""An encoder in any of its forms (a function, a file in ONNX, a run folder), and what is known of its run. Internal."""
+"""Encoders in any form (a function, a file in ONNX, a run folder), and the records of their runs. Internal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from leaderboard.scoring.candidates import Candidate
 
 
 def make_record(make: Callable[[], M], model: type[M]) -> M:
-    """Make a record of what the caller says, or refuse it by the names of `evaluate`'s arguments."""
+    """Build a record from the caller's values; errors name the arguments of `evaluate`."""
     try:
         return make()
     except pydantic.ValidationError as error:
@@ -42,7 +42,7 @@ def project_on_components(codes: NDArray[Any], count: int, train: int) -> NDArra
         raise InvalidInput(f"pca must be from 1 to {min(flat.shape[1], train)} for these codes, not {count}.")
     flat -= flat[:train].mean(axis=0)
     variances, directions = np.linalg.eigh(flat[:train].T @ flat[:train])
-    directions *= variances > ROUNDING**2 * variances[-1]  # along the others there is nothing but rounding
+    directions *= variances > ROUNDING**2 * variances[-1]  # the others are rounding errors
     return np.asarray(flat @ directions[:, ::-1][:, :count], np.float32)
 
 
@@ -63,7 +63,7 @@ class Source:
         if self.path and self.run:
             self.onnx_path = file if os.path.lexists(file := self.path / "encoder.onnx") else None
         self.description = self.function_encoder.description if self.function_encoder else f"read from {self.path}"
-        """What the encoder is called with, or where it is, in words."""
+        """The encoder's input, or its path, in words."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the encoder, which may be a lambda: scores go from process to process without it."""
@@ -72,7 +72,7 @@ class Source:
     def record(
         self, task: protocol.Task, name: str, seed: int, steps: int, supervision: Supervision, pca: int | None
     ) -> RunRecord:
-        """Return what is known of the run: what the run folder says, or what the caller does."""
+        """Return the record of the run: that of the run folder, or one with the caller's values."""
         version, digest = candidates.dataset_digest(task)
         pca_setting: dict[str, Any] = {} if pca is None else {"pca": pca}
         if known := self.run:
@@ -108,7 +108,7 @@ class Source:
         return self.run is not None and self.run.dataset_digest == candidates.dataset_digest(task)[1]
 
     def _read_own_codes(self, task: protocol.Task) -> NDArray[Any]:
-        """Read the codes of a run on the user's own images, which are of all rows, in any order."""
+        """Read the codes of a run on the user's images, which are of all rows, in any order."""
         n = len(task.load())
         layout = {"indices": npz.ArraySpec("iu", (n,)), "codes": npz.ArraySpec("f", (n, None))}
         layout |= {"factors": npz.ArraySpec("iu", (n, None)), "factor_names": npz.ArraySpec("U", (None,))}

@@ -1,4 +1,4 @@
-"""What the analyses share about arrays with more than two axes."""
+"""Arrays with more than two axes, for all analyses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def flat(array: ArrayLike, what: str = "activations") -> NDArray[Any]:
 
 
 def unit(images: ArrayLike, what: str = "images") -> NDArray[np.float64]:
-    """Turn images into float64, uint8 into [0, 1].
+    """Convert images to float64, uint8 to [0, 1].
 
     Args:
         images: uint8, or finite floats, of any shape.

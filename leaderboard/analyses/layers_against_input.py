@@ -24,7 +24,7 @@ SIMILARITIES: Mapping[str, heatmap.Similarity] = {
     "Procrustes": "procrustes",
     "debiased CKA": "cka_debiased",
 }
-"""What the table calls a similarity -> what `leaderboard.comparisons.heatmap` calls it."""
+"""Name of a similarity in the table -> its name in `leaderboard.comparisons.heatmap`."""
 
 
 def measure(
@@ -35,7 +35,7 @@ def measure(
 ) -> pd.DataFrame:
     """Compare each layer of one model with its input.
 
-    The layers are compared together, so that the work on the input, often the widest of all, is done once.
+    All layers are compared in one call, so that the input, often the widest layer, is processed once.
 
     Args:
         layers: layer name to activations, shape (n, ...), in order. Everything after the first axis is flattened.
@@ -73,8 +73,8 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Draw the similarities, with a band over seeds.
 
     Args:
-        table: rows as from ``measure``, of one or more runs. With several values of ``step`` they run to the right and
-            each layer is a line; otherwise layers run to the right. ``group``, if there, gives one panel each.
+        table: rows as from ``measure``, of one or more runs. With several values of ``step``, these are on the
+            horizontal axis and each layer is a line; otherwise layers are. Each ``group``, if any, is a panel.
         path: the PNG file to write.
 
     Raises:

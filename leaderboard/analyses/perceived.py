@@ -1,9 +1,9 @@
-"""Does each level of a VAE see the same distances as its input?
+"""Distances between images of a factor at each level of a VAE, compared with those of its input.
 
 Figure 4 of Michlo, Klein and James, "Overlooked implications of the reconstruction loss for VAE disentanglement"
 (2023), section 4: distance matrices along the traversals of a factor (equation 10), averaged over traversals, between
-ground-truth values, input images, posterior means, posteriors and reconstructions. Where the distances between images
-follow the factor, so do those at every other level.
+ground-truth values, input images, posterior means, posteriors and reconstructions. If distances between images follow
+the factor, so do those at every other level.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def measure(
     variance: Real[ArrayLike, "traversals values L"] | None = None,
     reconstructions: Real[ArrayLike, "traversals values ..."] | None = None,
 ) -> pd.DataFrame:
-    """Measure the distances between all values of one factor, at every level that is given.
+    """Measure the distances between all values of one factor, at each given level.
 
     Args:
-        inputs: images along traversals of the factor, shape (traversals, values, ...), uint8, which is divided by 255,
-            or floats, which are not: they may be weighed, or lie outside [0, 1].
+        inputs: images along traversals of the factor, shape (traversals, values, ...): uint8, which is divided by 255,
+            or floats, which are used unchanged: they may be weighted, or lie outside [0, 1].
         mean: posterior means of those images, shape (traversals, values, L).
-        variance: posterior variances, shape (traversals, values, L). With them, and ``mean``, the KL divergence.
-        reconstructions: what the decoder makes of the means, shape and kind as ``inputs``.
+        variance: posterior variances, shape (traversals, values, L), which with ``mean`` determine the KL divergence.
+        reconstructions: decoded means, with shape and dtype as ``inputs``.
 
     Returns:
         A row for each level and ordered pair of values: ``level``, ``first``, ``second`` (class ids), ``distance``, the
@@ -54,7 +54,8 @@ def measure(
         KL(q_first || q_second) of the posteriors, in nats, which is not symmetric.
 
     Raises:
-        InvalidInput: nothing is given, shapes do not match, fewer than two values, or numbers that cannot be used.
+        InvalidInput: no arrays, shapes that do not match, variances without means, fewer than two values, or numbers
+            that cannot be used.
 
     Example:
         >>> images = np.eye(3)[None]
@@ -105,7 +106,7 @@ def measure(
 
 
 def agreement(table: pd.DataFrame, *, against: str = "ground truth") -> pd.DataFrame:
-    """Return how far distances at each level follow those at another: by default, between the values of the factor.
+    """Correlate distances at each level with those at another, by default those between the factor's values.
 
     Args:
         table: as from ``measure``, with a column ``factor`` if there are several.
@@ -113,8 +114,8 @@ def agreement(table: pd.DataFrame, *, against: str = "ground truth") -> pd.DataF
 
     Returns:
         A row per factor and level other than ``against``: ``pearson`` and ``spearman``, the correlations over pairs of
-        different values, with KL made symmetric. Both are NaN where nothing can be ordered: for a factor of two values,
-        and where all distances are equal.
+        different values, with KL made symmetric. Both are NaN for a factor of two values, and if all distances are
+        equal.
 
     Raises:
         InvalidInput: a column is missing.
@@ -143,7 +144,7 @@ def agreement(table: pd.DataFrame, *, against: str = "ground truth") -> pd.DataF
 
 
 def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Draw the matrices: a row per factor, a column per level, each on its own scale, dark for near.
+    """Draw the matrices: a row per factor, a column per level, each on its own scale, dark for small distances.
 
     Args:
         table: as from ``measure``, with a column ``factor`` if there are several.

@@ -34,11 +34,10 @@ SIZES = (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 def shared_features(
     share: float, *, samples: int, features: int = 50, seed: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Make two matrices that have a share of their features in common.
+    """Draw two matrices that have a share of their features in common.
 
     Args:
-        share: of the features of the first that the second keeps, in [0, 1], rounded to whole features. The rest are
-            drawn anew.
+        share: the share of features in common, in [0, 1], rounded to whole features. The others are independent.
         samples: rows.
         features: columns of each.
         seed: of the counter-based generator.
@@ -75,11 +74,11 @@ def measure(
     """Compare two representations on growing samples of their rows.
 
     Args:
-        x: real numbers, shape (n, p): activations of one layer, say.
+        x: real numbers, shape (n, p), such as activations of one layer.
         y: real numbers, shape (n, q), on the same samples.
         sizes: numbers of samples; those above n are left out.
         similarities: of ``"CKA"``, ``"Procrustes"`` and ``"debiased CKA"``.
-        repeats: independent samples of rows for each size. One, of everything, where the size is n.
+        repeats: independent samples of rows for each size; a single one, of all rows, for size n.
         seed: of the counter-based generator that draws the rows, without replacement.
 
     Returns:
@@ -105,7 +104,7 @@ def measure(
         raise InvalidInput(f"similarities: expected some of {', '.join(SIMILARITIES)}, received {[*similarities]}.")
     rows = []
     for repeat in range(repeats):
-        # Not by the seed itself: where that drew x or y as well, the order would be that of their numbers.
+        # Not by the seed itself: if x or y was drawn with it, the order would be that of their numbers.
         order = draws.permutation(int(draws.bits(seed, [repeat], 2)[0, 1]), n)
         for size in used_sizes:
             if size == n and repeat:
@@ -125,7 +124,7 @@ def measure_shared(
     repeats: int = 5,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Measure what figure 1 shows, on matrices that share a known part of their features.
+    """Measure figure 1, on matrices with a known share of features in common.
 
     Args:
         shares: as in ``shared_features``, one panel each.

@@ -1,7 +1,7 @@
 """What does each latent do? Decoded images along each latent, one row per latent.
 
 Figure 7 of Michlo, Klein and James, "Overlooked implications of the reconstruction loss for VAE disentanglement"
-(2023). The images are decoded elsewhere; this draws them, and measures how much each latent moves the picture.
+(2023). The images are decoded elsewhere; this draws them, and measures how much each latent changes them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from leaderboard.arrays import Real, as_plain_array
 
 
 def measure(images: Real[ArrayLike, "latents steps H W C"]) -> pd.DataFrame:
-    """Measure how much the picture changes along each latent.
+    """Measure how much images change along each latent.
 
     Args:
         images: decoded images, shape (latents, steps, H, W, C), uint8 or floats in [0, 1].
@@ -54,7 +54,7 @@ def draw(
     names: Sequence[str] | None = None,
     values: Sequence[float] | None = None,
 ) -> None:
-    """Draw the grid: a row per latent, its value rising to the right.
+    """Draw the grid: a row per latent, its value increasing to the right.
 
     Args:
         images: decoded images, shape (latents, steps, H, W, C), uint8 or floats in [0, 1]; one or three channels.

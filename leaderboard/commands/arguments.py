@@ -1,4 +1,4 @@
-"""What commands on results share: results trees, tiers and tasks on a command line, and lists of problems."""
+"""Shared parts of commands on results: results trees, tiers and tasks on a command line, and lists of errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PUBLISHED = Path(__file__).parents[1] / "published"
 
 
 def installed(root: Path) -> Path:
-    """Refuse the published results where they are not installed, before packages are asked for that read them."""
+    """Refuse the published results if they are not installed, before the packages that read them are required."""
     if root == PUBLISHED and not root.is_dir():
         raise Unavailable(
             "This installation has no published results: they come with a checkout of the source. "
@@ -29,7 +29,7 @@ def installed(root: Path) -> Path:
 
 
 def published(datasets: Iterable[str] | None = None) -> list[Result]:
-    """Read the published results, of some datasets or of all; none where the installation has none."""
+    """Read the published results, of some datasets or of all; empty if they are not installed."""
     from leaderboard.store import results_tree
 
     if not PUBLISHED.is_dir():
@@ -41,10 +41,10 @@ def published(datasets: Iterable[str] | None = None) -> list[Result]:
 
 
 def published_with(results: Sequence[Result], trees: Iterable[Path] = ()) -> list[Result]:
-    """Read the published results of the tasks of some results, but for those whose runs are all among them.
+    """Read the published results of the tasks of some results, except those whose runs are all among them.
 
-    Others of a method that these have, too, are named ``…_published``. Nothing is read where the published tree is
-    among the trees that the results are from.
+    Published results of a method that is among them are renamed ``…_published``. Empty if the published tree is one of
+    ``trees``, from which the results were read.
     """
     if PUBLISHED.resolve() in {tree.resolve() for tree in trees}:
         return []
@@ -91,14 +91,14 @@ Tier = Annotated[
     str,
     typer.Option(
         metavar="TIER",
-        help="Of run folders: desk (ranked), smoke, study or held_out. A submission has its own tier.",
+        help="For run folders: desk (ranked), smoke, study or held_out. A submission has its own tier.",
         show_default="desk",
     ),
 ]
 
 
 def report(what: str, problems: Sequence[OffaxisError]) -> None:
-    """Print the problems of something, or that it has none."""
+    """Print the errors of something, or that it has none."""
     for problem in problems:
         console.say(f"error: {problem}", style="red")
     if not problems:

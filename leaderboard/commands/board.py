@@ -109,7 +109,7 @@ def compare(
     first, second = (pairwise.method(boards, name) for name in (first, second))
     selected_tasks = ranking.select_tasks({board.task for board in boards}, task)
     tier_boards = pairwise.of_tier([board for board in boards if board.task in selected_tasks], first, second, tier)
-    tiers = {board.tier for board in tier_boards}  # one, or all where none has both methods
+    tiers = {board.tier for board in tier_boards}  # one, or all if none has both methods
     pair = pairwise.compare([board for board in boards if board.tier in tiers], first, second)
     if task:
         pair = pairwise.restrict_to_tasks(pair, [board for board in tier_boards if board.tier == pair.tier])
@@ -147,7 +147,7 @@ def build(
     """Build the board from the results: HTML pages, and tables as CSV. It needs no server."""
     from leaderboard.report.site import build as site
 
-    folder = to.resolve()  # before it is replaced, which may be the folder that the command runs in
+    folder = to.resolve()  # first, since the build may replace the working directory
     with err.status("building"):
         page = site.build(root, to)
     say(f"{page}\n{(folder / page.name).as_uri()}")
@@ -157,7 +157,7 @@ def build(
 def check(
     root: Results = PUBLISHED,
     against: Annotated[
-        Path | None, typer.Option(metavar="TREE", help="An earlier copy of the tree: no score may have moved.")
+        Path | None, typer.Option(metavar="TREE", help="An earlier copy of the tree: changed scores are errors.")
     ] = None,
 ) -> None:
     """Check a results tree and list all problems. Exit status 1 if any."""

@@ -1,4 +1,4 @@
-"""``offaxis board score --metric``: any metric on anyone's codes, and what is to be doubted of the scores."""
+"""``offaxis board score --metric``: any metric on any codes, with doubts about the scores."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEAST = 20
-"""The smallest part of a sample that is scored."""
+"""The fewest rows of a part of a sample that are scored."""
 
 TOLERANCE = 0.02
-"""By how much a score may differ between half of a sample and the whole."""
+"""The largest difference of a score between half of a sample and the whole without a doubt."""
 
 DEVIATIONS = 6
-"""A factor's mean differs by so many between rows to learn from and held-out rows only where rows are sorted."""
+"""Difference of a factor's means in training and held-out rows, in standard errors, that indicates sorted rows."""
 
 
 def compute(
@@ -44,15 +44,15 @@ def compute(
     array: str = "",
     to: Path | None = None,
 ) -> None:
-    """Compute any metric on anyone's codes, and print the scores with what is to be doubted of them.
+    """Compute any metric on any codes, and print the scores with doubts about them.
 
     Args:
-        paths: run folders, files of arrays, or encoders in ONNX; of several, mean and spread are shown.
-        dataset: the dataset that the codes are of, or a folder of images with one CSV file of labels; a run knows its
-            own, and a file may hold factors.
+        paths: run folders, files of arrays, or encoders in ONNX; for several, means by dataset are shown.
+        dataset: the dataset that was encoded, or a folder of images with one CSV file of labels; not needed for runs,
+            which record it, and files with factors.
         names: metrics, or ``["all"]``; mig and dci if None.
         array: the array or output that holds the codes; codes or mean if empty.
-        to: a CSV file to write the scores to: a line for each file and score, with what a run's record says of it.
+        to: a CSV file to write the scores to: a line for each file and score, with fields of the run's record.
     """
     needs("this command", "metrics", "pandas")
     paths = list(dict.fromkeys(paths))
@@ -70,7 +70,7 @@ def compute(
         _check_data(path, recorded := run_record(path), loaded.dataset)
         warn_if_same(loaded.codes, str(path))
         warn_if_continuous(loaded.factors, loaded.names, str(path))
-        trained_on = loaded.dataset or recorded.get("dataset", "")  # of your own images only the record has the name
+        trained_on = loaded.dataset or recorded.get("dataset", "")  # for user images only the record has the name
         settings = json.dumps(recorded.get("hyperparameters", {}), sort_keys=True)
         row = {"file": printable(str(path)), "dataset": str(trained_on), "method": str(recorded.get("method", ""))}
         row |= {"seed": recorded.get("seed", ""), "hyperparameters": settings}
@@ -114,7 +114,7 @@ def compute(
 
 @functools.lru_cache(maxsize=1)  # the seeds of one dataset mostly follow each other
 def _local_data(name: str) -> dict[str, Any]:
-    """Return what a run's record says of its dataset, of the dataset that is here."""
+    """Return the fields of a run's record that describe its dataset, as of the dataset here."""
     dataset = benchmark_data.load(name)
     local: dict[str, Any] = {"dataset_version": dataset.version}
     with contextlib.suppress(Unavailable):  # codes can be scored without the pixels
@@ -123,7 +123,7 @@ def _local_data(name: str) -> dict[str, Any]:
 
 
 def _check_data(path: Path, recorded: Mapping[str, Any], dataset: str) -> None:
-    """Refuse codes of a run whose record names other data than a dataset has here."""
+    """Refuse codes of a run whose record has another version or digest of the dataset than is here."""
     if not recorded or dataset.partition("/")[0] not in benchmark_data.names():
         return
     for field, expected in _local_data(dataset).items():
@@ -135,7 +135,7 @@ def _check_data(path: Path, recorded: Mapping[str, Any], dataset: str) -> None:
 
 
 def _read_held_out(path: Path, dataset: str, array: str) -> tuple[Any, Any] | None:
-    """Read the rows that a file of arrays holds out by itself, if it does."""
+    """Read the held-out rows of a file of arrays, ``codes_test`` and ``factors_test``; None if it has none."""
     if path.is_dir() or path.suffix not in (".npz", ".safetensors"):
         return None
     arrays = representations.arrays(path)
@@ -153,7 +153,7 @@ def _read_held_out(path: Path, dataset: str, array: str) -> tuple[Any, Any] | No
 
 
 def _score(name: str, module: Any, loaded: Any, held_out: tuple[Any, Any] | None) -> tuple[dict[str, Any], list[str]]:
-    """Score codes by one metric: the scores, and what is to be doubted."""
+    """Score codes by one metric; return the scores, and doubts about them."""
     trained_on = _is_of_task(loaded) and protocol.task(loaded.dataset).is_divided
     sample, options = measure.split_rows(
         module, loaded.codes, loaded.factors, held_out, train=_train_count(loaded), trained_on=trained_on
@@ -165,7 +165,7 @@ def _score(name: str, module: Any, loaded: Any, held_out: tuple[Any, Any] | None
 
 
 def _report_scores(records: list[dict[str, Any]], to: Path | None) -> None:
-    """Print scores, and write them if they are wanted; of several files, print means by dataset with 95% intervals."""
+    """Print scores, for several files as means by dataset with 95% intervals, and write them to ``to`` if given."""
     import pandas as pd
 
     from leaderboard import figures
@@ -191,12 +191,12 @@ def _report_scores(records: list[dict[str, Any]], to: Path | None) -> None:
 def _sample_size_doubts(
     name: str, module: Any, sample: tuple[Any, Any], options: dict[str, Any], full_scores: dict[str, Any]
 ) -> list[str]:
-    """Compare a metric's first score on the whole sample with that on random parts of it; held-out rows stay whole."""
+    """Compare a metric's first score on the whole sample with that on random parts of it, with all held-out rows."""
     n = len(sample[0])
     order = draws.permutation(0, n)
     curve = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OffaxisWarning)  # the score of the whole has warned of it
+        warnings.simplefilter("ignore", OffaxisWarning)  # already raised for the whole sample
         for size in (size for size in (n // 8, n // 4, n // 2) if size >= LEAST):
             part = (array[order[:size]] for array in sample)
             try:
@@ -212,7 +212,7 @@ def _sample_size_doubts(
 
 
 def _sample_doubts(path: Path, loaded: Any, held_out: tuple[Any, Any] | None) -> list[str]:
-    """Return what is to be doubted of any score on codes: of their rows, and of their factors."""
+    """Return doubts about all scores of codes, because of their rows or factors."""
     doubts = []
     if loaded.assumption:
         doubts.append(f"no array `indices`: the {len(loaded.codes):,} rows are taken for {loaded.assumption}.")
@@ -228,18 +228,18 @@ def _sample_doubts(path: Path, loaded: Any, held_out: tuple[Any, Any] | None) ->
 
 
 def _is_of_task(loaded: Any) -> bool:
-    """Return whether codes are of the rows of a task, in its order: shuffled, and what it holds out stands last."""
+    """Return whether codes are of the rows of a task, in its order: shuffled, held-out rows last."""
     is_known = loaded.dataset.partition("/")[0] in benchmark_data.names()
     return is_known and np.array_equal(loaded.indices, protocol.task(loaded.dataset).indices)
 
 
 def _train_count(loaded: Any) -> int:
-    """Return how many rows are to learn from: a task's train rows, or else two thirds."""
+    """Return the number of training rows: a task's train rows, or else two thirds."""
     return len(protocol.task(loaded.dataset).train) if _is_of_task(loaded) else measure.train_count(len(loaded.codes))
 
 
 def _repeated_row_doubts(rows: Any) -> list[str]:
-    """Return how many held-out rows, of the last third, are among those to learn from, too."""
+    """Return a doubt that states how many held-out rows, of the last third, are also training rows."""
     if rows is None:
         return []
     train_rows, held_out = np.split(rows, [measure.train_count(len(rows))])
@@ -248,17 +248,17 @@ def _repeated_row_doubts(rows: Any) -> list[str]:
 
 
 def _ordered_factor_doubts(factors: Any, names: Sequence[str]) -> list[str]:
-    """Return which factors have other values in the held-out rows, the last third, as no shuffle leaves them."""
+    """Return a doubt about factors whose values differ between training rows and the last third, as if sorted."""
     train_factors, test_factors = np.split(factors, [measure.train_count(len(factors))])
     if not len(train_factors):
         return []
     difference = np.abs(train_factors.mean(axis=0) - test_factors.mean(axis=0))
     standard_error = factors.std(axis=0) * np.sqrt(1 / len(train_factors) + 1 / len(test_factors))
     ordered = [name for name, differs in zip(names, difference > DEVIATIONS * standard_error, strict=True) if differs]
-    return [f"rows stand in the order of {', '.join(ordered)}, and the last third is held out"] if ordered else []
+    return [f"rows are sorted by {', '.join(ordered)}, and the last third is held out"] if ordered else []
 
 
 def show(table: pd.DataFrame, title: str = "") -> None:
-    """Print a table: numbers with three digits."""
+    """Print a table, numbers with three digits."""
     cells = ((f"{v:.3f}" if isinstance(v, float) else v for v in row) for row in table.itertuples(index=False))
     console.table([tuple(row) for row in cells], *(str(name).replace("_", " ") for name in table.columns), title=title)

@@ -1,4 +1,4 @@
-"""``offaxis board score``, ``verify`` and ``submit``: from codes to results."""
+"""``offaxis board score``, ``verify`` and ``submit``: score codes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def score(
     or in one call with files. The last third of the rows is held out, unless the
     file has codes_test and factors_test.
     """
-    # A folder's name that is mistyped; files, which have a suffix, are looked for where they are read.
+    # Mistyped names of folders; missing files, which have a suffix, are errors when they are read.
     if missing := [path for path in paths if not (path.suffix or path.exists())]:
         raise InvalidInput(f"{missing[0]}: expected a run folder, submission or file of codes, received no such path.")
     is_csv = to is not None and to.suffix == ".csv"
@@ -201,7 +201,7 @@ def _begin_submission(folder: Path, method: str, tasks: Sequence[str], tier: str
 
 
 def _has_record(path: Path) -> bool:
-    """Return whether a path is a submission or a run folder that says of which dataset of the board its codes are."""
+    """Return whether a path is a submission, or a run folder whose record names a dataset of the board."""
     own_pictures, *records = ((path / name).is_file() for name in ("images.json", "run.json", "submission.json"))
     return any(records) and not own_pictures
 
@@ -209,7 +209,7 @@ def _has_record(path: Path) -> bool:
 def _load_runs(
     paths: Iterable[Path], tier: str, method: str = "", *, encode: Callable[[str, int, int], None] | None = None
 ) -> Batches:
-    """Read submissions and run folders: pairs of a tier and what is scored in it. What is invalid ends the command."""
+    """Read submissions and run folders into pairs of a tier and its runs. Invalid ones end the command."""
     from leaderboard import protocol
     from leaderboard.scoring import candidates, submission
 
@@ -247,7 +247,7 @@ def _score_runs(
     new: bool = False,
     status: Literal["reproduced", "recomputed"] = "recomputed",
 ) -> tuple[list[Result], list[str]]:
-    """Score runs, verify those with an encoder if there is a text to draw rows by, and store them: results, doubts."""
+    """Score runs, with ``fresh_text`` verify those with an encoder, and store them; return results and doubts."""
     from leaderboard.report import media
     from leaderboard.scoring import candidates
     from leaderboard.store import results_tree
@@ -271,7 +271,7 @@ def _score_runs(
 
 
 def _print_results(results: Sequence[Result], doubts: Iterable[str], to: Path | None) -> None:
-    """Print the tables of scored methods with the published rows of the same tasks and tiers, and what is doubtful."""
+    """Print the tables of scored methods with the published rows of the same tasks and tiers, and doubts."""
     from leaderboard.report import formats
     from leaderboard.scoring import remarks
     from leaderboard.store import results_tree

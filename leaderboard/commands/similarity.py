@@ -19,7 +19,7 @@ def similarity(
         list[Path],
         typer.Argument(
             metavar="X... Y...",
-            help="Run folders with activations.npz, or files of named arrays, of the same images: the seeds of one "
+            help="Run folders with activations.npz, or files of named arrays, for the same images: the seeds of one "
             "model, then those of another in the same order.",
         ),
     ],
@@ -27,13 +27,13 @@ def similarity(
         Path,
         typer.Option(
             metavar="FILE",
-            help="The picture, .png; numbers go to .csv. From four seeds on, cells show hundredths with half the width "
-            "of the 95% interval; in the .csv, widths follow in columns of their own.",
+            help="The heatmap, .png; a .csv of the same name gets the numbers. From four seeds on, both include half "
+            "the width of 95% intervals.",
         ),
     ],
     measure: Annotated[
         Literal["cka", "cka_debiased", "procrustes", "smaller"],
-        typer.Option(help="smaller: of cka and procrustes, for each pair of layers."),
+        typer.Option(help="smaller: the smaller of cka and procrustes for each pair of layers."),
     ] = "cka",
 ) -> None:
     """Compare every layer of one model with every layer of another, averaged over seeds."""

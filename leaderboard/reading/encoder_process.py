@@ -1,14 +1,14 @@
-"""The process that reads, judges and runs a stranger's encoder: limits first, then the model, then batches of images.
+"""The process that reads, checks and runs an untrusted encoder: sets limits, loads the model, encodes batches.
 
-It is started by `leaderboard.reading.encoders` with the path of the file, and talks over its standard streams in
-frames: a head (`HEAD`: kind, four numbers, how many bytes follow), and these bytes. It sends
+`leaderboard.reading.encoders` starts it with the path of the file. They communicate over its standard streams in
+frames: a head (`HEAD`: kind, four numbers, the number of bytes that follow), and these bytes. It sends
 
 - ``D``: SHA-256 of the file (32 bytes), before anything of it is parsed;
-- ``S``: what the model takes: an index of `DTYPES`, and four axes, -1 for any;
+- ``S``: the model's input: an index of `DTYPES`, and four axes, -1 for any size;
 - ``C``: codes of a batch, float32 (n, units, numbers), numbers 0 for (n, units);
-- ``R``: why it refuses, 1 where the file is damaged, in at most `REASON` bytes of text. It ends then.
+- ``R``: a refusal, its reason in at most `REASON` bytes of text, first number 1 for a damaged file. Then it exits.
 
-It is sent ``I``: a batch of images, of these four axes.
+It receives ``I``: a batch of images, with their four axes.
 
 Internal.
 """
@@ -34,22 +34,22 @@ HEAD = struct.Struct(">c4iI")
 DTYPES = ("uint8", "float16", "float32", "float64")
 
 REASON = 4_000
-"""Bytes of a refusal."""
+"""The most bytes of a refusal."""
 
 NUMBERS = 65_536
-"""Numbers that an image may be encoded as."""
+"""The most numbers in the codes of an image."""
 
 ANSWER = 64 * 2**20
-"""Bytes of the codes of a batch."""
+"""The most bytes of the codes of a batch."""
 
 
 def main() -> None:
-    """Serve one encoder: path, seconds, bytes of memory, name of the output, id of the parent."""
+    """Serve one encoder. Arguments: path, seconds, bytes of memory, name of the output, id of the parent process."""
     path, seconds, memory, output, parent = sys.argv[1:]
     sandbox.end_with(int(parent))
     stream = sys.stdout.buffer
     try:
-        importlib.import_module("onnx")  # all that is needed is loaded before no more files can be opened
+        importlib.import_module("onnx")  # before `confine`, after which no files can be opened
         onnxruntime = importlib.import_module("onnxruntime")
         content = files.read_bounded(Path(path), graphs.LARGEST, what="a model in ONNX", size="a model of at most")
         send(stream, b"D", content=hashlib.sha256(content).digest())
@@ -65,7 +65,7 @@ def main() -> None:
         _refuse(stream, _memory_error(path, "more than that"))
     except OffaxisError as error:
         _refuse(stream, error)
-    except Exception as error:  # nothing that a file holds may end in a traceback
+    except Exception as error:  # no file may cause a traceback
         _refuse(stream, DamagedFile(f"{path}: expected a model in ONNX, received {type(error).__name__}."))
 
 
@@ -80,7 +80,7 @@ def _refuse(stream: IO[bytes], error: OffaxisError) -> None:
 
 
 def _receive_batch(stream: IO[bytes], dtype: str) -> NDArray[Any] | None:
-    """Receive a batch of images; None where the other side has ended."""
+    """Receive a batch of images; None if the other side has exited."""
     head = stream.read(HEAD.size)
     if len(head) < HEAD.size:
         return None
@@ -100,7 +100,7 @@ def _load_session(onnxruntime: Any, content: bytes, path: str) -> Any:
 
 
 def _encode_batch(session: Any, signature: graphs.Signature, images: NDArray[Any], path: str) -> NDArray[np.float32]:
-    """Encode a batch, padded with its last image to the number that the model wants."""
+    """Encode a batch, padded with its last image to the model's batch size."""
     count, missing = len(images), (signature.shape[0] or len(images)) - len(images)
     padded = np.concatenate([images, np.repeat(images[-1:], missing, axis=0)]) if missing else images
     try:

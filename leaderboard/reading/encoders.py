@@ -1,8 +1,8 @@
-"""An encoder in ONNX, run in a process of its own: bounded time and memory, no files, no network.
+"""Run an encoder in ONNX in a separate process: bounded time and memory, no files, no network.
 
-Regardless of who made the file, the process (`leaderboard.reading.encoder_process`) reads, judges and runs it under the
-limits of `leaderboard.reading.sandbox`. This side sends images and receives frames of bounded size. It parses nothing
-of the file, and allocates by no number that stands in it.
+Every file is untrusted: the process (`leaderboard.reading.encoder_process`) reads, checks and runs it under the limits
+of `leaderboard.reading.sandbox`. This side sends images and receives frames of bounded size. It does not parse the
+file, nor allocate memory by numbers in it.
 
 Internal.
 """
@@ -31,52 +31,53 @@ from leaderboard.reading import encoder_process, sandbox
 Layout: TypeAlias = Literal["NHWC", "NCHW"]
 
 ENCODE_SECONDS = 900
-"""Processor time for one encoder, all its images together: 9,000 images at 10 a second."""
+"""The most seconds of processor time for all images of an encoder: 9,000 images at 10 a second."""
 
 CHECK_SECONDS = 20
-"""Processor time for a look at an encoder, which includes what onnxruntime does when it loads a model."""
+"""The most seconds of processor time to check an encoder, including the loading of the model by onnxruntime."""
 
 MEMORY = 2**30
-"""Bytes that an encoder may take beyond those of the empty process, where the system can limit them."""
+"""The most bytes that an encoder may use in addition to the empty process, if the system can limit memory."""
 
 BATCH = 128
-"""Images that an encoder gets at a time, unless it wants another number."""
+"""Images per batch, unless the model fixes another number."""
 
 BATCH_BYTES = 64 * 2**20
-"""Bytes of images that an encoder gets at a time, at most."""
+"""The most bytes of images per batch."""
 
 CODES_BYTES = 2**30
-"""Bytes of codes that an encoder may give, all its images together."""
+"""The most bytes of codes for all images of an encoder."""
 
 _EXIT_SECONDS = 5.0
-"""Seconds that a process has to end once it no longer answers, so that how it ended can be told."""
+"""Seconds to wait for the exit of a process that no longer answers, to report its exit status."""
 
 
 class OnnxEncoder:
-    """An encoder that is ready to run; use it in a ``with`` block, in the thread that made it.
+    """An encoder that is ready to run; use it in a ``with`` block, in the thread that created it.
 
     Linux ends its process with that thread.
 
     Args:
-        path: the model, a regular file. What it must be: `leaderboard.reading.graphs`.
+        path: the model, a regular file that `leaderboard.reading.graphs` accepts.
         output: the output that holds the codes; ``codes``, ``mean`` or the only one if it is empty.
-        seconds: processor time that it may take.
+        seconds: the most processor time that it may use.
 
     Attributes:
         digest: SHA-256 of the file.
-        dtype: what images it takes: ``uint8``, ``float16``, ``float32`` or ``float64``.
-        shape: their axes, None for any number.
+        dtype: of the input images: ``uint8``, ``float16``, ``float32`` or ``float64``.
+        shape: of the input images, None for any size.
 
     Raises:
         DamagedFile: no regular file, too large, or no model in ONNX.
-        InvalidInput: the graph holds what it may not, or takes too much; the message begins with the name of it.
+        InvalidInput: the graph has a forbidden or oversized part, which the message names; or the system cannot limit
+            processes.
         MissingExtra: onnx or onnxruntime is not installed.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, output: str = "", seconds: int = ENCODE_SECONDS) -> None:
         needs("an ONNX encoder", "onnx", "onnx", "onnxruntime")
         if os.name != "posix":
-            raise InvalidInput("Encoders run on Linux and macOS, where a process can be limited. Hand in codes here.")
+            raise InvalidInput("Encoders run on Linux and macOS, where a process can be limited. Submit codes here.")
         self.path, self._seconds = Path(path), seconds
         paths = os.pathsep.join(folder for folder in sys.path if folder)
         thread_limits = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
@@ -88,11 +89,11 @@ class OnnxEncoder:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={"PYTHONPATH": paths, **thread_limits, **library_paths},
-            start_new_session=True,  # Ctrl-C is for this side, which ends it
+            start_new_session=True,  # so that Ctrl-C reaches this side only, which ends it
         )
         self._stdin, self._stdout = (cast("IO[bytes]", pipe) for pipe in (self._process.stdin, self._process.stdout))
         self._timed_out = False
-        # A machine may be busy with other things.
+        # The machine may be busy with other processes.
         self._timer = threading.Timer(4 * seconds + 60, self._kill_on_timeout)
         self._timer.daemon = True
         self._timer.start()
@@ -117,7 +118,7 @@ class OnnxEncoder:
         self._process.kill()
         self._process.wait()
         for stream in (self._stdin, self._stdout):
-            with contextlib.suppress(OSError):  # what was not yet written has no reader any more
+            with contextlib.suppress(OSError):  # the reader of unwritten data may have exited
                 stream.close()
 
     def encode(
@@ -134,20 +135,20 @@ class OnnxEncoder:
         """Encode rows of a dataset.
 
         Args:
-            dataset: where the images come from.
+            dataset: the dataset of the images.
             rows: rows of it, int (n,).
-            layout: where channels stand; what the shape of the model's input says if None.
-            mean: of pixels in [0, 1], for each channel, or one for all; models that take floats get
+            layout: the order of axes; by default inferred from the shape of the model's input.
+            mean: of pixels in [0, 1], for each channel, or one for all; models with float input receive
                 (pixels / 255 - mean) / std.
             std: of pixels in [0, 1], likewise, above 0.
-            batch_size: images at a time, where the model does not fix it.
-            progress: is called after each batch with how many images it held.
+            batch_size: images per batch, if the model does not fix it.
+            progress: called after each batch with its number of images.
 
         Returns:
             float32, (n, L), or (n, L, d) for units of several numbers; all finite.
 
         Raises:
-            InvalidInput: the encoder does not take these images, gives what are no codes, or takes too much time or
+            InvalidInput: the encoder does not accept these images, does not return codes, or exceeds its time or
                 memory.
         """
         channel_layout = find_layout(self.path, self.shape, dataset, layout)
@@ -179,7 +180,7 @@ class OnnxEncoder:
     def _encode_batch(self, images: NDArray[np.generic]) -> NDArray[np.float32]:
         """Send a batch of images and receive their codes."""
         content = np.ascontiguousarray(images, self.dtype).tobytes()
-        with contextlib.suppress(OSError):  # it has ended; what it said before, or how, is told below
+        with contextlib.suppress(OSError):  # it has exited; its refusal or exit status is raised below
             encoder_process.send(self._stdin, b"I", *images.shape, content=content)
         (count, units, numbers, _), payload = self._receive_frame(b"C", encoder_process.ANSWER)
         shape = (count, units, numbers) if numbers else (count, units)
@@ -188,7 +189,7 @@ class OnnxEncoder:
         return np.frombuffer(payload, np.float32).reshape(shape)
 
     def _receive_frame(self, kind: bytes, max_bytes: int) -> tuple[tuple[int, ...], bytes]:
-        """Receive a frame of a kind, of at most so many bytes: its numbers, and what follows them."""
+        """Receive a frame of a kind, of at most ``max_bytes`` bytes: its numbers and its content."""
         head = self._stdout.read(encoder_process.HEAD.size)
         if len(head) == encoder_process.HEAD.size:
             received_kind, *numbers, size = encoder_process.HEAD.unpack(head)
@@ -206,7 +207,7 @@ class OnnxEncoder:
         self._process.kill()
 
     def _process_error(self) -> OffaxisError:
-        """Say how the process ended, which it should not have."""
+        """Return an error that states how the process ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=_EXIT_SECONDS)
         status = self._process.poll()
@@ -227,7 +228,7 @@ class OnnxEncoder:
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """Judge an encoder without encoding anything, in at most `CHECK_SECONDS` seconds of processor time.
+    """Check an encoder without encoding images, in at most `CHECK_SECONDS` seconds of processor time.
 
     Raises:
         DamagedFile: as ``OnnxEncoder``.
@@ -245,11 +246,11 @@ def encode(
     output: str = "",
     **encoding: Any,
 ) -> NDArray[np.float32]:
-    """Encode rows of a dataset with an encoder in ONNX, in a process of its own.
+    """Encode rows of a dataset with an encoder in ONNX, in a separate process.
 
     Args:
         path: the model.
-        dataset: where the images come from.
+        dataset: the dataset of the images.
         rows: rows of it, int (n,).
         output: as for `OnnxEncoder`.
         **encoding: as for `OnnxEncoder.encode`.
@@ -269,19 +270,19 @@ def encode(
 def find_layout(
     path: str | os.PathLike[str], shape: Sequence[int | None], dataset: Dataset, wanted: Layout | None = None
 ) -> Layout:
-    """Say where channels stand in the images that a model takes.
+    """Find the order of axes of a model's input.
 
     Args:
         path: the model, for messages.
-        shape: of its input, None for any number.
-        dataset: whose images it is to take.
-        wanted: what the user says.
+        shape: of its input, None for any size.
+        dataset: the dataset of the images.
+        wanted: the user's choice, if any.
 
     Returns:
         ``"NHWC"`` or ``"NCHW"``.
 
     Raises:
-        InvalidInput: the model does not take images of this dataset, or its shape fits both.
+        InvalidInput: the model does not accept images of this dataset, or its shape fits both orders.
     """
     height, width, channels = dataset.image_shape
     layouts: dict[Layout, tuple[int, int, int]] = {

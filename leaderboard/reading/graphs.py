@@ -1,10 +1,10 @@
-"""What a stranger's encoder in ONNX may hold: its file is measured, and its graph walked, before anything of it runs.
+"""Checks of an untrusted encoder in ONNX: the size of its file and the operators of its graph, before it runs.
 
-Allowed is a graph of the standard operators (the domain ``ai.onnx``) that maps one batch of images to codes. Whatever
-could run other code, read a file, go on without end, or be in training, is refused by name; that no image's codes
-depend on its batch is left to verification.
-`check_size` counts what a file holds before it is parsed, since a parser takes a hundred bytes for a field of two. All
-of it happens in the process that runs the encoder (`leaderboard.reading.encoder_process`).
+Allowed is a graph of standard operators (the domain ``ai.onnx``) that maps one batch of images to codes. Parts that
+could run other code, read a file, run forever, or be in training mode are refused by name; whether codes depend on the
+batch is left to verification.
+`check_size` counts the contents of a file before it is parsed, since a parser uses a hundred bytes for a field of two.
+All checks run in the process of the encoder (`leaderboard.reading.encoder_process`).
 
 Internal.
 """
@@ -18,35 +18,35 @@ from typing import Any, NamedTuple
 from benchmark_data.errors import DamagedFile, InvalidInput
 
 LARGEST = 32 * 2**20
-"""Bytes of a model."""
+"""The most bytes of a model."""
 
 NODES = 5_000
-"""Operators in a graph: ViT-S has about 1,000."""
+"""The most operators in a graph: ViT-S has about 1,000."""
 
 FIELDS = 200_000
-"""Fields of a file, each of which a parser makes an object or an entry of."""
+"""The most fields of a file, each of which becomes an object or an entry in a parser."""
 
 NAME = 4_096
-"""Bytes of a name."""
+"""The most bytes of a name."""
 
 AXES = 8
-"""Axes of a tensor."""
+"""The most axes of a tensor."""
 
 BATCH = 4_096
-"""Images that a model may want at a time."""
+"""The largest batch size that a model may fix."""
 
 CONSTANTS = 64 * 2**20
-"""Numbers of all tensors in a graph, as their shapes say."""
+"""The most numbers of all tensors in a graph together, by their shapes."""
 
 RANDOM = frozenset(
     ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 )
-"""Operators that give something else every time."""
+"""Operators with random outputs."""
 
 COUNTED = {"node": NODES, "attribute": 50_000, "input": 50_000, "initializer": 10_000, "value": 20_000}
-"""How many of each a file may hold: operators, attributes, inputs of operators, constants, values with a type."""
+"""The most operators, attributes, inputs of operators, constants, and values with a type in a file."""
 
-# Messages of ONNX: field -> what is counted, or the message within; those that no encoder needs are refused by name.
+# Messages of ONNX: field -> (name to count, type of the message in it); types without fields here are refused by name.
 _MESSAGE_FIELDS: dict[str, dict[int, tuple[str, str]]] = {
     "model": {7: ("graph", "graph"), **dict.fromkeys((20, 25), ("", "functions of its own")), 26: ("", "devices")},
     "graph": {
@@ -94,12 +94,12 @@ _MESSAGE_FIELDS: dict[str, dict[int, tuple[str, str]]] = {
 
 
 class Signature(NamedTuple):
-    """What a graph takes and gives.
+    """Input and output of a graph.
 
     Attributes:
         source: name of the input.
         dtype: of the input: ``uint8``, ``float16``, ``float32`` or ``float64``.
-        shape: of the input; None where the graph does not say.
+        shape: of the input; None for axes of any size.
         output: name of the output that holds the codes.
     """
 
@@ -110,15 +110,15 @@ class Signature(NamedTuple):
 
 
 def check_size(content: bytes, what: str = "encoder.onnx") -> None:
-    """Count what a file holds, and stop where it is too much: fields of protobuf, as they lie in the file.
+    """Count the protobuf fields of a file, and check the limits.
 
     Args:
         content: the file's bytes.
-        what: what it is called in error messages.
+        what: its name in error messages.
 
     Raises:
         DamagedFile: no model in ONNX.
-        InvalidInput: too much of something, or something that no encoder needs; the message begins with its name.
+        InvalidInput: a limit is exceeded, or the file has a part that no encoder needs; the message names it.
     """
     counts = dict.fromkeys(("field", *COUNTED), 0)
     pending = [("model", 0, len(content))]
@@ -151,14 +151,14 @@ def check_size(content: bytes, what: str = "encoder.onnx") -> None:
 
 
 def _count(counts: dict[str, int], name: str, limit: int, what: str) -> None:
-    """Count one more, and refuse it where there are too many."""
+    """Increase a count, and check its limit."""
     counts[name] += 1
     if counts[name] > limit:
         raise InvalidInput(f"{what}: too many {name}s: expected at most {limit:,}, received more.")
 
 
 def _read_field_head(content: bytes, offset: int, end: int, what: str) -> tuple[int, int, int, int]:
-    """Read the head of a field: its number, its wire type, and where its content begins and ends."""
+    """Read the head of a field: its number, its wire type, and the start and end of its content."""
     key, offset = _read_varint(content, offset, end, what)
     wire = key & 7
     if wire == 2:
@@ -174,7 +174,7 @@ def _read_field_head(content: bytes, offset: int, end: int, what: str) -> tuple[
 
 
 def _read_varint(content: bytes, offset: int, end: int, what: str) -> tuple[int, int]:
-    """Read a number of at most ten bytes: it, and where the next field begins."""
+    """Read a number of at most ten bytes; return it and the offset of the next field."""
     number = 0
     for shift in range(0, 70, 7):
         if offset >= end:
@@ -188,19 +188,19 @@ def _read_varint(content: bytes, offset: int, end: int, what: str) -> tuple[int,
 
 
 def inspect(content: bytes, what: str = "encoder.onnx", output: str = "") -> Signature:
-    """Judge a model without running it.
+    """Check a model without running it.
 
     Args:
         content: the file's bytes.
-        what: what it is called in error messages.
+        what: its name in error messages.
         output: the output that holds the codes; ``codes``, ``mean`` or the only one if it is empty.
 
     Returns:
-        What it takes and gives.
+        Its input and output.
 
     Raises:
         DamagedFile: no model in ONNX.
-        InvalidInput: something that an encoder may not hold; the message begins with its name.
+        InvalidInput: the model has a forbidden part; the message names it.
     """
     import onnx
 
@@ -208,11 +208,11 @@ def inspect(content: bytes, what: str = "encoder.onnx", output: str = "") -> Sig
     try:
         model = onnx.load_model_from_string(content)
         nodes = len(model.graph.node)
-    except Exception as error:  # protobuf's errors have no common class of their own
+    except Exception as error:  # protobuf's errors have no common base class
         raise DamagedFile(f"{what}: expected a model in ONNX, received {type(error).__name__}.") from error
     if not nodes:
         raise DamagedFile(f"{what}: expected a model in ONNX with operators, received none.")
-    # Protobuf hands over what is no UTF-8 as bytes.
+    # Protobuf returns names that are not UTF-8 as bytes.
     if any(isinstance(name, bytes) for name in _graph_names(model.graph)):
         raise DamagedFile(f"{what}: expected a model in ONNX, received names that are not UTF-8.")
     _check_tensors(model.graph, what)
@@ -221,7 +221,7 @@ def inspect(content: bytes, what: str = "encoder.onnx", output: str = "") -> Sig
 
 
 def _graph_names(graph: Any) -> Iterator[str | bytes]:
-    """Yield all names of a graph that are looked at."""
+    """Yield all names of a graph that are checked."""
     for node in graph.node:
         yield from (node.op_type, node.domain, node.name, *node.input, *node.output)
         yield from (tensor.name for attribute in node.attribute for tensor in (attribute.t, *attribute.tensors))
@@ -230,7 +230,7 @@ def _graph_names(graph: Any) -> Iterator[str | bytes]:
 
 
 def _check_operators(onnx: Any, graph: Any, what: str) -> None:
-    """Refuse operators that an encoder may not hold; those with graphs of their own have been, by ``check_size``."""
+    """Refuse forbidden operators; ``check_size`` has refused those that contain graphs."""
     defined_names = {tensor.name for tensor in graph.initializer} | {value.name for value in graph.input} | {""}
     for node in graph.node:
         name = f"{node.op_type[:80]} {node.name[:80]!r}" if node.name else node.op_type[:80]
@@ -257,7 +257,7 @@ def _check_operators(onnx: Any, graph: Any, what: str) -> None:
 
 
 def _check_tensors(graph: Any, what: str) -> None:
-    """Refuse a graph that brings along more numbers than an encoder needs."""
+    """Refuse a graph with more numbers in constants than an encoder needs."""
     total = 0
     constants = [tensor for node in graph.node for a in node.attribute for tensor in (a.t, *a.tensors) if tensor.dims]
     for tensor in [*graph.initializer, *constants]:

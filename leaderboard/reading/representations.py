@@ -51,11 +51,11 @@ class LabelledCodes(NamedTuple):
 
     Attributes:
         codes: float32 or float64, shape (n, L).
-        indices: rows of the dataset, int64 (n,); None where there is no dataset.
-        factors: class ids, int64 (n, F), of the factors that have more than one value; None where they are unknown.
+        indices: rows of the dataset, int64 (n,); None without a dataset.
+        factors: class ids, int64 (n, F), of the factors that have more than one value; None if unknown.
         names: the names of those factors, F of them.
-        assumption: the rows that are assumed, in words, where the file does not state them.
-        dataset: its full name; empty where there is none.
+        assumption: the rows that are assumed, in words, if the file does not state them.
+        dataset: its full name; empty without one.
     """
 
     codes: Array
@@ -74,11 +74,11 @@ def arrays(path: FilePath, names: Sequence[str] | None = None) -> dict[str, Arra
         names: the arrays to read; all of them if None.
 
     Returns:
-        Name to array, in the order asked for, or else in the file's.
+        Name to array, in the order of ``names``, or else in the file's.
 
     Raises:
-        DamagedFile: no such file, not of the format that its name says, or holding pickled objects.
-        UnknownName: there is no such array; the message lists those that there are.
+        DamagedFile: no such file, not of the format of its suffix, or holding pickled objects.
+        UnknownName: there is no such array; the message lists those in the file.
         InvalidInput: an unknown suffix.
         MissingExtra: the package that reads the format is not installed.
 
@@ -110,7 +110,7 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
         layers: the layers to read; all of them if None.
 
     Returns:
-        Layer name to array (n, p), in order from input to output; what has more axes is flattened.
+        Layer name to array (n, p), in order from input to output; arrays with more axes are flattened.
 
     Raises:
         DamagedFile: as ``arrays``; or a run folder without activations.
@@ -129,7 +129,7 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
     layers = _recorded_layers(path) if layers is None else layers
     layer_arrays = arrays(path, layers)
     if layers is None:
-        excluded = () if path.suffix == ".npy" else _NOT_LAYERS  # its one array is a layer, whatever it is called
+        excluded = () if path.suffix == ".npy" else _NOT_LAYERS  # its one array is a layer, whatever its name
         layer_arrays = {k: v for k, v in layer_arrays.items() if k not in excluded and v.ndim >= 2 and _is_layer(v)}
     if not layer_arrays:
         raise InvalidInput(f"{path}: expected a layer, floats (n, ...) or integers (n, a, b, ...), received none.")
@@ -142,7 +142,7 @@ def activations(path: FilePath, layers: Sequence[str] | None = None) -> dict[str
 
 
 def _is_layer(array: Array) -> bool:
-    """Return whether an array is a layer: floats, or images of integers; other integers are labels of some kind."""
+    """Return whether an array is a layer: floats, or images of integers; other integers are labels."""
     return array.dtype.kind == "f" or (array.dtype.kind in "iu" and (array.ndim >= 3 or array.dtype == np.uint8))
 
 
@@ -152,16 +152,16 @@ def activations_file(path: FilePath) -> Path:
 
 
 def check_same_rows(paths: Sequence[FilePath]) -> list[str]:
-    """Check that activations are of the same images, where their files say of which rows they are.
+    """Check that activations are of the same images, if their files have an array ``indices``.
 
     Args:
         paths: run folders or files as for ``activations``.
 
     Returns:
-        Files that do not say it, by an array ``indices``, where others do.
+        Files without ``indices``, if others have them.
 
     Raises:
-        InvalidInput: two of them hold other rows, the same in another order, or those of other images.
+        InvalidInput: two of them have different rows, the same in another order, or rows of different images.
         DamagedFile: as ``activations``.
         MissingExtra: as ``arrays``.
     """
@@ -191,9 +191,9 @@ def codes(path: FilePath, *, dataset: Dataset | str | None = None, array: str | 
 
     Args:
         path: a run folder, a file as for ``arrays``, or an ONNX encoder.
-        dataset: the dataset that the codes were made from, or its full name, such as ``"dsprites"``. A run folder
-            knows its own. Without one, and for a run on the user's own images, factors are those in the file, if any.
-            Of a dataset that has no task, such as the user's own images, rows are taken in random order.
+        dataset: the dataset that was encoded, or its full name, such as ``"dsprites"``; by default that of a run
+            folder. Without one, and for a run on the user's own images, factors are those in the file, if any. Codes of
+            the user's own images without ``indices`` are put in random order.
         array: the name of the array of codes. By default ``codes``, else ``mean``, else the only array that could be.
 
     Returns:
@@ -204,7 +204,7 @@ def codes(path: FilePath, *, dataset: Dataset | str | None = None, array: str | 
         UnknownName: there is no such array or dataset.
         InvalidInput: as ``arrays``; or codes that are no finite 2-d array, rows that the dataset does not have, another
             number of rows than the task's and no ``indices``; or a run, a submission's folder or the row list of a task
-            on another dataset than the one that is asked for.
+            on another dataset than ``dataset``.
         MissingExtra: as ``arrays``.
 
     Example:
@@ -232,7 +232,7 @@ def codes(path: FilePath, *, dataset: Dataset | str | None = None, array: str | 
 
 
 def _dataset_of_codes(path: Path, dataset: Dataset | str | None) -> Dataset | str | None:
-    """Return the dataset that a run folder names, else the given one; refuse one that contradicts the folder."""
+    """Return the dataset of a run folder's record, else the given one; refuse one that contradicts the record."""
     images_record = (path if path.is_dir() else path.parent) / "images.json"
     if dataset is not None and images_record.exists() and _load(dataset).name in benchmark_data.names():
         raise InvalidInput(f"{path} holds codes of user images, not of {_load(dataset).id}: leave out the dataset.")
@@ -289,7 +289,7 @@ def dataset_of(folder: FilePath) -> str:
 
 
 def file_in_run_folder(path: FilePath, name: str, command: str) -> Path:
-    """Return the file in a run folder, or the file itself; where it is missing, name the command that writes it."""
+    """Return the file in a run folder, or the file itself; if it is missing, the error names the command for it."""
     path = Path(path)
     if not path.is_dir():
         return path
@@ -308,7 +308,7 @@ def _load(dataset: Dataset | str) -> Dataset:
 
 
 def _recorded_dataset(path: Path) -> str:
-    """Return the dataset that a run folder or a submission says its codes are of; empty where nothing says it."""
+    """Return the dataset of codes by the record of their run folder or submission; empty without one."""
     folder = path if path.is_dir() else path.parent
     if path.is_dir() or (path.name == "codes.npz" and (folder / "run.json").is_file()):
         return "" if (folder / "images.json").exists() else dataset_of(folder)  # own images, which only the file labels
@@ -320,7 +320,7 @@ def _recorded_dataset(path: Path) -> str:
 
 
 def _check_rows_of_task(indices: Array, task: protocol.Task, what: str) -> None:
-    """Refuse codes of the rows that another dataset's task asks for, in its order: they are that one's codes."""
+    """Refuse codes whose rows are those of another dataset's task, in its order: they are codes of that dataset."""
     other_task = "" if np.array_equal(indices, task.indices) else protocol.task_id_of_rows(indices)
     if other_task:
         raise InvalidInput(
@@ -371,7 +371,7 @@ def codes_name(path: Path, file_arrays: Mapping[str, Array], array: str | None) 
 
 
 def _recorded_layers(path: Path) -> list[str] | None:
-    """The layers in order, where the file says so."""
+    """Return the names of layers in order; None if the file does not state them."""
     if path.suffix == ".npz" and path.is_file():
         with npz.open_npz(path) as file:
             return [str(name) for name in np.ravel(file.array("layers"))] if "layers" in file.names else None
@@ -420,9 +420,9 @@ def _read_safetensors(path: Path, names: Sequence[str] | None) -> dict[str, Arra
         wanted = _present_names(path, names, list(file.keys()))
         try:
             tensors = {name: file.get_tensor(name) for name in wanted}
-        except Exception as error:  # a dtype that numpy does not have
+        except Exception as error:  # a dtype that numpy lacks
             raise _damaged_file(path, "tensors of a type that numpy has, such as float32", error) from error
-    # numpy takes a type of ml_dtypes for opaque bytes
+    # numpy treats a type of ml_dtypes as opaque bytes
     return {name: array.astype(np.float32) if array.dtype.kind == "V" else array for name, array in tensors.items()}
 
 

@@ -1,9 +1,9 @@
-"""What the process that runs a stranger's encoder may do: limits of the operating system, set once and for good.
+"""Irrevocable limits of the operating system for the process that runs an untrusted encoder.
 
-Everywhere: processor time, no files opened or written, no connections (each takes a file). Linux also holds the memory
-to its limit, ends the process with its parent, and on x86_64 and aarch64 has seccomp: of the system calls only those
-that computing needs are carried out. Calls that start programs or processes, send signals, reach other processes or
-change files end the process; all others are refused. On macOS the memory has no limit.
+On all systems: processor time, no opening or writing of files, no connections (each needs a file descriptor). Linux
+also limits memory, ends the process with its parent, and on x86_64 and aarch64 filters system calls (seccomp): those
+that computing needs are allowed; calls that start programs or processes, send signals, reach other processes or change
+files end the process; all others are refused. On macOS memory is not limited.
 
 Internal.
 """
@@ -29,7 +29,7 @@ futex 202 98, membarrier 324 283, rseq 334 293, set_robust_list 273 99,
 set_tid_address 218 96, arch_prctl 158 -, exit 60 93, exit_group 231 94, restart_syscall 219 128,
 getrlimit 97 163
 """
-"""System calls that are carried out: name, number on x86_64, number on aarch64."""
+"""Allowed system calls: name, number on x86_64, number on aarch64."""
 
 FATAL = """
 execve 59 221, execveat 322 281, fork 57 -, vfork 58 -, kill 62 129, tkill 200 130, rt_sigqueueinfo 129 138,
@@ -43,7 +43,7 @@ io_uring_setup 425 425, bpf 321 280
 """System calls that end the process."""
 
 MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""Machine -> its column in the lists above, and what the kernel calls it."""
+"""Machine -> its column in the lists above, and the kernel's number for it."""
 
 CLONE = {"x86_64": (56, 435), "aarch64": (220, 435)}
 PRLIMIT = {"x86_64": 302, "aarch64": 261}
@@ -52,15 +52,15 @@ TGKILL = {"x86_64": 234, "aarch64": 131}
 _KILL, _REFUSE, _ABSENT, _ALLOW = 0x80000000, 0x00050001, 0x00050026, 0x7FFF0000  # EPERM and ENOSYS
 _LOAD, _EQUAL, _ANY_BIT, _RETURN = 0x20, 0x15, 0x45, 0x06
 _CLONE_THREAD = 0x10000
-"""The flag of a clone that is a thread and no process."""
+"""The flag of a clone that creates a thread, not a process."""
 
 
 def confine(seconds: int, memory: int) -> None:
-    """Limit this process for good.
+    """Limit this process irrevocably.
 
     Args:
         seconds: of processor time.
-        memory: bytes that it may take beyond those it has.
+        memory: the most bytes that it may use in addition to the current ones.
     """
     import resource  # not on Windows, where encoders are refused
 
@@ -69,7 +69,7 @@ def confine(seconds: int, memory: int) -> None:
         with open("/proc/self/statm", encoding="ascii") as file:
             limits["RLIMIT_AS"] = int(file.read().split()[0]) * resource.getpagesize() + memory
     for name, limit in limits.items():
-        # At the first limit of processor time SIGXCPU ends the process, which says why.
+        # At the soft limit of processor time SIGXCPU ends the process, which identifies the reason.
         resource.setrlimit(getattr(resource, name), (limit, limit + 5 if name == "RLIMIT_CPU" else limit))
     if has_seccomp():
         _filter_calls()
@@ -81,10 +81,10 @@ def has_seccomp() -> bool:
 
 
 def end_with(parent: int) -> None:
-    """Have the kernel end this process when its parent ends, where it can."""
+    """Have the kernel end this process when its parent ends, if supported."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(1, int(signal.SIGKILL), 0, 0, 0)  # PR_SET_PDEATHSIG
-        if os.getppid() != parent:  # it has ended already
+        if os.getppid() != parent:  # it has already exited
             os._exit(1)
 
 
@@ -98,11 +98,11 @@ def _filter_calls() -> None:
             number = entry.split()[1 + column]
             if number != "-":
                 program += [(_EQUAL, 0, 1, int(number)), (_RETURN, 0, 0, action)]
-    # Limits may be read: one's own, and no new ones set, which would be the third argument (both halves of it).
+    # The process may read its own limits, but not set new ones, the third argument (both halves of it).
     program += [(_EQUAL, 0, 8, PRLIMIT[platform.machine()]), (_LOAD, 0, 0, 16), (_EQUAL, 0, 5, 0)]
     program += [(_LOAD, 0, 0, 32), (_EQUAL, 0, 3, 0), (_LOAD, 0, 0, 36), (_EQUAL, 0, 1, 0), (_RETURN, 0, 0, _ALLOW)]
     program += [(_RETURN, 0, 0, _REFUSE)]
-    program += [(_EQUAL, 0, 1, clone3), (_RETURN, 0, 0, _ABSENT)]  # so that clone is called, whose flags can be seen
+    program += [(_EQUAL, 0, 1, clone3), (_RETURN, 0, 0, _ABSENT)]  # so that clone, with flags to check, is called
     program += [(_EQUAL, 0, 4, clone), (_LOAD, 0, 0, 16), (_ANY_BIT, 0, 1, _CLONE_THREAD), (_RETURN, 0, 0, _ALLOW)]
     program += [(_RETURN, 0, 0, _KILL)]
     # A signal to itself, as abort() sends, is allowed.
@@ -119,7 +119,7 @@ def _filter_calls() -> None:
 
 
 def signal_name(status: int) -> str:
-    """Say what ended a process, by its exit status as `subprocess` gives it; empty for an end of its own."""
+    """Return the name of the signal that ended a process, from `subprocess`'s exit status; empty if none did."""
     if status >= 0:
         return ""
     with contextlib.suppress(ValueError):

@@ -27,7 +27,7 @@ VERSION = "first_component@v1"
 
 
 def version(codes: NDArray[Any]) -> str:
-    """Return the version of the rule that decides what ``reduce`` gives; empty where it passes codes on.
+    """Return the version of the rule of ``reduce``; empty if it returns the codes unchanged.
 
     Args:
         codes: as for ``reduce``.

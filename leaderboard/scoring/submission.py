@@ -72,7 +72,7 @@ Tasks = Annotated[dict[Task, Entry], Field(min_length=1, max_length=200)]
 
 
 class Submission(MethodFields):
-    """What ``submission.json`` holds: what all runs have in common, and of each task the data and the seeds.
+    """Contents of ``submission.json``: fields of all runs, and for each task the dataset and the seeds.
 
     Attributes:
         schema_version: of this layout; written as ``schema``.

@@ -193,7 +193,7 @@ def test_metrics_of_rows_in_the_order_of_a_factor_say_so(board, tmp_path):
     for name, rows in {"a": factors, "b": shuffled}.items():
         np.savez(tmp_path / f"{name}.npz", codes=rows.astype(float), factors=rows, factor_names=np.array(["x", "y"]))
     _, out, err = board("score", tmp_path / "a.npz", "--metric", "mig")
-    assert "warning: rows stand in the order of x, and the last third is held out: shuffle codes and factors" in err
+    assert "warning: rows are sorted by x, and the last third is held out: shuffle codes and factors" in err
     assert "warning" not in out, "scripts read standard output"
     _, _, err = board("score", tmp_path / "b.npz", "--metric", "mig")
     assert "in the order of" not in err
@@ -206,9 +206,9 @@ def test_metrics_of_a_dataset_s_rows_in_order_say_so(board, tmp_path):
         np.savez(tmp_path / f"{name}.npz", codes=data.labels(order).astype(float), indices=order)
     arguments = ["--dataset", "dsprites", "--metric", "mig"]
     _, _, err = board("score", tmp_path / "a.npz", *arguments)
-    assert re.search("warning: rows stand in the order of .*: shuffle codes and indices alike", err)
+    assert re.search("warning: rows are sorted by .*: shuffle codes and indices alike", err)
     _, _, err = board("score", tmp_path / "b.npz", *arguments)
-    assert "stand in the order" not in err
+    assert "are sorted by" not in err
 
 
 @pytest.mark.filterwarnings("default::leaderboard.scoring.measure.LeftOut")
@@ -220,7 +220,7 @@ def test_metrics_of_a_run_s_rows_in_order_say_so(board, tmp_path):
         (tmp_path / name / "run.json").write_text(json.dumps(record), "utf-8")
         np.savez(tmp_path / name / "codes.npz", codes=data.labels(rows).astype(float), indices=rows)
         code, _, err = board("score", tmp_path / name, "--metric", "mig")
-        assert (code, "rows stand in the order of" in err) == (0, name == "in_order")
+        assert (code, "rows are sorted by" in err) == (0, name == "in_order")
 
 
 def test_metrics_of_rows_that_are_held_out_and_learned_from_say_so(board, tmp_path):
