@@ -1,10 +1,10 @@
-"""Batches in which one factor keeps its value, drawn from a given sample: what FactorVAE's and BetaVAE's scores need.
+"""Batches in which one factor is fixed, drawn from a given sample, for FactorVAE's and BetaVAE's scores.
 
 The reference renders new images for every batch. Here a batch is drawn with replacement from the rows of the sample
-that have the wanted value, so that codes are all that is needed, from any dataset, complete grid or not. A row is
-paired with another one, where another has its value: paired with itself, it would differ in nothing, most often where
-a value has few rows, and tell which factor was fixed whatever the codes. On independent factors both draw from the same
-distribution, as far as the sample holds enough rows of each value.
+with the fixed value, so that codes of any dataset suffice, whether or not it is a complete grid. A row is paired with a
+different one, if one has its value: a row paired with itself, most often if a value has few rows, would have no
+differences and reveal the fixed factor whatever the codes. For independent factors both draw from the same
+distribution, if the sample has enough rows of each value.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _CHUNK = 500
 
 
 def check(factors: NDArray[np.int64], factors_test: NDArray[np.int64], batch: int, **counts: int) -> None:
-    """Refuse what would make the score meaningless.
+    """Check arguments for which the score would be meaningless.
 
     Args:
         factors: class ids, shape (n, F), each of which varies.
         factors_test: those of the held-out part, shape (m, F).
         batch: samples per batch.
-        **counts: how many batches, by argument name.
+        **counts: numbers of batches, by argument name.
 
     Raises:
-        InvalidInput: a single factor, which is guessed blindly; a factor that is constant in the held-out part alone,
-            which is as still in each batch as in the one that holds it fixed; a batch of less than 2; or no batches.
+        InvalidInput: a single factor, which is always guessed; a factor that is constant in the held-out part alone,
+            so that it seems fixed in every batch; a batch of less than 2; or no batches.
     """
     if factors.shape[1] < 2:
         raise InvalidInput("factors: expected at least two factors that vary, received one.")
@@ -54,7 +54,7 @@ def draw_fixed_factor_batches(
 
     Args:
         factors: class ids, shape (n, F).
-        count: how many batches.
+        count: number of batches.
         batch: samples per batch.
         seed: a non-negative integer.
 
@@ -76,12 +76,12 @@ def draw_paired_batches(
 
     Args:
         factors: class ids, shape (n, F).
-        count: how many batches.
+        count: number of batches.
         batch: pairs per batch.
         seed: a non-negative integer.
 
     Yields:
-        For c batches: the shared factor, int64 (c,), and the rows of either side, int64 (c, batch) each.
+        For c batches: the shared factor, int64 (c,), and the rows of both sides, int64 (c, batch) each.
     """
     groups = _Groups(factors)
     for start in range(0, count, _CHUNK):
@@ -103,16 +103,16 @@ class _Groups:
         self.rank = np.argsort(self.order, axis=1) - self.start  # of each row among those that share its value
 
     def draw(self, factor: NDArray[np.int64], row: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Draw, for every uniform number, a row that has the value of ``factor`` that ``row`` has."""
+        """Draw, for every uniform number, a row with the same value of ``factor`` as ``row``."""
         return self.order[factor, self.start[factor, row] + _scale_to_integers(u, self.size[factor, row])]
 
     def draw_peer(self, factor: NDArray[np.int64], row: NDArray[np.int64], u: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Draw as `draw` does, but another row than ``row``, where another has its value."""
+        """Draw like `draw`, but a row other than ``row``, if one has its value."""
         size = self.size[factor, row]
         offset = 1 + _scale_to_integers(u, np.maximum(size - 1, 1))
         return self.order[factor, self.start[factor, row] + (self.rank[factor, row] + offset) % size]
 
 
 def _scale_to_integers(u: NDArray[np.float64], limit: int | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Turn uniform numbers in [0, 1) into integers in [0, limit)."""
+    """Convert uniform numbers in [0, 1) to integers in [0, limit)."""
     return (u * limit).astype(np.int64)

@@ -1,10 +1,10 @@
-"""Gradient-boosted trees as scikit-learn's ``GradientBoostingClassifier`` with default settings grows them, compiled.
+"""Gradient-boosted trees like scikit-learn's ``GradientBoostingClassifier`` with default settings, compiled.
 
-100 rounds, rate 0.1, depth 3, one regression tree per class and round (one in all for two classes). It is the same
-algorithm, not an approximation of it: every split is the best of all, on the same float32 values, by the same rule, so
-that importances and predictions differ only as two random states of scikit-learn itself differ. It is fast because the
-codes are sorted once for all factors, rounds and nodes, where scikit-learn sorts again in every node, and because a
-latent is searched only where its sums in 64 bins leave it a chance to be the best.
+100 rounds, rate 0.1, depth 3, one regression tree per class and round (one for two classes). The algorithm is exact:
+every split is the best one, on the same float32 values, by the same rule, so that importances and predictions differ
+only as with two random states of scikit-learn. It is fast because codes are sorted once for all factors, rounds and
+nodes, where scikit-learn sorts again in every node, and because a latent is searched only if its sums in 64 bins do not
+exclude that it has the best split.
 
 Friedman, "Greedy function approximation: a gradient boosting machine" (2001), algorithm 6; checked against
 scikit-learn 1.9.1. Needs numba, so import this module only where it is used.
@@ -34,10 +34,10 @@ _LEAST_IMPURITY = float(np.finfo(np.float64).eps)  # nor does it cut a node of s
 
 
 class Boosted(NamedTuple):
-    """What came out for each factor.
+    """Importances and predictions for each factor.
 
     Attributes:
-        importances: float64 (L, F), at least 0; a column sums to 1, or to 0 where no split was found.
+        importances: float64 (L, F), at least 0; a column sums to 1, or to 0 if no split was found.
         train: int64 (n, F), the predicted class ids of the training samples.
         test: int64 (m, F), the predicted class ids of the held-out samples.
     """
@@ -58,11 +58,11 @@ def boost(
     """Fit one classifier for each factor.
 
     Args:
-        codes: finite numbers, shape (n, L), of magnitude that float32 can hold, as the trees see it.
+        codes: finite numbers, shape (n, L), within the range of float32, to which they are converted.
         factors: class ids, int64 (n, F), at least two of each factor.
         codes_test: shape (m, L).
-        seed: for the order in which latents are tried in each node, which decides ties.
-        threads: how many factors to fit at a time; None for as many as there are cores. Results do not depend on it.
+        seed: for the order in which latents are tried in each node, which breaks ties.
+        threads: number of factors to fit in parallel; None for the number of cores. Results do not depend on it.
 
     Returns:
         Importances and predictions.
@@ -84,12 +84,12 @@ def boost(
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         fitted = dict(zip(largest_first, pool.map(fit, largest_first), strict=True))
     importances, train, test = zip(*(fitted[f] for f in range(len(classes))), strict=True)
-    # A cut that gains nothing may come out below 0 by rounding; the reference takes magnitudes, too.
+    # A gain of 0 may be negative by rounding; the reference uses absolute values, too.
     return Boosted(np.abs(np.stack(importances, axis=1)), np.stack(train, axis=1), np.stack(test, axis=1))
 
 
 def _predicted_classes(raw: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the class of each sample: the first greatest raw score, or for two classes its sign."""
+    """Return the class of each sample: the first with the largest raw score, or for two classes by its sign."""
     return raw.argmax(axis=0) if len(raw) > 1 else (raw[0] >= 0).astype(np.int64)
 
 
@@ -159,7 +159,7 @@ def _compute_residuals(raw, y, residual):  # type: ignore[no-untyped-def]
             if raw[0, i] > -37.0:
                 e = np.exp(-raw[0, i])
                 residual[0, i] = (e if y[i] == 1 else -1.0) / (1.0 + e)
-            else:  # where exp(-raw) is so large that 1 + e is e, and later overflows
+            else:  # exp(-raw) is so large that 1 + e equals e, or overflows
                 residual[0, i] = y[i] - np.exp(raw[0, i])
         return
     top = raw[0].copy()
@@ -183,7 +183,7 @@ def _grow_tree(  # type: ignore[no-untyped-def]
 ):
     """Grow one tree on ``gradient``; write it to ``tree``, add its gains to ``importances`` and its leaves to ``raw``.
 
-    A node that is not split keeps threshold infinity, so that all of it goes left, down to one of the eight values.
+    A node that is not split has threshold infinity, so that all its samples go left, down to one of the eight leaves.
     """
     latents, n = x.shape
     bins = binned[0]
@@ -255,10 +255,10 @@ def _grow_tree(  # type: ignore[no-untyped-def]
 
 @compiled
 def _split_node(ordered, n_left, left, gradient, nodes, samples):  # type: ignore[no-untyped-def]
-    """Move a node's samples to its children, those before the cut to the left one: its sum and sum of squares.
+    """Move a node's samples to its children, those before the cut to the left one; return its sum and sum of squares.
 
-    The last bit of a total decides ties, so that it matters in which order it is summed. scikit-learn leaves a node's
-    ``samples`` as its last sort and a partition by swaps left them.
+    The last bit of a total decides ties, so the order of summation matters: that of scikit-learn's ``samples`` after
+    its last sort and a partition by swaps.
     """
     nodes[ordered[:n_left]] = left
     nodes[ordered[n_left:]] = left + 1
@@ -286,7 +286,7 @@ def _sum_gradients(samples, gradient):  # type: ignore[no-untyped-def]
 def _copy_members(row, nodes, node, out):  # type: ignore[no-untyped-def]
     """Copy those samples of ``row`` that are in a node to the front of ``out``, in their order."""
     k = np.uint64(0)
-    for i in range(len(row)):  # written in any case: a branch would be guessed wrong too often
+    for i in range(len(row)):  # always written, since a branch would often be mispredicted
         s = row[i]
         out[k] = s
         k += np.uint64(nodes[s] == node)
@@ -294,7 +294,7 @@ def _copy_members(row, nodes, node, out):  # type: ignore[no-untyped-def]
 
 @compiled
 def _sort_samples(row, samples, out):  # type: ignore[no-untyped-def]
-    """Sort a few samples by one latent, equal ones as they were."""
+    """Sort a few samples by one latent, stably."""
     for i in range(len(samples)):
         s = samples[i]
         k = i
@@ -308,7 +308,7 @@ def _sort_samples(row, samples, out):  # type: ignore[no-untyped-def]
 def _find_cut(  # type: ignore[no-untyped-def]
     x, order, nodes, node, samples, latents, gradient, total, tables, rows, sums
 ):
-    """Find the cut of a node with the greatest sl² / nl + sr² / nr: its value, its latent, its left count."""
+    """Find the cut of a node with the largest sl² / nl + sr² / nr: its value, its latent, its left count."""
     size = len(samples)
     best_gain, best_latent, n_left = -1.0, -1, -1
     inverse, inverse_reversed = tables
@@ -345,7 +345,7 @@ def _find_cut(  # type: ignore[no-untyped-def]
                             best_gain, best_latent, n_left = exact, j, i + 1
                 if allowed or cutoff <= best_gain * _TIE_FACTOR:
                     break
-                # The greatest lies between equal codes: look at all that beat the best so far.
+                # The largest lies between equal codes: search all that exceed the best so far.
                 cutoff = best_gain * _TIE_FACTOR
     return best_gain, best_latent, n_left
 
@@ -379,7 +379,7 @@ def _cumulate4(rows, size, gradient, out):  # type: ignore[no-untyped-def]
 @compiled
 def _largest_gain(sums, total, inv_nl, inv_nr):  # type: ignore[no-untyped-def]
     """Return the greatest sl² / nl + sr² / nr over all cuts."""
-    # Non-negative floats have the order of their bits, and compilers take the maximum of integers many at a time.
+    # Non-negative floats are ordered like their bits, and compilers vectorise the maximum of integers.
     largest = np.int64(0)
     for i in range(len(sums)):
         sl = sums[i]
@@ -390,7 +390,7 @@ def _largest_gain(sums, total, inv_nl, inv_nr):  # type: ignore[no-untyped-def]
 
 @compiled
 def _fit_leaf(samples, gradient, positive, shrinkage, raw):  # type: ignore[no-untyped-def]
-    """Take one Newton step in a leaf: give its value and add it to the samples' raw scores."""
+    """Take one Newton step in a leaf: return its value and add it to the samples' raw scores."""
     numerator, denominator = 0.0, 0.0
     for s in samples:
         g = gradient[s]
@@ -407,7 +407,7 @@ def _fit_leaf(samples, gradient, positive, shrinkage, raw):  # type: ignore[no-u
 
 @compiled
 def _shuffle(latents, random_state):  # type: ignore[no-untyped-def]
-    """Bring latents into a new random order."""
+    """Shuffle latents in place."""
     for j in range(len(latents) - 1, 0, -1):
         r = _draw_integer(random_state, j + 1)
         latents[j], latents[r] = latents[r], latents[j]

@@ -1,7 +1,7 @@
-"""Which latents may have the best split of a node? Bounds from sums in bins, so that few of many are searched.
+"""Bounds on the best split of each latent from sums in bins, so that few latents have to be searched.
 
-Part of `leaderboard.metrics._boosting`: of 1,280 latents hardly any has to be looked at sample by sample, and the split
-that is found is the same.
+Part of `leaderboard.metrics._boosting`: of 1,280 latents hardly any has to be searched sample by sample, and the split
+found is the same.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ except ImportError as error:
     raise MissingExtra("gradient boosting", "numba", "metrics") from error
 
 BINS = 64
-"""Of the samples sorted by a latent."""
+"""Bins of the samples sorted by a latent."""
 
 CLOSE = np.float32(1e-7)
 """scikit-learn does not cut between values closer than this; compared in float32."""
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile without the interpreter lock; keep the machine code on disk where some folder for it can be written."""
+    """Compile without the interpreter lock; cache the machine code on disk if a folder for it is writable."""
     compiled_function: Callable[..., Any]
     try:
         compiled_function = numba.njit(nogil=True, error_model="numpy", cache=True)(function)
@@ -40,7 +40,7 @@ def bin_samples(x, order):  # type: ignore[no-untyped-def]
     """Divide the sorted samples of each latent into at most BINS bins, between which it can be cut.
 
     They are narrow near both ends, where gains change fast. Returns the bins of each sample, uint64 (ceil(L / 8), n)
-    with a byte for each latent, and whether a bin can be cut inside, uint8 (BINS, L) with L filled up to whole words.
+    with a byte for each latent, and whether a bin can be cut inside, uint8 (BINS, L) with L padded to whole words.
     """
     latents, n = x.shape
     angle = np.arcsin(np.sqrt(np.arange(n + 1) / n)) * (BINS * 2.0 / np.pi)
@@ -51,7 +51,7 @@ def bin_samples(x, order):  # type: ignore[no-untyped-def]
         for i in range(1, n + 1):
             if i < n and not x[j, row[i]] > x[j, row[i - 1]] + CLOSE:
                 continue
-            k = np.int64((angle[run_start] + angle[i]) / 2)  # no cut between them: take their middle
+            k = np.int64((angle[run_start] + angle[i]) / 2)  # no cut between them: use their middle
             # Neighbours of a node may be farther apart than those of all samples.
             cuttable[k, j] = k == last_bin or x[j, row[i - 1]] > x[j, row[run_start]] + CLOSE
             for s in row[run_start:i]:
@@ -64,7 +64,7 @@ def bin_samples(x, order):  # type: ignore[no-untyped-def]
 def pack_gradient(gradient, packed_gradient):  # type: ignore[no-untyped-def]
     """Write each sample as one integer: a count of 1, and the two signs of its gradient in units of less than all/2^w.
 
-    Sums of such integers are sums of the three. Returns w, and the greatest of either sign in units, at least 1.
+    Sums of such integers are sums of the three. Returns w, and the largest of either sign in units, at least 1.
     """
     n = len(gradient)
     width = 24
@@ -102,11 +102,11 @@ def sum_packed(bins, samples, packed_gradient, out):  # type: ignore[no-untyped-
 
 @compiled
 def candidate_latents(packed_sums, root_sums, cuttable, order, nodes, node, packed_gradient, units):  # type: ignore[no-untyped-def]
-    """Say which latents may have the greatest sl² / nl + sr² / nr, by the sums of a node in their bins.
+    """Return which latents may have the largest sl² / nl + sr² / nr, by the sums of a node in their bins.
 
-    That is total² / n + d² / (n nl nr) with d = n sl - nl total. Between bins d² / (nl nr) is attained; what it may
-    reach within is looked at for all latents, and then sample by sample for those left. Gradients in whole units are
-    less than sqrt(n) units away, and so are the roots of gains. ``root_sums`` has the sums of the root.
+    That is total² / n + d² / (n nl nr) with d = n sl - nl total. Between bins d² / (nl nr) is exact; within bins it is
+    bounded for all latents, then computed sample by sample for those left. Rounding gradients to whole units changes
+    the roots of gains by less than sqrt(n) units. ``root_sums`` has the sums of the root.
     """
     latents = len(order)
     left_sums = np.zeros(packed_sums.shape[1], np.int64)
@@ -146,13 +146,13 @@ def _unpack(sums, units):  # type: ignore[no-untyped-def]
 
 @numba.njit(inline="always")
 def _to_float(integer):  # type: ignore[no-untyped-def]
-    """Convert an integer below 2^52, in a way that compilers do many at a time."""
+    """Convert an integer below 2^52 to float64, in a way that compilers vectorise."""
     return np.int64(integer | 0x4330000000000000).view(np.float64) - 4503599627370496.0
 
 
 @numba.njit(inline="always")
 def _gain(n, total, sums, units):  # type: ignore[no-untyped-def]
-    """Return d² / (nl nr) for the sums of the left; 0 if either side has no samples."""
+    """Return d² / (nl nr) for the sums of the left side; 0 if either side has no samples."""
     count, up, down = _unpack(sums, units)
     d = n * (up - down) - count * total
     return d * d / max(count * (n - count), 1.0)
@@ -160,10 +160,10 @@ def _gain(n, total, sums, units):  # type: ignore[no-untyped-def]
 
 @numba.njit(inline="always")
 def _gain_bound(n, total, before, after, units):  # type: ignore[no-untyped-def]
-    """Return at least d² / (nl nr) of any cut within a bin, from the sums before it and after it.
+    """Return an upper bound of d² / (nl nr) for cuts within a bin, from the sums before and after it.
 
-    It is convex in nl and sl, so that it is greatest at a corner of what is possible: all that rises comes first, or
-    all that falls. The corners with both sums alike share a bound.
+    It is convex in nl and sl, so that it is largest at a corner of the possible values: all positive gradients come
+    first, or all negative ones. The corners with both sums alike share a bound.
     """
     _, largest_rise, largest_fall = units
     n0, up0, down0 = _unpack(before, units)
@@ -176,7 +176,7 @@ def _gain_bound(n, total, before, after, units):  # type: ignore[no-untyped-def]
 
 @numba.njit(inline="always")
 def _corner_bound(n, total, s, a, b):  # type: ignore[no-untyped-def]
-    """Return at least d² / (nl nr) for sum ``s`` of the ``a`` or ``b`` first samples."""
+    """Return an upper bound of d² / (nl nr) for sum ``s`` of the ``a`` or ``b`` first samples."""
     a, b = min(max(a, 1.0), n - 1.0), min(max(b, 1.0), n - 1.0)
     d, e = n * s - a * total, n * s - b * total
     return max(d * d, e * e) / min(a * (n - a), b * (n - b))

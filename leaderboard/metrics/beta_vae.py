@@ -1,10 +1,10 @@
-"""BetaVAE score: can a linear classifier tell which factor two samples share from how their codes differ?
+"""BetaVAE score: can a linear classifier predict which factor two samples share from the difference of their codes?
 
 Higgins et al., "beta-VAE: learning basic visual concepts with a constrained variational framework" (2017), section 3,
 as implemented by Locatello et al. (2019): the mean absolute difference over 64 pairs that share one factor's value,
-10,000 such points to train on and 5,000 to test, and logistic regression. The classifier is the one that was published:
-one machine per factor against the rest, with liblinear; newer defaults of scikit-learn score differently. Pairs are
-drawn from the given samples, where the reference renders new ones (see ``leaderboard.metrics._batches``).
+10,000 such points to train on and 5,000 to test, and logistic regression. The classifier is the published one: one
+factor against the rest, with liblinear; newer defaults of scikit-learn score differently. Pairs are drawn from the
+given samples, where the reference renders new ones (see ``leaderboard.metrics._batches``).
 
 Range [0, 1]; ideal 1; chance 1 / F, if each value of a factor has many rows. A rotation of the latents may keep the
 score at 1: it is the weakest of the metrics. Permuting or flipping latents changes nothing; their scale matters, since
@@ -33,7 +33,7 @@ PROPERTIES = Properties(
 )
 
 _LARGEST_DIFFERENCE = 1e30
-"""What scikit-learn gives to liblinear."""
+"""The largest difference for which scikit-learn's liblinear works."""
 
 
 def score(
@@ -100,7 +100,7 @@ def score(
 def _draw_points(
     codes: NDArray[np.floating], factors: NDArray[np.int64], count: int, batch: int, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Make points: features float64 (count, L) and shared factors int64 (count,)."""
+    """Draw points: features float64 (count, L) and shared factors int64 (count,)."""
     z = codes.astype(np.float64)
     features, labels = [], []
     for fixed, first, second in _batches.draw_paired_batches(factors, count, batch, seed):

@@ -4,13 +4,13 @@ Eastwood and Williams, "A framework for the quantitative evaluation of disentang
 implemented by Locatello et al. (2019): one scikit-learn ``GradientBoostingClassifier`` with default settings (100
 rounds, rate 0.1, depth 3) for each factor, 10,000 training and 5,000 test samples.
 
-Range [0, 1]; ideal 1 for disentanglement and completeness. Chance is near 0 for both when nothing is known;
+Range [0, 1]; ideal 1 for disentanglement and completeness. Chance is near 0 for both with uninformative codes;
 informativeness is accuracy, so its chance level is that of the most frequent class. Permuting or flipping latents
 changes nothing beyond the trees' own random tie-breaking; a copy of an informative latent halves its importance and
 lowers completeness, not disentanglement. Disentanglement grows with the number of latents, even of entangled ones: 10,
 40, 160, 640 and all 1,280 features of a network with random weights (EfficientNet-Lite0 on room3d, features drawn at
 random) have 0.03, 0.08, 0.19, 0.36 and 0.46, where MIG is 0.003; compare codes of one size only. Scale and offset do
-not matter within reason: as scikit-learn's, the trees see float32 numbers and do not cut between those closer than
+not matter within limits: like scikit-learn's, the trees use float32 numbers and do not split between those closer than
 1e-7, so that the spread of a latent must be well above that, and above 1e-7 of its magnitude.
 """
 
@@ -73,7 +73,7 @@ def score(
             itself, which takes minutes. Their scores differ as two seeds of either do, by less than 0.01, or
             0.04 where latents are copies of each other.
         seed: for ties between latents, which the trees break at random.
-        threads: how many factors to fit at a time in fast mode; None for as many as there are cores. The scores do not
+        threads: number of factors to fit in parallel in fast mode; None for the number of cores. The scores do not
             depend on it.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the training part.
 
@@ -123,7 +123,7 @@ def parts(
     """Compute the importances and accuracies of the trees. For the arguments see `score`.
 
     ``matrix``: float64 (L, F), the importance of each latent for each factor, at least 0; a column sums to 1, or to 0
-    where no tree of the factor found a split. ``accuracy_train`` and ``accuracy_test``: float64 (F,), in [0, 1].
+    if no tree of the factor has a split. ``accuracy_train`` and ``accuracy_test``: float64 (F,), in [0, 1].
     """
     check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(
@@ -153,7 +153,7 @@ def combine(score_parts: Mapping[str, ArrayLike]) -> dict[str, float]:
 
     Returns:
         As ``score``. Disentanglement is the mean over latents, weighted by their total importance, of one minus the
-        entropy of the latent's row in base F; with a single factor, 1 if anything is known of it. Completeness is the
+        entropy of the latent's row in base F; with a single factor, 1 if any latent predicts it. Completeness is the
         same over factors and their columns, in base L.
 
     Example:
@@ -177,7 +177,7 @@ def _concentration(matrix: NDArray[np.float64]) -> float:
     rows, columns = matrix.shape
     total = matrix.sum()
     weights = matrix.sum(axis=1) / total if total > 0 else np.full(rows, 1 / rows)
-    if columns == 1:  # entropy in base 1 is undefined; a single column holds all there is
+    if columns == 1:  # entropy in base 1 is undefined; a single column has all importance
         return float(total > 0)
     p = matrix + 1e-11  # as the reference: an empty row counts as spread over all columns
     p /= p.sum(axis=1, keepdims=True)

@@ -1,10 +1,10 @@
-"""DCI-ES: how much capacity does it take to read the factors (explicitness), and how many latents (size)?
+"""DCI-ES: what capacity does a probe need to predict the factors (explicitness), and how many latents (size)?
 
 Eastwood et al., "DCI-ES: an extended disentanglement framework with connections to identifiability" (2023), section 3.
 Explicitness: probes of growing capacity predict each factor; the area under the least loss so far against capacity,
-above the least loss of all, in units of the triangle from the loss of a blind guess down to 0, is taken from 1 and
-averaged over factors. Size: factors over latents. Probes are random forests of depth 1 to 32, as in the authors'
-code; capacity is depth. One forest of the greatest depth serves all: cut off at a depth, it is a forest of that depth.
+above the least loss of all, divided by the area of the triangle from the loss of a blind guess down to 0, is subtracted
+from 1 and averaged over factors. Size: factors over latents. Probes are random forests of depth 1 to 32, as in the
+authors' code; capacity is depth. One forest of the largest depth is truncated to each of the others.
 
 Informativeness is the held-out accuracy of the best probe, averaged over factors, and must accompany explicitness:
 uninformative codes gain nothing from capacity, so their explicitness is near 1. D and C of the trees are those of
@@ -13,7 +13,7 @@ uninformative codes gain nothing from capacity, so their explicitness is near 1.
 Informativeness: range [0, 1]; ideal 1; chance the share of the most frequent class. Explicitness: range [-1, 1]; ideal
 1, 0 if the loss falls evenly with depth. Size: range (0, ∞); ideal 1, more if there are fewer latents than factors.
 Permuting, flipping or scaling latents changes nothing beyond the trees' own randomness, and neither does the numbering
-of classes; a copy of every latent halves the size. As those of ``leaderboard.metrics.dci``, the trees see float32
+of classes; a copy of every latent halves the size. As in ``leaderboard.metrics.dci``, the trees distinguish float32
 numbers that are at least 1e-7 apart.
 """
 
@@ -65,7 +65,7 @@ def score(
         codes_test: real numbers, shape (m, L), held out.
         factors_test: class ids, shape (m, F).
         depths: the capacities, ascending, at least two.
-        trees: in each forest.
+        trees: number of trees in each forest.
         seed: for the forests.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the training part.
 
@@ -103,7 +103,7 @@ def score(
 
 
 def _score_curves(losses: NDArray[np.float64], depths: Sequence[int], blind: NDArray[np.float64]) -> dict[str, float]:
-    """Score the losses of F factors at D depths, (F, D), of which a blind guess has ``blind``, (F,)."""
+    """Score the losses of F factors at D depths, (F, D), given those of a blind guess, ``blind``, (F,)."""
     least_losses = np.minimum.accumulate(losses, axis=1)
     excess = least_losses - least_losses[:, -1:]
     area = ((excess[:, :-1] + excess[:, 1:]) / 2 * np.diff(depths)).sum(axis=1)
@@ -123,12 +123,12 @@ def _depth_losses(
     trees: int,
     seed: int,
 ) -> NDArray[np.float64]:
-    """Fit one forest and return its loss on the held-out part where it is cut off at each depth: float64 (D,)."""
+    """Fit one forest and return its loss on the held-out part when truncated to each depth: float64 (D,)."""
     needs("DCI-ES", "metrics", "sklearn")
     from sklearn.ensemble import RandomForestClassifier
 
     forest = RandomForestClassifier(n_estimators=trees, max_depth=depths[-1], random_state=seed).fit(z, v)
-    z_test = np.ascontiguousarray(z_test, np.float32)  # as the trees see them
+    z_test = np.ascontiguousarray(z_test, np.float32)  # as in the trees
     sums: list[NDArray[np.float64] | float] = [0.0] * len(depths)
     for estimator in forest.estimators_:
         tree = estimator.tree_

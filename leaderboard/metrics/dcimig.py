@@ -5,7 +5,7 @@ information between its two best factors is assigned to the best; each factor ke
 divided by the summed entropies. Estimator as in ``leaderboard.metrics.mig``: 20 equal-width bins per latent, plug-in.
 
 Range [0, 1]; ideal 1; chance near 0. Factors of more values weigh more. Permuting, flipping, scaling or copying latents
-changes nothing, and neither does the numbering of classes: unlike MIG it does not see that two latents share a factor.
+changes nothing, and neither does the numbering of classes: unlike MIG it does not penalise two latents of one factor.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``dcimig``: the kept gaps in units of the entropies. A single factor is compared with one of which nothing is
-        known.
+        ``dcimig``: the kept gaps in units of the entropies. A single factor is compared with one that no latent
+        encodes.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or fewer than two bins.

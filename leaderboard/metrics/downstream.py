@@ -1,4 +1,4 @@
-"""Downstream accuracy: how well do classifiers learn the factors from the codes, from how few samples?
+"""Downstream accuracy: how well do classifiers predict the factors from the codes, by number of training samples?
 
 Locatello et al., "Challenging common assumptions in the unsupervised learning of disentangled representations" (2019),
 section 5.5: for each factor a classifier on 10, 100, 1,000 and 10,000 training samples and its accuracy on 5,000
@@ -8,8 +8,8 @@ cross-validation (scikit-learn's ``LogisticRegressionCV``, consecutive folds; th
 
 Range [0, 1]; ideal 1; chance is the share of the most frequent class. Permuting, flipping or copying latents changes
 nothing beyond the classifiers' own tolerance. Scale and offset of the codes matter, as in the study: the penalty of
-logistic regression goes by the scale, and it fails far from 0; trees see float32 numbers and do not cut between those
-closer than 1e-7, so that the spread of a latent must be well above that and above 1e-7 of its magnitude.
+logistic regression depends on the scale, and it fails far from 0; trees use float32 numbers and do not split between
+those closer than 1e-7, so that the spread of a latent must be well above that and above 1e-7 of its magnitude.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Accuracies(NamedTuple):
     """Accuracies per factor.
 
     Attributes:
-        train: float64 (F,), on the samples that were learnt from.
+        train: float64 (F,), on the training samples.
         test: float64 (F,), on the held-out ones.
     """
 
@@ -145,7 +145,7 @@ def accuracies(
         seed: as in ``score``.
 
     Returns:
-        Accuracies on either part, per factor.
+        Accuracies on both parts, per factor.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_train_test``; or an unknown classifier.
@@ -178,7 +178,7 @@ def _measure_accuracies(
     else:
         from threadpoolctl import threadpool_limits
 
-        with threadpool_limits(1):  # the products are so small that handing them to threads takes ten times as long
+        with threadpool_limits(1):  # the products are so small that threads make them ten times slower
             pairs = [_predict_logit(codes, column, codes_test) for column in factors.T]
         predicted_train, predicted_test = (np.stack(part, axis=1) for part in zip(*pairs, strict=True))
     return Accuracies(np.mean(predicted_train == factors, axis=0), np.mean(predicted_test == factors_test, axis=0))
@@ -189,7 +189,7 @@ def _predict_logit(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Choose the penalty by cross-validation, fit on all samples and predict both parts.
 
-    Written out, since ``LogisticRegressionCV`` changes its defaults between versions and refuses samples in which a
+    ``LogisticRegressionCV`` is not used, since its defaults change between versions and it refuses samples in which a
     class is missing from a fold.
     """
     needs("downstream accuracy", "metrics", "sklearn")
@@ -197,7 +197,7 @@ def _predict_logit(
     from sklearn.linear_model import LogisticRegression
 
     def predictors(rows: NDArray[np.int64]) -> Iterator[Callable[[Codes], NDArray[np.int64]]]:
-        """Fit the given rows with one penalty after the other, each from the last solution."""
+        """Fit the given rows with each penalty in order, starting from the previous solution."""
         if (ids[rows] == ids[rows[0]]).all():
             yield from [lambda z: np.full(len(z), ids[rows[0]])] * len(_PENALTIES)
             return
@@ -205,7 +205,7 @@ def _predict_logit(
         for penalty in _PENALTIES:
             model.C = penalty
             with warnings.catch_warnings():
-                # As in the reference, 100 iterations must do; with the weakest penalties they often do not converge.
+                # 100 iterations as in the reference; with the weakest penalties they often do not converge.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(codes[rows], ids[rows])
             yield model.predict

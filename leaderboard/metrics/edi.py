@@ -1,14 +1,14 @@
 """Exclusivity disentanglement index (EDI): how exclusively do latents and factors predict each other?
 
 Julka, Wang and Granitzer, "Towards an improved metric for evaluating disentangled representations" (2024): the
-exclusivity of a row or column of normalised mutual information is its largest entry less the root mean square of the
-others. Modularity sums the exclusivity of each latent for its best factor, at most 1 a factor, and averages over
+exclusivity of a row or column of normalised mutual information is its largest entry minus the root mean square of the
+others. Modularity sums the exclusivity of each latent for its best factor, at most 1 per factor, and averages over
 factors; compactness averages that of each factor over latents; explicitness is the share of each factor's entropy that
 is captured. Estimator as in ``leaderboard.metrics.mig``: 20 equal-width bins per latent, plug-in.
 
 Two things are simpler here than in the authors' code, which trains a neural network (MINE) to estimate what all latents
-together capture: information is normalised by the factor's entropy; and explicitness takes the best latent for all of
-them, a lower bound.
+together capture: information is normalised by the factor's entropy; and explicitness is that of the best latent, a
+lower bound.
 
 Range [0, 1]; ideal 1 for each of the three; chance near 0 on many samples: on few, explicitness is too high, and
 modularity, a sum over latents, grows with their number. Permuting, flipping or scaling latents changes nothing, and
@@ -76,7 +76,7 @@ def score(
 
 
 def _exclusivity(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each row its largest entry less the root mean square of the others: float64 (rows,), at least 0."""
+    """Return for each row its largest entry minus the root mean square of the others: float64 (rows,), at least 0."""
     ranked = np.sort(rows, axis=1)
     others = (ranked[:, :-1] ** 2).sum(axis=1) / max(1, rows.shape[1] - 1)
     return np.asarray(np.maximum(ranked[:, -1] - np.sqrt(others), 0.0))

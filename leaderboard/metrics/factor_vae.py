@@ -1,13 +1,13 @@
-"""FactorVAE score: does the latent that varies least tell which factor was held fixed?
+"""FactorVAE score: does the latent that varies least indicate which factor is fixed?
 
 Kim and Mnih, "Disentangling by factorising" (2018), section 4, as implemented by Locatello et al. (2019): in each batch
 of 64 samples one factor has one value; the latent with the least variance, in units of its variance over all samples,
-votes for that factor; each latent is then named after the factor that it voted for most (10,000 votes), and the score
-is the share of 5,000 new votes that the names get right. Latents with a standard deviation below 0.05 have no vote.
+votes for that factor; each latent is then assigned to the factor that it voted for most (10,000 votes), and the score
+is the share of 5,000 new votes that the assignment predicts. Latents with a standard deviation below 0.05 have no vote.
 Batches are drawn from the given samples, where the reference renders new ones (see ``leaderboard.metrics._batches``).
 
 Range [0, 1]; ideal 1; chance 1 / F, and 0 if no latent has a vote. Permuting, flipping or rescaling latents changes
-nothing as long as they keep their vote, but for ties, as of discrete codes, which go to the first latent; a copy of a
+nothing as long as they keep their vote, except for ties, as of discrete codes, which the first latent wins; a copy of a
 latent changes nothing.
 """
 
@@ -49,20 +49,20 @@ def score(
     """Compute the FactorVAE score.
 
     Args:
-        codes: real numbers, shape (n, L), to learn the latents' names and overall variances from.
+        codes: real numbers, shape (n, L), for the latents' assignment and overall variances.
         factors: class ids, shape (n, F), at least two factors.
         codes_test: real numbers, shape (m, L), held out.
         factors_test: class ids, shape (m, F).
         batch: samples per vote.
-        votes: votes that name the latents.
+        votes: votes that assign the latents.
         votes_test: votes that are scored.
         least_deviation: latents whose standard deviation is smaller, in units of the codes, have no vote.
         seed: for the batches.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the training part.
 
     Returns:
-        ``factor_vae``: the score; ``train_accuracy``: the same on the votes that named the latents; ``active_latents``:
-        how many latents have a vote.
+        ``factor_vae``: the score; ``train_accuracy``: the same on the votes that assigned the latents;
+        ``active_latents``: the number of latents with a vote.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_train_test``; or one factor only, a factor that is

@@ -3,12 +3,12 @@
 Hsu et al., "Disentanglement via latent quantization" (2023), section 4: the information of each latent about each
 factor in units of the factor's entropy, by nearest neighbours (Ross 2014, 10 neighbours, scikit-learn) for continuous
 codes and by counting for discrete ones. InfoM: the share of a latent's information that is about one factor, averaged
-over active latents and scaled from 1 / F to 0. InfoC: the share of what is known of a factor that is in one latent,
-likewise. InfoE: the share of a factor's entropy that logistic regression without a penalty predicts from all latents.
+over active latents and rescaled so that 1 / F becomes 0. InfoC: the share of the information about a factor that is in
+one latent, likewise. InfoE: the share of a factor's entropy that logistic regression without a penalty predicts from
+all latents.
 
-A latent is active if its range exceeds a twentieth of the greatest range; discrete ones if they vary. Tripod, by some
-of the same authors, prunes by another rule: that is ``leaderboard.metrics.infomec_tripod``, and the two are not to be
-mixed in a table.
+A latent is active if its range exceeds a twentieth of the largest range; discrete ones if they vary. Tripod, by some of
+the same authors, prunes by another rule, ``leaderboard.metrics.infomec_tripod``; do not mix the two in a table.
 
 Range [0, 1]; ideal 1 for each of the three; chance near 0 for InfoE on many samples, and above it for InfoM and InfoC,
 which are ratios of small numbers on noise. Permuting or flipping latents changes nothing beyond the estimators' own
@@ -61,15 +61,15 @@ def score(
     Args:
         codes: real numbers, shape (n, L).
         factors: class ids, shape (n, F).
-        discrete: the codes are values of a finite set, as those of a quantised encoder: counted, not measured by
-            neighbours, and read one-hot.
+        discrete: whether the codes are values of a finite set, as from a quantised encoder: these are counted instead
+            of estimated by neighbours, and one-hot in the regression.
         seed: for the noise of 1e-10 that breaks ties between neighbours.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``infom``, ``infoc``, ``infoe`` and ``active_latents``, how many latents are active. For a single active latent
-        or factor, the second-best is taken as uninformative. All are 0 if no latent varies. InfoE is at least 0, which
-        classes of very unequal size may fall below.
+        ``infom``, ``infoc``, ``infoe`` and ``active_latents``, the number of active latents. For a single active latent
+        or factor, the second-best is taken as uninformative. All are 0 if no latent varies. InfoE is at least 0: lower
+        values, which classes of very unequal size can have, are clipped.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or, for continuous codes, a factor with a class of
@@ -91,21 +91,21 @@ def score(
 def score_active(
     codes: Codes, factors: NDArray[np.int64], active: NDArray[np.bool_], *, discrete: bool, seed: int
 ) -> dict[str, float]:
-    """Compute the three scores from codes whose active latents are known, by whichever rule.
+    """Compute the three scores from codes and their active latents.
 
     Args:
         codes: float32 or float64, shape (n, L).
         factors: class ids, shape (n, F), none of them constant.
         active: bool, shape (L,).
-        discrete: codes are values of a finite set.
+        discrete: whether codes are values of a finite set.
         seed: for the noise that breaks ties between neighbours.
 
     Returns:
         ``infom``, ``infoc``, ``infoe`` and ``active_latents``.
 
     Raises:
-        InvalidInput: continuous codes, and a factor that has a class of its own for each row; or codes that are said to
-            be discrete, and a latent that has a value of its own for most rows.
+        InvalidInput: for continuous codes, a factor with a class of its own for each row; for discrete ones, a latent
+            with more than half as many values as rows.
     """
     if not active.any():
         return {"infom": 0.0, "infoc": 0.0, "infoe": 0.0, "active_latents": 0.0}
@@ -123,7 +123,7 @@ def score_active(
 
 
 def _check_discrete(z: NDArray[np.float64]) -> None:
-    """Refuse latents whose values hardly repeat, also inactive ones: InfoE would predict any factor from them."""
+    """Refuse latents, also inactive ones, whose values hardly repeat: InfoE would predict any factor from them."""
     for index, column in enumerate(z.T):
         if (values := len(np.unique(column))) > len(column) / 2:
             raise InvalidInput(
@@ -166,9 +166,9 @@ def _normalised_information(
 
 
 def _concentration(rows: NDArray[np.float64]) -> float:
-    """Return how much of each row is in its largest entry, averaged: 0 for even rows, 1 for rows of one entry.
+    """Return the mean share of a row's largest entry, rescaled to 0 for uniform rows and 1 for a single nonzero entry.
 
-    A row of zeros, up to rounding, is even. A row of a single entry is compared with a second one that is zero.
+    A row of zeros, up to rounding, counts as uniform. A row of length 1 is compared with a second entry of zero.
     """
     total, count = rows.sum(axis=1), max(2, rows.shape[1])
     is_informed = total > ROUNDING
@@ -179,8 +179,8 @@ def _concentration(rows: NDArray[np.float64]) -> float:
 def _explicitness(z: NDArray[np.float64], ids: NDArray[np.int64], discrete: bool) -> float:
     """Return the mean share of a factor's entropy that logistic regression predicts on the rows that it was fitted to.
 
-    The machine has no penalty and its classes are balanced, so that without codes it gives all classes the same
-    probability, and its cross entropy is the logarithm of their number.
+    It has no penalty and balanced classes, so that without codes all classes have the same probability, and the cross
+    entropy is the logarithm of their number.
     """
     needs("InfoMEC", "metrics", "sklearn")
     from sklearn.exceptions import ConvergenceWarning
@@ -192,7 +192,7 @@ def _explicitness(z: NDArray[np.float64], ids: NDArray[np.int64], discrete: bool
     x = OneHotEncoder().fit_transform(z) if discrete else standardise(z)[0]
     shares = []
     with threadpool_limits(1), warnings.catch_warnings():
-        # As in the reference, 100 iterations must do; codes that separate classes perfectly have no finite optimum.
+        # 100 iterations as in the reference; codes that separate classes perfectly have no finite optimum.
         warnings.simplefilter("ignore", ConvergenceWarning)
         for column in ids.T:
             model = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=_ITERATIONS).fit(x, column)

@@ -2,8 +2,8 @@
 
 Hsu et al., "Tripod: three complementary inductive biases for disentangled representation learning" (2024), and
 its code: the three scores of ``leaderboard.metrics.infomec``, where a latent is active if its interquartile range
-exceeds a tenth of the greatest one, and a discrete latent if it exceeds 0.1. Latents that move only for a few outliers
-are pruned here and kept there, so that the two are not to be mixed in a table.
+exceeds a tenth of the largest one, and a discrete latent if it exceeds 0.1. Latents that vary only in a few outliers
+are pruned here and kept there; do not mix the two in a table.
 
 Range [0, 1]; ideal 1 for each of the three; chance near 0 for InfoE on many samples, and above it for InfoM and InfoC,
 which are ratios of small numbers on noise. Permuting or flipping latents changes nothing beyond the estimators' own
@@ -44,7 +44,7 @@ def score(
     Args:
         codes: real numbers, shape (n, L).
         factors: class ids, shape (n, F).
-        discrete: as in ``leaderboard.metrics.infomec.score``. Tripod's codes are in [-1, 1], which the 0.1 goes by.
+        discrete: as in ``leaderboard.metrics.infomec.score``. The threshold of 0.1 is for Tripod's codes in [-1, 1].
         seed: as in ``leaderboard.metrics.infomec.score``.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 

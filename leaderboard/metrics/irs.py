@@ -1,16 +1,15 @@
-"""Interventional robustness score (IRS): how still does a latent stay when all factors but one are changed?
+"""Interventional robustness score (IRS): how constant is a latent when all factors but one are changed?
 
 Suter et al., "Robustly disentangled causal mechanisms" (2019), as implemented by Locatello et al. (2019): for each
 latent and factor, one minus the 99th percentile of the distance from the mean at one value of the factor, averaged over
-its values, in units of the latent's greatest distance from its overall mean; the best factor of each latent; averaged
-over latents with that greatest distance as weight. 10,000 samples; factors in 20 equal-width bins.
+its values, in units of the latent's largest distance from its overall mean; the best factor of each latent; averaged
+over latents with that largest distance as weight. 10,000 samples; factors in 20 equal-width bins.
 
-Range (-1, 1]; ideal 1. The paper says [0, 1], but neither its definition nor the reference implementation holds to
-that: the mean at one value of a factor may lie up to twice as far from some samples as the overall mean from any, so
-that a latent that lies far from two clumps now and then is below 0. Chance depends on the tails of the noise, since the
-percentile stays behind the maximum: with 10,000 samples about 0.01 for uniform, 0.37 for Gaussian noise and 0.9 for
-Student's t with 2 degrees of freedom. Permuting or flipping latents changes nothing; a latent of greater scale has a
-greater weight.
+Range (-1, 1]; ideal 1. The paper states [0, 1], but neither its definition nor the reference implementation ensures
+it: the mean at one value of a factor may be up to twice as far from some samples as the overall mean from any, so that
+a latent of two clusters with rare outliers is below 0. Chance depends on the tails of the noise, since the percentile
+is below the maximum: with 10,000 samples about 0.01 for uniform, 0.37 for Gaussian noise and 0.9 for Student's t with 2
+degrees of freedom. Permuting or flipping latents changes nothing; a latent of larger scale has a larger weight.
 """
 
 from __future__ import annotations
@@ -47,12 +46,14 @@ def score(
     Args:
         codes: real numbers, shape (n, L).
         factors: class ids, shape (n, F).
-        quantile: which quantile of the distances counts; 1 is the paper's, which one outlier decides.
-        bins: equal-width bins of a factor's classes in order; a factor with no more classes than this keeps them apart.
+        quantile: the quantile of the distances; 1 is the paper's, which depends on single outliers.
+        bins: equal-width bins of a factor's classes in order; a factor with at most this number of classes is not
+            binned.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``irs``: the score, in (-1, 1], 0 if every latent is constant; ``active_latents``: how many latents vary.
+        ``irs``: the score, in (-1, 1], 0 if every latent is constant; ``active_latents``: the number of latents that
+        vary.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``; or ``quantile`` is not in [0, 1].

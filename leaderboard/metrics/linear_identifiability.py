@@ -1,4 +1,4 @@
-"""Linear identifiability: are codes and factors one linear map apart, and does that map keep distances?
+"""Linear identifiability: are codes a linear map of the factors, and does that map preserve distances?
 
 Klindt et al., "When does LeJEPA learn a world model?" (2026, arXiv 2605.26379), whose code computes three numbers: the
 R² of predicting the standardised factors from the codes by least squares; the R² of predicting the codes from the
@@ -6,7 +6,7 @@ factors; and how far the second map A is from orthogonal, the Frobenius norm of 
 factors.
 
 Range [0, 1] of both R²; ideal 1; chance L / n for L latents and n samples: they are fitted and measured on the same
-samples (``r_squared`` holds samples out). The error is 0 for a rotation and 1 for codes that encode nothing. It has no
+samples (``r_squared`` uses held-out samples). The error is 0 for a rotation and 1 for uninformative codes. It has no
 upper bound and depends on the scale of the codes. Permuting, flipping or rotating latents changes nothing. Class ids
 are treated as numbers.
 """

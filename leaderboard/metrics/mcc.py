@@ -1,14 +1,13 @@
 """Mean correlation coefficient (MCC): does each factor correlate with a latent of its own?
 
 Hyvärinen and Morioka, "Unsupervised feature extraction by time-contrastive learning and nonlinear ICA" (2016), section
-6, and the custom of causal representation learning since: the absolute correlation of all pairs of a factor and a
-latent, the assignment of one latent to each factor that has the greatest sum, and its mean. Pearson's correlation asks
-for a linear relation, Spearman's for a monotone one.
+6, and later practice in causal representation learning: the mean absolute correlation of factors and latents under the
+one-to-one assignment with the largest sum. Pearson's correlation measures linear relations, Spearman's monotone ones.
 
 Range [0, 1]; ideal 1 for each of the two; chance near 0, and higher with many latents and few samples. Permuting,
-flipping or scaling latents changes nothing. Class ids are taken for numbers: their order matters, and so does their
-spacing for Pearson's, so that a categorical or cyclic factor is judged by an order that it does not have. A copy of a
-latent lowers nothing, and helps where two factors want the same one.
+flipping or scaling latents changes nothing. Class ids are treated as numbers: their order matters, and so does their
+spacing for Pearson's, so that a categorical or cyclic factor is scored by an order that it does not have. A copy of a
+latent does not lower the scores, and raises them if the latent correlates best with two factors.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ def score(
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``pearson`` and ``spearman``, in [0, 1], each with an assignment of its own. With fewer latents than factors
-        those that get none count as 0, and so does a constant latent.
+        ``pearson`` and ``spearman``, in [0, 1], each with its own assignment. With fewer latents than factors, factors
+        without one count as 0, and so does a constant latent.
 
     Raises:
         InvalidInput: see ``leaderboard.arrays.check_codes_factors``.
@@ -67,7 +66,7 @@ def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.
     """Return the absolute correlation of each column of x, (n, L), with each of y, (n, F): float64 (L, F)."""
     active = varying(x)
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
-    x /= np.where(active, np.abs(x).max(axis=0), 1.0)  # whatever their scale, squares neither overflow nor vanish
+    x /= np.where(active, np.abs(x).max(axis=0), 1.0)  # so that squares neither overflow nor underflow
     norms = np.outer(np.sqrt((x**2).sum(axis=0)), np.sqrt((y**2).sum(axis=0)))
     correlations = np.abs(x.T @ y) / np.where(active[:, None], norms, 1.0)
     return np.where(active[:, None], np.minimum(correlations, 1.0), 0.0)

@@ -3,9 +3,9 @@
 Chen et al., "Isolating sources of disentanglement in variational autoencoders" (2018), equation 6, with the estimator
 of Locatello et al. (2019): 20 equal-width bins per latent, plug-in mutual information, 10,000 samples.
 
-Range [0, 1]; ideal 1; chance near 0, though the plug-in estimator's bias lifts all latents alike. Permuting or flipping
-latents changes nothing, but for codes on edges of bins; copying an informative latent lowers its factor's score to 0. A
-factor that has more values than there are bins cannot reach 1: with 20 bins one of 40 values has at most log 20 / log
+Range [0, 1]; ideal 1; chance near 0, since the plug-in estimator's bias is similar for all latents. Permuting or
+flipping latents changes nothing, except for codes on edges of bins; copying an informative latent lowers its factor's
+score to 0. A factor with more values than bins cannot reach 1: with 20 bins one of 40 values has at most log 20 / log
 40 = 0.81, so that the factors themselves score 0.90 on dSprites, whose orientation has 40 values and whose positions
 have 32.
 """

@@ -1,13 +1,13 @@
-"""Minimality and sufficiency: does each latent hold nothing but a factor, and is each factor wholly in some latent?
+"""Minimality and sufficiency: does each latent encode only one factor, and does some latent encode each factor fully?
 
 Almudévar et al., "Defining and measuring disentanglement for non-independent factors of variation" (2024), section 5:
 for each latent the largest share of its entropy that a factor explains, and for each factor the largest share of its
-entropy that a latent explains, each averaged. Unlike gaps between latents or factors, both can be 1 where factors
-depend on each other. 15 equal-width bins per latent, plug-in, as in the authors' code.
+entropy that a latent explains, each averaged. Unlike gaps between latents or factors, both can be 1 for dependent
+factors. 15 equal-width bins per latent, plug-in, as in the authors' code.
 
 Minimality: range [0, 1]; ideal 1. Sufficiency: range [0, 1]; ideal 1. Chance near 0 for both on many samples.
-Minimality is a mean over all latents; a constant one counts as 0, though it holds nothing superfluous. Permuting,
-flipping, scaling or copying latents changes neither, but for codes on edges of bins, and nor does the numbering of
+Minimality is a mean over all latents; a constant one counts as 0, though it encodes nothing superfluous. Permuting,
+flipping, scaling or copying latents changes neither, except for codes on edges of bins, and nor does the numbering of
 classes.
 """
 

@@ -2,19 +2,19 @@
 
 Dapueto, Noceti and Odone, "Transferring disentangled representations: bridging the gap between synthetic and real
 images" (2024), section 3: over pairs of samples that differ in one factor alone, a latent encodes that factor by 1
-minus the absolute correlation between its values in both samples. From this matrix the overlap score asks whether a
+minus the absolute correlation between its values in both samples. From this matrix the overlap score measures whether a
 latent encodes other factors too, the multiple encoding score whether other latents encode the factor too; ``alpha``
-weighs the first against the second, and latents are averaged by how much they encode the factor. Latents whose standard
-deviation is below 0.05 are left out.
+weights the first against the second, and latents are weighted by how much they encode the factor. Latents whose
+standard deviation is below 0.05 are left out.
 
-The authors draw pairs at random; here all pairs of the given rows count, by sums over groups of rows, so that nothing
-is drawn. A sample must hold such pairs: 10,000 rows of a grid of a million have some hundreds for a factor.
+The authors draw pairs at random; here all pairs of the given rows are used, by sums over groups of rows. A sample must
+contain such pairs: 10,000 rows of a grid of a million have some hundreds for a factor.
 
 Range [0, 1]; ideal 1 is approached by factors of many values only: two samples that differ in a factor of K values
 correlate by -1 / (K - 1), so that a perfect latent encodes it by 1 - 1 / (K - 1), and one of two values by nothing.
 Noise changes with every factor, so that chance is about the mean of 1 / F and 1 / L. Permuting or flipping latents
 changes nothing, and neither does the numbering of classes; their scale matters, since it decides which are left out. A
-copy of every latent leaves the overlap score as it is and moves the multiple encoding score either way.
+copy of every latent does not change the overlap score, and raises or lowers the multiple encoding score.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PROPERTIES = Properties(
     source="Dapueto et al. 2024, section 3",
     chance="mean of 1 / F and 1 / L",
     ideal="1 for factors of many values",
-    # Factors of 3 and 4 values beside two idle latents: a perfect latent encodes one of K values by 1 - 1 / (K - 1).
+    # Factors of 3 and 4 values and two idle latents: a perfect latent encodes one of K values by 1 - 1 / (K - 1).
     beside_idle_latents=(3 / 4 * 1 / 2 + 5 / 6 * 2 / 3) / 2,
     copied_latent={"overlap": "same"},
     scale_dependent=("omes", "overlap", "multiple_encoding"),
@@ -54,11 +54,11 @@ def score(
     Args:
         codes: real numbers, shape (n, L).
         factors: class ids, shape (n, F).
-        alpha: the weight of the overlap score, in [0, 1]; the multiple encoding score has the rest.
+        alpha: the weight of the overlap score, in [0, 1]; that of the multiple encoding score is ``1 - alpha``.
         constant_factors: ``"refuse"`` or ``"drop"`` factors that have one value in the sample.
 
     Returns:
-        ``omes``; ``overlap`` and ``multiple_encoding``, what it is made of. All are in [0, 1], and 0 if no latent is
+        ``omes``, and its components ``overlap`` and ``multiple_encoding``. All are in [0, 1], and 0 if no latent is
         active.
 
     Raises:
@@ -100,7 +100,7 @@ def _factor_encoding(z: NDArray[np.float64], ids: NDArray[np.int64], factor: int
     """Return one minus the absolute correlation over ordered pairs that differ in ``factor`` alone: float64 (L,).
 
     A pair is counted in both orders, so that both sides have the same mean and variance. Sums over the pairs of a group
-    are products of sums over its rows, less those over rows of the same value.
+    are products of sums over its rows, minus those over rows of the same value.
     """
     groups = _number_rows(np.delete(ids, factor, axis=1))
     identical = _number_rows(np.stack([groups, ids[:, factor]], axis=1))

@@ -2,14 +2,14 @@
 
 Schott et al., "Visual representation learning does not generalize strongly within the same domain" (2022), section 4:
 one minus the mean squared error in units of the factor's variance. Theirs is the variance over the whole dataset, which
-``variances`` takes; by default it is that on the held-out part, where 0 is a guess of the mean there. The two differ
-where a split leaves out some values of a factor. They train networks that predict factors; for codes a readout is
-fitted on the training part: least squares (``readout="linear"``) or scikit-learn's histogram gradient boosting
+can be passed as ``variances``; by default it is that on the held-out part, so that predicting its mean scores 0. The
+two differ if a split leaves out some values of a factor. They train networks that predict factors; for codes a readout
+is fitted on the training part: least squares (``readout="linear"``) or scikit-learn's histogram gradient boosting
 (``readout="boosting"``, which needs 40 rows, and hundreds to be accurate).
 
-Range (-∞, 1]; ideal 1; chance near 0, and below 0 where the readout extrapolates worse than the mean. Permuting,
-flipping, scaling, mixing or copying latents does not change the linear readout. Class ids are taken for numbers: their
-order and spacing matter, so that a categorical or cyclic factor is judged by an order that it does not have.
+Range (-∞, 1]; ideal 1; chance near 0, and below 0 if the readout extrapolates worse than the mean. Permuting, flipping,
+scaling, mixing or copying latents does not change the linear readout. Class ids are treated as numbers: their order and
+spacing matter, so that a categorical or cyclic factor is scored by an order that it does not have.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def parts(
     """Compute the errors of the readout. For the arguments see `score`.
 
     ``errors``: float64 (F,), the mean squared error on the held-out part, in squared class ids; ``variances``:
-    float64 (F,), the variance there, or as given, 0 for a factor that is left out.
+    float64 (F,), the variance there, or the given one, 0 for a factor that is left out.
     """
     check_seed(seed)
     codes, factors, codes_test, factors_test = check_train_test(
@@ -155,8 +155,8 @@ def combine(score_parts: Mapping[str, ArrayLike]) -> dict[str, float]:
 
 
 ROUNDING = 1e-6
-"""A direction in which codes vary by less than this share of the widest one is float32's rounding: nothing is fitted
-to it. Of a posterior that collapsed latents are multiples of each other but for that."""
+"""A direction in which codes vary by less than this share of the widest one is rounding of float32 and not fitted:
+latents of a collapsed posterior are multiples of each other up to rounding."""
 
 
 def _predict_linear(z: NDArray[np.float64], v: NDArray[np.int64], z_test: NDArray[np.float64]) -> NDArray[np.float64]:

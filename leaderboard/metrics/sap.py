@@ -5,11 +5,10 @@ implemented by Locatello et al. (2019): for each latent and factor the test accu
 on that latent alone, C = 0.01, balanced classes; 10,000 training and 5,000 test samples.
 
 Range [0, 1]. Perfect codes of a factor with K equally frequent values score 1 - 1 / K, since the second best latent
-predicts one class, and less for K above 4, which a linear machine on one latent cannot tell apart. Chance near 0. A
-constant latent predicts the most frequent class, where the reference's predicts one by its number. Permuting or
-flipping latents changes nothing; their scale and offset matter, since the machine's penalty is on slope and intercept
-as they are: as in the reference, latents far from 0 come to score 0. A copy of the best latent lowers its factor's
-score to 0.
+predicts one class, and less for K above 4, which a linear machine on one latent cannot separate. Chance near 0. A
+constant latent predicts the most frequent class; in the reference its class depends on the numbering. Permuting or
+flipping latents changes nothing; their scale and offset matter, since the penalty is on the unscaled slope and
+intercept: as in the reference, latents far from 0 score 0. A copy of the best latent lowers its factor's score to 0.
 """
 
 from __future__ import annotations
@@ -93,12 +92,12 @@ def _accuracies(
 def _fit_machines(
     x: NDArray[np.float64], ids: NDArray[np.int64], classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit one linear machine per class against the rest (one in all for two classes), on one latent, exactly.
+    """Fit one linear machine per class against the rest (one for two classes), on one latent, exactly.
 
     liblinear minimises (w² + b²) / 2 + sum of c max(0, 1 - y (w x + b))² iteratively. With a single latent the samples
     inside the margin are those to one side of a threshold, so that with running sums over the sorted latent a step of
-    Newton's method costs a binary search, for all classes at a time. As in liblinear, a class weighs n / (K count) and
-    the rest weighs 1; with two classes both are weighted.
+    Newton's method costs a binary search, for all classes together. As in liblinear, a class has weight n / (K count)
+    and the rest weight 1; with two classes both are weighted.
 
     Returns:
         w and b, float64, shape (classes,) or (1,).
@@ -160,7 +159,7 @@ def _fit_machines(
                 step[worse] /= 2
             else:
                 break
-        step[new_value > value] = 0.0  # as good as it gets in float64
+        step[new_value > value] = 0.0  # converged in float64
         w, b, value = w - step * dw, b - step * db, np.minimum(new_value, value)
         if (step * (np.abs(dw) + np.abs(db)) <= 1e-12 * (np.abs(w) + np.abs(b))).all():
             break

@@ -1,4 +1,4 @@
-"""How much the latents depend on each other, whatever the factors: total correlation, Wasserstein, mutual information.
+"""Dependence between latents, without factors: total correlation, Wasserstein distance, mutual information.
 
 Locatello et al., "Challenging common assumptions in the unsupervised learning of disentangled representations" (2019),
 section 5.3 and their code: the total correlation and the squared 2-Wasserstein distance between a Gaussian with the
@@ -8,7 +8,7 @@ bins, in nats. 10,000 samples.
 Range [0, ∞); 0 for independent latents, which is not the same as disentangled ones; smaller is more independent. A copy
 of a latent, or no more samples than latents, makes the total correlation infinite. Permuting or flipping latents
 changes nothing. A constant latent adds nothing to the first two; the mutual information is a mean over pairs, which a
-constant latent dilutes. Scale matters to the Wasserstein distance only, and its normalised form is free of a common
+constant latent lowers. Only the Wasserstein distance depends on the scale; its normalised form is invariant to a common
 scale.
 """
 
@@ -46,8 +46,8 @@ def score(
         bins: equal-width bins per latent.
 
     Returns:
-        ``gaussian_total_correlation`` in nats, infinite where one latent is, up to rounding in float64, a linear
-        function of others; ``gaussian_wasserstein`` in squared units of the codes;
+        ``gaussian_total_correlation`` in nats, infinite if a latent is, up to rounding in float64, a linear function of
+        others; ``gaussian_wasserstein`` in squared units of the codes;
         ``gaussian_wasserstein_normalised``, the same divided by the total variance, in [0, 2); ``mutual_information``
         in nats.
 
