@@ -30,7 +30,7 @@ from leaderboard.doubts import warn_if_lost
 from leaderboard.properties import Properties
 
 PROPERTIES = Properties(
-    asks="how much capacity does it take to read the factors (E), and how many latents (S)?",
+    asks="what capacity does a probe need to predict the factors (E), how many latents (S)?",
     source="Eastwood et al. 2023, section 3",
     chance="I: share of the most frequent class; E near 1",
     range=(-1.0, 1.0),

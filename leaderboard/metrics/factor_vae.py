@@ -22,7 +22,7 @@ from leaderboard.metrics import _batches
 from leaderboard.properties import Properties
 
 PROPERTIES = Properties(
-    asks="does the latent that varies least tell which factor was held fixed?",
+    asks="does the latent that varies least indicate which factor is fixed?",
     source="Kim and Mnih 2018, section 4",
     chance="1 / F",
     unbounded=("active_latents",),

@@ -20,7 +20,7 @@ from leaderboard.arrays import ConstantFactors, Real, check_codes_factors, stand
 from leaderboard.properties import Properties
 
 PROPERTIES = Properties(
-    asks="are codes and factors one linear map apart, and is it a rotation?",
+    asks="are codes a linear map of the factors, and is it a rotation?",
     source="Klindt et al. 2026, arXiv 2605.26379",
     chance="L / n (n images)",
     unbounded=("orthogonality_error",),

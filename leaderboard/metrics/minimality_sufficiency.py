@@ -21,7 +21,7 @@ from leaderboard.information import pairwise
 from leaderboard.properties import Properties
 
 PROPERTIES = Properties(
-    asks="does a latent hold nothing but a factor; is a factor wholly in a latent?",
+    asks="does a latent encode only one factor, and some latent each factor fully?",
     source="Almudévar et al. 2024, section 5",
     chance="near 0",
     beside_idle_latents=0.5,
