@@ -298,9 +298,6 @@ def compare_methods(first: Sequence[Sequence[float]], second: Sequence[Sequence[
     Returns:
         The comparison of first minus second.
 
-    Raises:
-        InvalidInput: as `compare`.
-
     Example:
         >>> compare_methods([[0.5, 0.6, 0.7, 0.8]], [[0.75]]) == compare_single(0.75, [0.5, 0.6, 0.7, 0.8]).turned()
         True
