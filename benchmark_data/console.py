@@ -1,7 +1,7 @@
-"""What the project's commands share: one-line errors, exit codes, progress bars.
+"""Shared by all commands: one-line errors, exit codes, progress bars.
 
-Exit codes: 0 done; 1 a check failed (a digest differs, a submission is invalid); 2 the user can mend it (a wrong name,
-a file that is not there); 130 interrupted.
+Exit codes: 0 success; 1 a check failed (a digest differs, a submission is invalid); 2 an error that the user can fix
+(a wrong name, a missing file); 130 interrupted.
 
 Internal.
 """
@@ -42,11 +42,11 @@ RATE_WINDOW_SECONDS = 300.0
 
 
 def say(what: object, *, style: str | None = None) -> None:
-    """Print one line to standard output as it is, for people and scripts: not wrapped and not read as markup.
+    """Print one line to standard output, without wrapping or markup.
 
     Args:
         what: a text, or a path.
-        style: its colour on a terminal; that of other text if None.
+        style: its colour on a terminal; the default colour if None.
 
     Example:
         >>> say("runs/[0]")
@@ -56,28 +56,28 @@ def say(what: object, *, style: str | None = None) -> None:
 
 
 def tell(what: object, *, style: str | None = None) -> None:
-    """Print one line to standard error as it is: what people should know, and scripts do not read.
+    """Print one line to standard error, without wrapping or markup, for people rather than scripts.
 
     Args:
         what: a text.
-        style: its colour on a terminal; that of other text if None.
+        style: its colour on a terminal; the default colour if None.
     """
     err.print(printable(str(what)), style=style, soft_wrap=True, markup=False, highlight=False)
 
 
 def warn(what: object) -> None:
-    """Print a warning to standard error, as one line that begins with the word."""
+    """Print a line that begins with ``warning:`` to standard error."""
     tell(f"warning: {what}", style="yellow")
 
 
 def table(rows: Iterable[Sequence[object]], *columns: str, title: str = "", whole: bool = False) -> None:
-    """Print rows in columns to standard output; the first column is not wrapped where it leaves a third of the width.
+    """Print a table to standard output; the first column is not wrapped if it leaves a third of the width.
 
     Args:
-        rows: a cell for each column; what is no text is printed as `str` writes it.
-        *columns: their headings, of those aligned to the right with ``>`` before it; without any, none are shown.
-        title: what stands above.
-        whole: whether no column is wrapped; lines may then be wider than the console, and nothing is cut.
+        rows: a cell for each column, converted by `str`.
+        *columns: the headings; a leading ``>`` aligns a column to the right. Without any, no heading is shown.
+        title: printed above the table.
+        whole: never wrap or cut a column; lines may then be wider than the console.
 
     Example:
         >>> table([("shape", 3), ("scale", 6)], "factor", ">values")
@@ -110,24 +110,24 @@ def table(rows: Iterable[Sequence[object]], *columns: str, title: str = "", whol
 
 
 def interruption(how: str) -> typer.Exit:
-    """Describe how to go on with what was interrupted, on standard error.
+    """Print how to resume an interrupted command, on standard error.
 
     Args:
         how: the sentence.
 
     Returns:
-        What a command raises then: exit code 130.
+        The exception for the command to raise, with exit code 130.
     """
     tell(how, style="yellow")
     return typer.Exit(130)
 
 
 def run(app: typer.Typer, name: str | None = None) -> None:
-    """Run a command-line application; report the user's errors in one line, without a traceback.
+    """Run a command-line application; report user errors in one line, without a traceback.
 
     Args:
-        app: the application. It should be made with ``command_line``.
-        name: what its help calls it, however it was started; what it was started by if None.
+        app: the application, made with ``command_line``.
+        name: its name in help texts; the name it was started by if None.
     """
     original = warnings.showwarning
 
@@ -153,12 +153,12 @@ def run(app: typer.Typer, name: str | None = None) -> None:
 
 
 def command_line(summary: str, *, top: bool = False, **settings: Any) -> typer.Typer:
-    """Make a command-line application with the project's habits.
+    """Make a command-line application with the project's defaults.
 
     Args:
-        summary: what the command is for; the first thing that ``--help`` says.
-        top: whether it is the program, which has ``--version`` and completes words in a shell.
-        **settings: of the application, for `typer.Typer`.
+        summary: the purpose of the command; the first line of ``--help``.
+        top: whether it is the program itself, which has ``--version`` and shell completion.
+        **settings: further arguments of `typer.Typer`.
 
     Returns:
         An application to add commands to.
@@ -176,12 +176,12 @@ def command_line(summary: str, *, top: bool = False, **settings: Any) -> typer.T
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-"""The option of commands that list and describe."""
+"""The option ``--json`` of commands that list and describe."""
 
 
 def _print_version(requested: bool) -> None:
     if requested:
-        import importlib.metadata  # it takes a sixth of the time of the program's help
+        import importlib.metadata  # a sixth of the time of the program's help
 
         say(f"offaxis {importlib.metadata.version('offaxis')}")
         raise typer.Exit
@@ -192,17 +192,17 @@ def _take_global_options(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Take what stands before a command's name."""
+    """Take the options before a command's name."""
 
 
 def progress(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
-    """Make a progress display: description, bar, done of all, rate or the given columns, time gone and time left.
+    """Make a progress display: description, bar, done of total, rate or the given columns, time elapsed and left.
 
-    Where a line is too short for all, the description is cut, and no number. Where standard error is no terminal, a
-    line is written every `REPORT_SECONDS` seconds instead, and the whole once at the end.
+    On a narrow terminal only the description is cut, never a number. If standard error is no terminal, a line is
+    written every `REPORT_SECONDS` seconds instead, and all of them once at the end.
 
     Args:
-        *columns: what to show instead of the rate, such as a rate in images and a loss.
+        *columns: shown instead of the rate, such as a rate in images and a loss.
 
     Returns:
         A display to use in a ``with`` block. It writes to standard error.
@@ -217,13 +217,13 @@ def progress(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
 
 @contextlib.contextmanager
 def working(description: str) -> Iterator[Callable[[str, int, int], None]]:
-    """Show one bar for work of several steps, and nothing once it is done.
+    """Show one bar for work of several steps, which disappears at the end.
 
     Args:
-        description: what it says first.
+        description: the first description.
 
     Yields:
-        What a step calls with its description, how many are done and how many there are.
+        A function to call in each step with its description, the number done and the total.
     """
     with progress() as bars:
         bars.live.transient = True
@@ -255,12 +255,12 @@ def _make_display(*columns: rich.progress.ProgressColumn) -> rich.progress.Progr
 
 
 def _uncut_column() -> rich.table.Column:
-    """Return a column that is never cut while another one can be."""
+    """Return a column that is cut only if no other can be."""
     return rich.table.Column(no_wrap=True)
 
 
 class _Display(rich.progress.Progress):
-    """A display that prints a line every `REPORT_SECONDS` seconds where its output is no terminal."""
+    """A display that prints a line every `REPORT_SECONDS` seconds if its output is no terminal."""
 
     _reporter: threading.Thread | None = None
 
@@ -300,7 +300,7 @@ class _Display(rich.progress.Progress):
 
 
 class _Rate(rich.progress.ProgressColumn):
-    """How much is done in a second, or in a minute where that is less than one."""
+    """The rate per second, or per minute if it is below one per second."""
 
     def render(self, task: rich.progress.Task) -> rich.text.Text:
         speed = task.finished_speed or task.speed

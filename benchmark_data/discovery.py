@@ -1,6 +1,6 @@
-"""Finding datasets, objectives and metrics by folder: the file name is the name. There is no registry. Internal.
+"""Find datasets, objectives and metrics in folders, by file name, without a registry. Internal.
 
-Also, what a package passes on from its files is loaded when it is asked for, so that a command's help needs no numpy.
+Also lazy imports of a package's public names, so that a command's help needs no numpy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def names(package: str) -> tuple[str, ...]:
         package: dotted name of the package, such as ``"benchmark_data.datasets"``.
 
     Returns:
-        The module names in alphabetical order; names that start with an underscore are left out.
+        The module names in alphabetical order, without those that start with an underscore.
 
     Example:
         >>> "xysquares" in names("benchmark_data.datasets")
@@ -42,13 +42,13 @@ def find(package: str, name: str, *, kind: str) -> ModuleType:
     Args:
         package: dotted name of the package.
         name: the module's name.
-        kind: what such a module is called in an error message: ``"dataset"``, ``"objective"``, ``"metric"``.
+        kind: the word for such a module in error messages: ``"dataset"``, ``"objective"``, ``"metric"``.
 
     Returns:
         The module.
 
     Raises:
-        UnknownName: there is no such module; the message gives the near match and the list.
+        UnknownName: there is no such module; the message suggests the nearest name and lists all.
         InvalidInput: it cannot be imported.
 
     Example:
@@ -68,20 +68,20 @@ def find(package: str, name: str, *, kind: str) -> ModuleType:
 def call(
     what: str, code: Callable[..., T], *arguments: Any, returns: str = "", sound: Callable[[T], bool] | None = None
 ) -> T:
-    """Run code of a plug-in, and name the plug-in in what goes wrong.
+    """Call a function of a plug-in; its errors then name the plug-in.
 
     Args:
         what: the plug-in, such as ``"metric mig"``.
-        code: a function of it.
-        *arguments: what the function is called with.
+        code: the function.
+        *arguments: its arguments.
         returns: what it should return, in words.
-        sound: takes what the function returned; False makes it an error.
+        sound: checks the returned value; False makes it an error.
 
     Returns:
-        What the function returned.
+        The returned value.
 
     Raises:
-        InvalidInput: it raised an error other than the project's own or MemoryError, or did not return what it should.
+        InvalidInput: it raised an error other than the project's own or MemoryError, or the value is not ``sound``.
     """
     try:
         result = code(*arguments)
@@ -100,14 +100,14 @@ def call(
 def on_demand(
     package: str, given: Mapping[str, tuple[str, ...]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return a package's ``__getattr__``, which imports the file that has a name when it is used, and its ``__dir__``.
+    """Return a package's ``__getattr__``, which imports a name's file on first use, and its ``__dir__`` (PEP 562).
 
     Args:
         package: the package's name.
-        given: file -> the names that the package passes on from it.
+        given: file -> the names that the package exports from it.
 
     Returns:
-        The two functions, as PEP 562 has them.
+        The two functions.
 
     Example:
         >>> load, names = on_demand("benchmark_data", {"benchmark_data.factors": ("Factor",)})
@@ -120,7 +120,7 @@ def on_demand(
         if name not in files:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(importlib.import_module(files[name]), name)
-        setattr(sys.modules[package], name, value)  # asked for once
+        setattr(sys.modules[package], name, value)  # next time without a call
         return value
 
     def list_attributes() -> list[str]:

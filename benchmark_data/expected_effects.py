@@ -1,13 +1,13 @@
-"""What one sees when a factor changes, declared in a dataset's file, so that a test can hold labels to pixels.
+"""How each factor changes the image, declared in a dataset's file, so that a test can compare labels with pixels.
 
-Labels that stand in the wrong column, or count from the wrong end, look like any others: images are fine, every class
-occurs, a model trains. Only what the factor is said to do gives them away. So a dataset says it, once per factor::
+Labels in the wrong column, or counted from the wrong end, look valid: images are fine, every class occurs, a model
+trains. Only the factor's effect on the image reveals the error. So a dataset declares it, once per factor::
 
     DATASET = Dataset(..., effects={"x": effects.right(), "y": effects.down(), "radius": effects.larger()})
 
-and `tests/contracts/label_check.py` measures it: an ordinal factor's measure must rise with its class id, a cyclic
-one's must go round with its value, and a categorical one's must come in the declared order. A factor that no simple
-measure of one image shows has a sentence in place of an effect, which says why.
+and `tests/contracts/label_check.py` measures it: the measure of an ordinal factor must increase with its class id, that
+of a cyclic one turn with its value, and that of a categorical one follow the declared order. A factor that no simple
+measure of one image shows has a sentence instead of an effect, which explains why.
 
 Internal.
 """
@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from benchmark_data.types import Pixels
 
 Measure: TypeAlias = Callable[[Pixels], NDArray[np.float64]]
-"""Takes images uint8 (n, H, W, C), gives a number for each, float64 (n,)."""
+"""Maps images, uint8 (n, H, W, C), to a number for each, float64 (n,)."""
 
 Mask: TypeAlias = Callable[[Pixels], NDArray[np.bool_]]
-"""Takes images uint8 (n, H, W, C), gives the pixels that count, bool (n, H, W)."""
+"""Maps images, uint8 (n, H, W, C), to the pixels to measure, bool (n, H, W)."""
 
 AS_PUBLISHED = (
     "The labels are the archive's own: they are read with the images, and `prepare` checks their order and values, and "
@@ -40,15 +40,15 @@ AS_PUBLISHED = (
 
 @dataclasses.dataclass(frozen=True)
 class Effect:
-    """What a factor does to an image.
+    """The effect of a factor on an image.
 
     Args:
-        summary: what one sees as the class id rises, such as ``"moves right"``.
-        measure: takes images uint8 (n, H, W, C), gives a number for each; for a cyclic factor an angle in turns. A
-            function of a module or a `functools.partial` of one, so that a dataset can be pickled.
-        order: for a categorical factor the labels from the least measure to the greatest; empty for the order of the
+        summary: how the image changes as the class id increases, such as ``"moves right"``.
+        measure: maps images, uint8 (n, H, W, C), to a number for each; for a cyclic factor an angle in turns. A
+            module-level function or a `functools.partial` of one, so that a dataset can be pickled.
+        order: for a categorical factor its labels, from the lowest measure to the highest; empty for the order of the
             class ids.
-        where: class ids of other factors, by name, at which the effect shows; the others are drawn.
+        where: class ids of other factors, by name, at which the effect is visible; the others are random.
 
     Example:
         >>> red = Effect("gets more red", lambda images: images[..., 0].mean(axis=(1, 2)))
@@ -63,7 +63,7 @@ class Effect:
 
 
 def foreground(images: Pixels) -> NDArray[np.bool_]:
-    """Find what stands out: pixels that differ from the border's median by more than half of what any pixel does.
+    """Find the foreground: pixels whose difference from the border's median is above half the largest difference.
 
     Args:
         images: uint8, shape (n, H, W, C).
@@ -96,7 +96,7 @@ def bright(images: Pixels) -> NDArray[np.bool_]:
 
 
 def channel(images: Pixels, *, number: int) -> NDArray[np.bool_]:
-    """Find what stands out in one channel; give it as ``of=functools.partial(channel, number=0)``.
+    """Find the foreground of one channel; pass it as ``of=functools.partial(channel, number=0)``.
 
     Args:
         images: uint8, shape (n, H, W, C).
@@ -109,7 +109,7 @@ def channel(images: Pixels, *, number: int) -> NDArray[np.bool_]:
 
 
 def right(of: Mask = foreground) -> Effect:
-    """Declare that what stands out moves to the right as the factor's value rises.
+    """Declare that the foreground moves to the right as the factor's value increases.
 
     Args:
         of: finds the pixels.
@@ -121,12 +121,12 @@ def right(of: Mask = foreground) -> Effect:
 
 
 def down(of: Mask = foreground) -> Effect:
-    """Declare that what stands out moves down the image; see `right`."""
+    """Declare that the foreground moves down the image; see `right`."""
     return Effect("moves down", functools.partial(_centre, of=of, axis=0))
 
 
 def larger(of: Mask = foreground) -> Effect:
-    """Declare that what stands out covers more pixels as the factor's value rises.
+    """Declare that the foreground covers more pixels as the factor's value increases.
 
     Args:
         of: finds the pixels.
@@ -138,7 +138,7 @@ def larger(of: Mask = foreground) -> Effect:
 
 
 def brighter() -> Effect:
-    """Declare that the brightest pixel gets brighter as the factor's value rises.
+    """Declare that the brightest pixel gets brighter as the factor's value increases.
 
     Returns:
         The effect, for `Dataset.effects`.
@@ -147,7 +147,7 @@ def brighter() -> Effect:
 
 
 def hue(of: Mask = foreground) -> Effect:
-    """Declare that the hue of what stands out goes round the colour circle with a cyclic factor's value.
+    """Declare that the hue of the foreground turns round the colour circle with a cyclic factor's value.
 
     Args:
         of: finds the pixels.
@@ -159,19 +159,19 @@ def hue(of: Mask = foreground) -> Effect:
 
 
 def as_published(names: Iterable[str]) -> dict[str, Effect | str]:
-    """Return the reason why no effects of a published archive are declared, for each of its factors.
+    """Return, for each factor of a published archive, the reason why no effect is declared.
 
     Args:
         names: the factors.
 
     Returns:
-        ``effects`` of a dataset that is an archive's.
+        ``effects`` for the archive's dataset.
     """
     return dict.fromkeys(names, AS_PUBLISHED)
 
 
 def area(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
-    """Count the pixels that stand out.
+    """Count the pixels of the foreground.
 
     Args:
         images: uint8, shape (n, H, W, C).
@@ -184,7 +184,7 @@ def area(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
 
 
 def brightness(images: Pixels) -> NDArray[np.float64]:
-    """Take the greatest value of any channel of any pixel.
+    """Return the highest value of any channel of any pixel.
 
     Args:
         images: uint8, shape (n, H, W, C).
@@ -196,7 +196,7 @@ def brightness(images: Pixels) -> NDArray[np.float64]:
 
 
 def mean_hue(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
-    """Compute the hue of the mean colour of what stands out, as an angle in the plane across the grey axis.
+    """Compute the hue of the mean colour of the foreground, as an angle in the plane orthogonal to the grey axis.
 
     Args:
         images: uint8, shape (n, H, W, 3).
@@ -211,7 +211,7 @@ def mean_hue(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
 
 
 def direction(images: Pixels, of: Mask = foreground) -> NDArray[np.float64]:
-    """Find where a shape's far end points, from its third moments; a shape that a half turn maps onto itself has none.
+    """Compute the direction of a shape's far end from third moments; undefined for shapes with half-turn symmetry.
 
     Args:
         images: uint8, shape (n, H, W, C).

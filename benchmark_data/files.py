@@ -1,4 +1,4 @@
-"""Files that are whole or absent: temporary name, fsync, rename; files of strangers, read with care. Internal."""
+"""Atomic writes of files and folders (temporary name, fsync, rename), and safe reads of untrusted files. Internal."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ MAX_JSON_BYTES = 2**26
 
 
 def check_ending(path: Path | None, ending: str) -> None:
-    """Check that the file that ``--to`` names has a name that says what it is.
+    """Check the extension of the file passed as ``--to``.
 
     Args:
-        path: the file, or None where none was asked for.
-        ending: what its name must end in, such as ``.csv``.
+        path: the file, or None.
+        ending: the required extension, such as ``.csv``.
 
     Raises:
-        InvalidInput: it has another one.
+        InvalidInput: it has another extension.
 
     Example:
         >>> check_ending(Path("scores.csv"), ".csv")
@@ -45,15 +45,15 @@ def check_ending(path: Path | None, ending: str) -> None:
 
 @contextlib.contextmanager
 def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -> Iterator[Path]:
-    """Write a file or a folder under a temporary name beside ``path``; rename it to ``path`` when the block ends.
+    """Write a file or a folder under a temporary name next to ``path``; rename it to ``path`` when the block ends.
 
-    When the block fails or the process dies, nothing stands under ``path`` that did not stand there before. An existing
-    file is replaced; an existing folder is not, since a folder cannot be replaced in one step. What a process that was
-    killed left of the same ``path`` is removed first.
+    If the block fails or the process dies, ``path`` is unchanged. An existing file is replaced; an existing folder is
+    not, since a folder cannot be replaced in one step. Temporary files that a killed process left for the same ``path``
+    are removed first.
 
     Args:
         path: the final path. Missing parent folders are made.
-        replace: replace a folder, too, in two steps: a process that dies between them leaves none.
+        replace: replace a folder, too, in two steps: if the process dies between them, ``path`` is missing.
 
     Yields:
         The temporary path, on the same file system. Nothing exists there yet.
@@ -96,7 +96,7 @@ def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -
     finally:
         _remove(temporary)
         if os.path.lexists(backup) and not os.path.lexists(path):
-            os.replace(backup, path)  # the new folder did not take its place
+            os.replace(backup, path)  # the rename of the new folder failed
         _remove(backup)
 
 
@@ -107,7 +107,7 @@ def _remove(path: Path) -> None:
 
 
 def remove_file(path: Path) -> None:
-    """Remove a file, if it is there, before what it tells of is replaced.
+    """Remove a file, if it exists, before what it describes is replaced.
 
     Raises:
         InvalidInput: it cannot be removed.
@@ -119,7 +119,7 @@ def remove_file(path: Path) -> None:
 
 
 def _host() -> str:
-    """Name this machine, and on Linux the namespace that process ids are counted in: containers may share the name."""
+    """Return the machine's name, and on Linux its process id namespace, since containers may share the name."""
     try:
         return f"{platform.node()} {os.readlink('/proc/self/ns/pid')}"
     except OSError:
@@ -127,7 +127,7 @@ def _host() -> str:
 
 
 _HOST_HASH = hashlib.sha256(_host().encode()).hexdigest()[:8]
-"""Stands for this machine in temporary names: others may write into the same folder."""
+"""Identifies this machine in temporary names: others may write into the same folder."""
 
 
 def _is_abandoned(path: Path) -> bool:
@@ -144,7 +144,7 @@ def _is_abandoned(path: Path) -> bool:
 
 
 def is_left_behind(path: Path) -> bool:
-    """Return whether a name is a temporary one of `written_atomically`, which a killed process leaves, or Finder's.
+    """Return whether a file is a temporary one of `written_atomically`, left by a killed process, or one of Finder.
 
     Example:
         >>> is_left_behind(Path("runs/.run.json.4711-0a1b2c3d4e5f.part")), is_left_behind(Path("runs/.film.part"))
@@ -154,13 +154,13 @@ def is_left_behind(path: Path) -> bool:
 
 
 def user_path(path: str | os.PathLike[str]) -> Path:
-    """Return the place that a user names, in an environment variable too, where no shell replaces a ``~``.
+    """Return a user's path as an absolute one, with ``~`` expanded, which shells do not do in environment variables.
 
     Args:
-        path: as the user wrote it; ``~`` and ``~name`` at its beginning are home folders.
+        path: as the user wrote it; a leading ``~`` or ``~name`` is a home folder.
 
     Returns:
-        The absolute path. A ``~name`` that nobody has stays as it is.
+        The absolute path. A ``~name`` of an unknown user is not expanded.
 
     Example:
         >>> user_path("~/x") == Path.home() / "x", user_path("x") == Path.cwd() / "x"
@@ -170,11 +170,11 @@ def user_path(path: str | os.PathLike[str]) -> Path:
 
 
 def unwritable(path: Path, error: OSError) -> InvalidInput:
-    """Turn an operating system error met while writing ``path`` into an error in the project's form.
+    """Convert an operating system error raised while writing ``path`` to `InvalidInput`.
 
     Args:
         path: the path that was being written.
-        error: what the operating system said: no permission, disk full, not a folder.
+        error: the error, such as no permission, disk full, not a folder.
 
     Returns:
         The error to raise.
@@ -189,15 +189,15 @@ def unwritable(path: Path, error: OSError) -> InvalidInput:
 def exclusive(
     lock: Path, *, what: Path, refusal: OffaxisError | None = None, waiting: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """Hold a lock file while a ``with`` block runs, so that other processes keep out. It needs the package filelock.
+    """Hold a lock file while a ``with`` block runs. It needs the package filelock.
 
-    The file stays: whoever removed it might remove one that another process holds.
+    The file is never removed, since another process might hold it.
 
     Args:
         lock: the lock file. Missing parent folders are made.
-        what: the path that is locked, for the message where the file cannot be written.
-        refusal: the error to raise where another process holds the lock. It is waited for if None.
-        waiting: is called before it is waited for.
+        what: the path that is locked, for the message if the file cannot be written.
+        refusal: the error to raise if another process holds the lock; if None, wait for it.
+        waiting: called before waiting.
 
     Raises:
         InvalidInput: the file cannot be written.
@@ -223,11 +223,11 @@ def exclusive(
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write ``text`` in UTF-8, atomically; bytes of file names that are not UTF-8 as JSON escapes them.
+    """Write ``text`` in UTF-8, atomically; surrogates, from file names that are not UTF-8, as JSON escapes.
 
     Args:
         path: the file to write.
-        text: what to write.
+        text: the text.
 
     Raises:
         InvalidInput: the file cannot be written.
@@ -241,7 +241,7 @@ def write_json(path: str | os.PathLike[str], value: Any) -> None:
 
     Args:
         path: the file to write.
-        value: what to write: dictionaries, lists, strings, finite numbers, booleans, None.
+        value: dictionaries, lists, strings, finite numbers, booleans, None.
 
     Raises:
         InvalidInput: the file cannot be written, or a number is NaN or infinite.
@@ -282,13 +282,13 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 
 
 def read_bounded(path: str | os.PathLike[str], largest: int, *, what: str, size: str = "at most") -> bytes:
-    """Read a file that a stranger may have put there: no link is followed, and its size is known before it is read.
+    """Read an untrusted file: no link is followed, and its size is checked before it is read.
 
     Args:
         path: the file.
-        largest: how many bytes it may have.
-        what: what it should be, for the message where it cannot be read.
-        size: the words before the number of bytes, for the message where it is larger.
+        largest: the maximum number of bytes.
+        what: what it should be, for the message if it cannot be read.
+        size: the words before the number of bytes, for the message if it is larger.
 
     Returns:
         The bytes.
@@ -333,7 +333,7 @@ class RepeatedKey(ValueError):
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Decode JSON in which no object has a key twice; Python's own decoder would keep the last value in silence.
+    """Decode JSON in which no object has a key twice; Python's decoder would silently keep the last value.
 
     Args:
         text: JSON, in UTF-8 if it is bytes.
@@ -376,7 +376,7 @@ def _sync(path: Path) -> None:
 
 
 def _sync_entry(folder: Path) -> None:
-    """Flush a folder's own entries, where the platform lets one open a folder."""
+    """Flush a folder's own entries, on platforms that can open a folder."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -386,11 +386,11 @@ def _sync_entry(folder: Path) -> None:
 
 
 def comma_separated(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    r"""Write a table as CSV: fractions with six decimals, and nothing where there is no number.
+    r"""Format a table as CSV: floats with six decimals, None and NaN as empty cells.
 
     Args:
         header: the names of the columns.
-        rows: the cells, as many in each row. None and NaN are empty; texts and whole numbers stay as they are.
+        rows: the cells, as many in each row; strings and integers are not changed.
 
     Returns:
         The text; each line ends with a line feed.
@@ -413,14 +413,14 @@ def comma_separated(header: Sequence[str], rows: Iterable[Sequence[object]]) -> 
 
 
 def path_in_run(folder: Path, name: str) -> Path:
-    """Return the path of a file that every run folder has, after a look whether the folder may be one.
+    """Return the path of a file that every run folder has, after checking that it exists.
 
     Args:
         folder: the folder.
         name: the file's name.
 
     Raises:
-        DamagedFile: there is no such folder, or no such file in it; the message names the runs within it, if any.
+        DamagedFile: there is no such folder, or no such file in it; the message names run folders within it, if any.
     """
     path = folder / name
     if path.is_file() or path.is_symlink():
@@ -435,11 +435,11 @@ def path_in_run(folder: Path, name: str) -> Path:
 
 
 def limit(variable: str, default: int) -> int:
-    """Return a limit on what is read, which an environment variable may raise.
+    """Return a limit on the size of input, which an environment variable overrides.
 
     Args:
         variable: its name, such as ``OFFAXIS_MAX_PIXELS``.
-        default: the limit where it is not set.
+        default: the limit if it is not set.
 
     Returns:
         The limit.

@@ -1,4 +1,4 @@
-"""Tasks in parallel: worker processes on this machine or the nodes of a Ray cluster, and how a dataset gets to them.
+"""Run tasks in parallel, in worker processes on this machine or on a Ray cluster, and pass datasets to them.
 
 Internal.
 """
@@ -26,17 +26,17 @@ except ImportError:  # everything then runs in this process
     joblib = None
 
 Handle: TypeAlias = str | Dataset
-"""A dataset as a worker process gets it."""
+"""A dataset in the form passed to worker processes."""
 
 
 def handle(dataset: Dataset) -> Handle:
-    """Return what a worker process needs to find the dataset: its name where that is enough, else the dataset itself.
+    """Return what a worker process needs to open the dataset: its name if that suffices, else the dataset itself.
 
     A name is small, and the worker opens caches and tables for itself.
     """
     try:
         return dataset.id if benchmark_data.load(dataset.id) == dataset else dataset
-    except OffaxisError:  # of whatever a name of one's own is taken for
+    except OffaxisError:  # the name is the user's own and means something else
         return dataset
 
 
@@ -46,37 +46,36 @@ def open_handle(handle: Handle) -> Dataset:
 
 
 def is_loadable_by_name(dataset: Dataset) -> bool:
-    """Return whether a dataset's name and version stand for its pixels: not those of the user's own images.
+    """Return whether a dataset's name and version identify its pixels: False for the user's own images.
 
-    Those may be corrected under the same name, so that only a digest of every row tells them from others.
+    Those may change under the same name, so that only a digest of every row identifies them.
     """
     return isinstance(handle(dataset), str)
 
 
 _ray_gpus: contextvars.ContextVar[float | None] = contextvars.ContextVar("ray", default=None)
-"""What each task asks of Ray: a share of a GPU, from 0; None where tasks do not go to Ray."""
+"""The share of a GPU that each task requests of Ray, from 0; None if tasks do not run on Ray."""
 
 
 @contextlib.contextmanager
 def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
-    """Let `in_parallel` run its tasks on Ray instead of this process's own workers.
+    """Let `in_parallel` run its tasks on Ray instead of local worker processes.
 
-    Each task depends on its arguments alone, so the bytes that come out are those of a local run, given the same
-    versions of packages. When a node dies, Ray runs what it was at, and what only it held, again on another one.
+    Each task depends on its arguments alone, so the results are the bytes of a local run, given the same versions of
+    packages. If a node dies, Ray repeats its tasks, and those whose results only it held, on another one.
 
-    Every node needs this package, and must see the folders that are written or read, and the cache of prepared
+    Every node needs this package, and must have the folders that are written or read, and the cache of prepared
     datasets, under the same paths.
 
     Args:
-        address: ``"local"`` for a Ray of one's own on this machine, the address of a running cluster, such as
-            ``"auto"`` or ``"10.0.0.5:6379"``, or None for no Ray. Where this process is connected to Ray already,
-            that connection is used.
-        gpus: what each task asks for beside a core: a share of a GPU, such as 0.25 for four tasks on each, or whole
-            GPUs.
+        address: ``"local"`` to start Ray on this machine, the address of a running cluster, such as ``"auto"`` or
+            ``"10.0.0.5:6379"``, or None for no Ray. An existing connection of this process is used.
+        gpus: the GPUs that each task requests in addition to a core: a share, such as 0.25 for four tasks on each, or
+            a whole number.
 
     Raises:
         MissingExtra: Ray is not installed.
-        InvalidInput: no cluster answers at the address, or none of its nodes has as many GPUs.
+        InvalidInput: no cluster answers at the address, none of its nodes has as many GPUs, or GPUs without Ray.
     """
     if not 0 <= gpus < math.inf or (gpus and address is None):
         expected = "at least 0" if address else "0 where tasks do not go to Ray"
@@ -120,9 +119,9 @@ def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
 
 
 def _environment() -> dict[str, str]:
-    """Return what a cluster's nodes, which were started elsewhere, cannot know: where prepared datasets are.
+    """Return the environment variables for nodes of a cluster: the folder of prepared datasets.
 
-    The folder is named in full, since a node has a working folder and perhaps a home folder of its own.
+    Its path is absolute, since nodes have other working folders and perhaps other home folders.
     """
     return {store.CACHE: str(store.root())} if os.environ.get(store.CACHE) else {}
 
@@ -130,15 +129,15 @@ def _environment() -> dict[str, str]:
 def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], jobs: int | None) -> Iterator[Any]:
     """Call a function on many tasks in worker processes, or on Ray inside `on_ray`.
 
-    Without Ray the workers are joblib's: they start afresh rather than as forks of a process in which TensorFlow or
-    Arrow run threads, they need no ``if __name__ == "__main__"`` in the caller's script, and
-    ``joblib.parallel_config`` can put them on another machine.
+    Without Ray the workers are joblib's: they are not forks, which break the threads of TensorFlow and Arrow, they need
+    no ``if __name__ == "__main__"`` in the caller's script, and ``joblib.parallel_config`` can move them to another
+    machine.
 
     Args:
         function: the function; it and its arguments and results travel by pickle.
         tasks: its positional arguments, one tuple for each call.
-        jobs: how many processes; one per core if None. One task or one job runs in this process, as does everything
-            where joblib is not installed. Ray uses the cores of its nodes.
+        jobs: the number of processes; one per core if None. One task or one job runs in this process, as does
+            everything if joblib is not installed. Ray uses the cores of its nodes.
 
     Yields:
         The results, in the order of the tasks.
@@ -169,11 +168,11 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
 def _run_on_ray(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], gpus: float) -> Iterator[Any]:
     import ray
 
-    # Spread over nodes, since each has its own cores, disk and network. Retried as often as nodes die.
+    # Spread over nodes, since each has its own cores, disk and network. Retried whenever a node dies.
     remote_function = ray.remote(num_gpus=gpus, max_retries=-1, scheduling_strategy="SPREAD")(function)
     pending = collections.deque(remote_function.remote(*task) for task in tasks)
-    # What is left after an error ends with the connection. To cancel it first would be a race that Ray 2.60 loses: its
-    # core aborts this process when the answer to a cancelled task comes in during the shutdown.
+    # After an error the remaining tasks end with the connection. They are not cancelled first: Ray 2.60's core aborts
+    # this process if the answer to a cancelled task arrives during the shutdown.
     while pending:
         try:
             result = ray.get(pending.popleft())

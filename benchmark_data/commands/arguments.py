@@ -1,7 +1,4 @@
-"""A dataset on a command line: by name, which the shell completes, or as a folder of pictures.
-
-The commands of every package take it from here.
-"""
+"""Dataset arguments of all commands: a name, which the shell completes, or a folder of pictures."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ import benchmark_data
 
 
 def names_like(start: str) -> list[str]:
-    """List the datasets and configs whose names begin so, for the shell."""
+    """List the datasets and configs whose names begin with ``start``, for shell completion."""
     full_names = [
         config for name in benchmark_data.names() for config in dict.fromkeys([name, *benchmark_data.configs(name)])
     ]

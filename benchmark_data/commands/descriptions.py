@@ -1,4 +1,4 @@
-"""What the commands print about a dataset: its factors as a table, and where its images come from."""
+"""Descriptions of a dataset that the commands print: its factors' values, and the origin of its images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmark_data.variants.hidden import HiddenVariable
 
 
 def value_range(factor: Factor) -> str:
-    """Describe a factor's values in a few words: its labels where they are names, else first, second and last."""
+    """Describe a factor's values briefly: its labels if it has names, else the first, second and last value."""
     labels = factor.labels if factor.size <= 6 else (*factor.labels[:2], "...", factor.labels[-1])
     return ", ".join(labels)
 
@@ -30,5 +30,5 @@ def source_kind(dataset: Dataset) -> str:
 
 
 def stores(dataset: Dataset) -> list[Cached]:
-    """List the prepared forms that a dataset reads from, or is made from, the first source first."""
+    """List the prepared archives that a dataset reads or is derived from, the original source first."""
     return [source for source in reversed(chain(dataset)) if isinstance(source, Cached)]

@@ -1,4 +1,4 @@
-"""``offaxis doctor``: what this installation has, and where it keeps things."""
+"""``offaxis doctor``: installed extras, backends and GPUs, and the cache folder."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from benchmark_data import console
 app = console.command_line("What is installed here.")
 
 BACKENDS = {"tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax",), "torch": ("torch",)}
-"""What Keras may compute with -> the packages that have it."""
+"""Backend of Keras -> the packages that provide it."""
 
 ON_GPU = {
     "tensorflow": "import tensorflow as tf\nat = tf.ones(1).device\nprint('on' if 'GPU' in at else 'not on', at)",
     "jax": "import jax\nprint('on', jax.device_put(1.0, jax.devices('gpu')[0]).devices())",
     "torch": "import torch\nprint('on', torch.ones(1, device='cuda').device, torch.cuda.get_device_name())",
 }
-"""What puts a tensor on a GPU, with each backend."""
+"""Code that puts a tensor on a GPU, for each backend."""
 
 GPU_DEVICE_FILE = Path("/dev/nvidia0")
-"""What the driver of a first GPU leaves."""
+"""Device files of the driver of a first GPU."""
 
 
 @app.command()
@@ -48,7 +48,7 @@ def doctor() -> None:
 
 
 def on_gpus() -> dict[str, str]:
-    """Put a tensor on the GPU with each backend, in a process of its own; nothing where the machine has no GPU."""
+    """Put a tensor on the GPU with each backend, each in a new process; return {} on a machine without a GPU."""
     if not GPU_DEVICE_FILE.exists() and shutil.which("nvidia-smi") is None:
         return {}
     reports = {}
@@ -74,9 +74,9 @@ def _describe_backend(name: str) -> str:
 
 
 def missing_of_extras() -> dict[str, list[str]]:
-    """Return what is not installed of each extra of this package, the extras that it includes among them.
+    """Return the missing packages of each extra, with those of the extras that it includes.
 
-    Of packages that an extra takes from one platform or another, one must be there.
+    Of packages that an extra requires on one platform or another, one must be installed.
     """
     extras: dict[str, list[str]] = {}
     for requirement in importlib.metadata.requires("offaxis") or []:
@@ -102,7 +102,7 @@ def _list_missing(extra: str, extras: dict[str, list[str]]) -> list[str]:
 
 
 def version(package: str) -> str:
-    """Return a package's version; empty where it is not installed."""
+    """Return a package's version; empty if it is not installed."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""What an audit says, as the rows of a table and as sentences. Internal."""
+"""Format an audit as a table and as sentences. Internal."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ HEADINGS = ("learned", "factor", "values", "distance", "ratio", "above", "correl
 
 
 def table(audit: Audit) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Write an audit as a table.
+    """Format an audit as a table.
 
     Args:
-        audit: what `benchmark_data.inspect.audit.audit` gave.
+        audit: the result of `benchmark_data.inspect.audit.audit`.
 
     Returns:
         The headings, and a row for each factor in the order in which a VAE is expected to learn them.
@@ -37,10 +37,10 @@ def table(audit: Audit) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 
 def summary(audit: Audit) -> list[str]:
-    """Write an audit's numbers on the whole dataset as sentences.
+    """Format an audit's results on the whole dataset as sentences.
 
     Args:
-        audit: what `benchmark_data.inspect.audit.audit` gave.
+        audit: the result of `benchmark_data.inspect.audit.audit`.
 
     Returns:
         One or more sentences.
@@ -83,12 +83,12 @@ def summary(audit: Audit) -> list[str]:
 
 
 def _rounded(value: float, digits: int) -> str:
-    """Write a number; "-" where there is none."""
+    """Format a number; NaN as "-"."""
     return "-" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _format_interval(estimate: Estimate, digits: int = 2) -> str:
-    """Write an estimate with its interval."""
+    """Format an estimate with its interval."""
     if math.isnan(estimate.value):
         return "-"
     return f"{_rounded(estimate.value, digits)} [{_rounded(estimate.low, digits)}, {_rounded(estimate.high, digits)}]"

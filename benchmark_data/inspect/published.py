@@ -1,11 +1,11 @@
-"""What papers and their code say of the pixels of published datasets. Internal."""
+"""Pixel statistics of published datasets, from papers and their code. Internal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 RANDOM_PAIR = "random pair"
-"""The name, beside the factors' names, of pairs that differ in anything."""
+"""The key, in addition to the factors' names, for random pairs of images."""
 
 
 PUBLISHED: Mapping[str, Mapping[str, float]] = {
@@ -42,5 +42,5 @@ PUBLISHED_MEANS: Mapping[str, tuple[float, ...]] = {
     "mpi3d/realistic": (0.17987, 0.20475, 0.18148),
     "mpi3d/real": (0.12849, 0.16480, 0.13972),
 }
-"""Mean pixels of each channel, in [0, 1], over whole datasets, as disent's source gives them (nmichlo/disent 0.8.0).
+"""Mean pixels of each channel, in [0, 1], over whole datasets, from disent's source (nmichlo/disent 0.8.0).
 SmallNORB on its training split."""

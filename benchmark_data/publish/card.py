@@ -1,7 +1,7 @@
-"""The card of a published folder: what its configs hold, in words for people and in YAML for the Hub.
+"""The dataset card of a published folder, in Markdown with a YAML head for the Hub.
 
 The card is a pure function of the records that `benchmark_data.hf.publish` writes to each config's folder, so that
-configs can be published in any order, and again.
+configs can be published in any order, and repeatedly.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ HUB_LICENSES = frozenset(
         *("cc-by-nc-4.0", "cc-by-nc-sa-4.0", "cc-by-nc-nd-4.0"),
     )
 )
-"""Licences that the Hub knows by these names; any other is ``other`` there, with its name in a second field."""
+"""Licences by their names on the Hub; any other is ``other`` there, with its name in a second field."""
 
 TAGS = ["disentanglement", "representation-learning", "factors-of-variation", "benchmark"]
-"""What a published dataset is found by."""
+"""Tags of a published dataset."""
 
 Record: TypeAlias = dict[str, Any]
 
 
 def config_name(dataset: Dataset) -> str:
-    """Return the name of a dataset's config on the Hub, which is also its folder: ``default`` where it has none."""
+    """Return the name of a dataset's config on the Hub, which is also its folder: ``default`` if it has none."""
     return dataset.config or "default"
 
 
@@ -50,7 +50,7 @@ def record(
     splits: Sequence[Mapping[str, Any]],
     digests: Any,
 ) -> Record:
-    """Describe what a config holds.
+    """Describe a config.
 
     Args:
         dataset: the dataset.
@@ -87,7 +87,7 @@ def record(
 
 
 def is_default(dataset: Dataset) -> bool:
-    """Return whether a dataset is the config that its name alone means."""
+    """Return whether a dataset is the default config of its name."""
     try:
         return benchmark_data.load(dataset.name).config == dataset.config
     except UnknownName:
@@ -122,7 +122,7 @@ def readme(records: Sequence[Record]) -> str:
 
 
 def _format_opening(main_record: Record, *, several: bool) -> list[str]:
-    """Say what the dataset is, and how to load its main config."""
+    """Describe the dataset, and how to load its main config."""
     load_arguments = f'"PATH-OR-HUB-ID", "{main_record["config"]}", split="{main_record["splits"][0]["name"]}"'
     labels = [f"label_{factor['name']}" for factor in main_record["factors"][:1]]
     return [
@@ -172,7 +172,7 @@ def _format_factors(records: Sequence[Record]) -> list[str]:
 
 
 def _format_defects(records: Sequence[Record]) -> list[str]:
-    """List what is known to be wrong with the data."""
+    """List the known defects of the data."""
     lines = []
     for defects, config_names in _group_configs((r["config"], r["defects"]) for r in records if r["defects"]):
         prefix = "" if len(config_names) == len(records) else f"In {', '.join(config_names)}: "
@@ -193,7 +193,7 @@ def _format_digests(records: Sequence[Record]) -> list[str]:
 
 
 def _format_citations(records: Sequence[Record]) -> list[str]:
-    """Give what to cite, and the addresses of the papers."""
+    """List the citations, and the addresses of the papers."""
     lines = []
     for citation, _ in _group_configs((r["config"], r["citation"]) for r in records if r["citation"]):
         lines += ["```bibtex", citation, "```", ""]
@@ -205,10 +205,10 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
     """Return the YAML head of a card: configs with their files, and the licence.
 
     Args:
-        records: the records, in the order in which configs shall stand.
+        records: the records, in the order in which configs are listed.
 
     Returns:
-        What the Hub and ``datasets.load_dataset`` read.
+        The keys that the Hub and ``datasets.load_dataset`` read.
     """
     licenses = sorted({r["license"] for r in records})
     license_id = licenses[0].lower()
@@ -218,7 +218,7 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
     configs = [
         {
             "config_name": r["config"],
-            # `datasets` caches a folder by its name and what stands here, so that others would be taken for this one.
+            # `datasets` caches a folder by its name and this text, so that it must differ for different data.
             "description": "SHA-256 of pixels {pixels}, of factors {factors}".format_map(r["digests"]["full"]),
             "data_files": [{"split": s["name"], "path": s["files"]} for s in r["splits"]],
             **({"default": True} if r["default"] else {}),
@@ -236,10 +236,10 @@ def front_matter(records: Sequence[Record]) -> dict[str, Any]:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """Return a sorting key that puts ``spacing_10`` behind ``spacing_9``, and ``native`` before ``64_lanczos``.
+    """Return a sorting key that puts ``spacing_10`` after ``spacing_9``, and ``native`` before ``64_lanczos``.
 
-    Published folders list their configs so, and would change by the key of the board's tables,
-    ``leaderboard.protocol.natural_key``, where numbers come before words.
+    Published folders list their configs in this order. The key of the board's tables,
+    ``leaderboard.protocol.natural_key``, would change it: numbers come before words there.
 
     Example:
         >>> sorted(["64_lanczos", "spacing_10", "spacing_9", "native"], key=natural)
@@ -261,7 +261,7 @@ def _format_columns(records: Sequence[Record]) -> list[str]:
 
 
 def _group_configs(pairs: Iterable[tuple[str, Any]]) -> list[tuple[Any, list[str]]]:
-    """Collect the configs that say the same, in order of first appearance."""
+    """Group the configs with equal values, in order of first appearance."""
     groups: dict[str, tuple[Any, list[str]]] = {}
     for config, content in pairs:
         groups.setdefault(json.dumps(content), (content, []))[1].append(config)

@@ -1,9 +1,9 @@
-"""Rows of a dataset as bytes: PNG images, tf.train.Example records, and the shards they go to.
+"""Encode rows of a dataset as PNG images and tf.train.Example records, and divide them into shards.
 
 TensorFlow and Pillow encode one image per call, with overheads several times the work itself. Here a batch of images is
-filtered in one numpy operation and each image is compressed by libdeflate, or by zlib where that is not installed, and
-the part of a record that depends on the factors alone is put together from a table. No TensorFlow is needed, so that
-worker processes start fast and stay small.
+filtered in one numpy operation, each image is compressed by libdeflate, or by zlib if that is not installed, and the
+part of a record that depends on the factors alone is looked up in a table. No TensorFlow is needed, so that worker
+processes start fast and stay small.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ else:
     _compress, COMPRESSOR = deflate.zlib_compress, "libdeflate"
 
 BATCH = 2**22
-"""Bytes of decoded pixels rendered, filtered and compressed at a time: what fits a core's cache."""
+"""Bytes of decoded pixels rendered, filtered and compressed at a time, to fit a core's cache."""
 
 SHARD = 2**28
-"""Bytes of decoded pixels per shard, at most. The size of a dataset alone decides how it is cut, so that a build gives
-the same files on any machine."""
+"""Bytes of decoded pixels per shard, at most. The number of shards depends on the dataset's size alone, so that a build
+writes the same files on any machine."""
 
 LEVEL = 6
-"""The compressor's effort. Pixels and digests do not depend on the compressor, which `COMPRESSOR` names; the bytes of
-files do. Measured with zlib on squares, sprites, shaded scenes and noise of 64 x 64 pixels, level 6 makes files up to a
-third smaller than level 3 at twice the time, which is half to two thirds of what Pillow takes; level 9 takes three to
-five times as long again for another 4 to 7 percent."""
+"""The compression level. The bytes of files depend on the compressor, which `COMPRESSOR` names; pixels and digests do
+not. Measured with zlib on squares, sprites, shaded scenes and noise of 64 x 64 pixels, level 6 makes files up to a
+third smaller than level 3 in twice the time, which is half to two thirds of Pillow's; level 9 takes three to five times
+as long again for another 4 to 7 percent."""
 
 _COLOUR_TYPES = {1: 0, 3: 2, 4: 6}
 
 
 def png_filter(images: Pixels) -> int:
-    """Choose the PNG filter for images of one kind: the one that makes these few smaller.
+    """Choose the PNG filter that makes a sample of a dataset's images smaller.
 
     Args:
-        images: some of the images, uint8, shape (n, H, W, C).
+        images: the sample, uint8, shape (n, H, W, C).
 
     Returns:
-        0 (no filter) for flat colours, as of sprites and squares; 1 (difference to the pixel on the left) for shading
+        0 (no filter), best for flat colours such as sprites, or 1 (difference to the pixel on the left), for shading
         and photographs. Differences to the pixel above gained nothing, Paeth's one percent on noise at twice the time.
     """
     return min((0, 1), key=lambda f: sum(map(len, pngs(images, f))))
@@ -63,11 +63,11 @@ def pngs(images: Pixels, filter_type: int) -> list[bytes]:
     """Encode images as PNG, one byte per channel.
 
     Palettes and one-bit pixels would be smaller, but numpy readers of TFDS and Hugging Face (both use Pillow) would
-    then give palette indices and booleans.
+    return palette indices and booleans.
 
     Args:
         images: uint8, shape (n, H, W, C) with 1 (grey), 3 (RGB) or 4 (RGBA) channels.
-        filter_type: 0 or 1, as `png_filter` gives.
+        filter_type: 0 or 1, from `png_filter`.
 
     Returns:
         n PNG files.
@@ -122,7 +122,7 @@ def batches(dataset: Dataset, rows: range | Indices) -> Iterator[Encoded]:
 
     Args:
         dataset: the dataset.
-        rows: which rows, in order.
+        rows: the rows, in order.
 
     Yields:
         The rows, a few hundred small images or fewer large ones at a time.
@@ -136,7 +136,7 @@ def batches(dataset: Dataset, rows: range | Indices) -> Iterator[Encoded]:
 
 
 def extra_dtype(extra: Extra) -> type[np.float32 | np.int64]:
-    """Return the dtype in which records hold an extra array: float32 or int64, all that ``tf.train.Example`` knows."""
+    """Return the dtype of an extra array in records: float32 or int64, the only ones of ``tf.train.Example``."""
     return np.float32 if np.dtype(extra.dtype).kind == "f" else np.int64
 
 
@@ -179,9 +179,9 @@ def column(dataset: Dataset, name: str, rows: Indices, labels: Indices) -> NDArr
 
 
 class Examples:
-    """Writes rows as serialised ``tf.train.Example`` messages, as TFDS would for the features of `benchmark_data.tfds`.
+    """Serialise rows as ``tf.train.Example`` messages, as TFDS would for the features of `benchmark_data.tfds`.
 
-    Map entries stand in the order of their keys, as in protobuf's deterministic serialisation.
+    Map entries are sorted by key, as in protobuf's deterministic serialisation.
 
     Args:
         dataset: the dataset.
@@ -229,18 +229,18 @@ class Examples:
 
 
 def _varint(n: int) -> bytes:
-    """Return an integer as protobuf does, a negative one as its 64-bit two's complement."""
+    """Encode an integer as protobuf does, a negative one as its 64-bit two's complement."""
     n &= 2**64 - 1
     return bytes((n,)) if n < 128 else bytes((n & 127 | 128,)) + _varint(n >> 7)
 
 
 def _field(number: int, data: bytes) -> bytes:
-    """Return a length-delimited protobuf field."""
+    """Encode a length-delimited protobuf field."""
     return bytes((number << 3 | 2,)) + _varint(len(data)) + data
 
 
 def _entry(name: str, feature: bytes) -> bytes:
-    """Return an entry of ``map<string, Feature>``."""
+    """Encode an entry of ``map<string, Feature>``."""
     return _field(1, _field(1, name.encode()) + _field(2, feature))
 
 
@@ -257,12 +257,12 @@ def _number_list(data: NDArray[Any]) -> bytes:
 
 
 def shards(dataset: Dataset, rows: range, count: int | None = None) -> list[range]:
-    """Cut the rows of a split into shards of nearly equal length.
+    """Divide the rows of a split into shards of nearly equal length.
 
     Args:
         dataset: the dataset.
         rows: the rows of the split.
-        count: how many shards; by default as few as hold at most `SHARD` bytes of pixels each.
+        count: the number of shards; by default the fewest of at most `SHARD` bytes of pixels each.
 
     Returns:
         Consecutive parts of ``rows``; no part is empty.

@@ -1,6 +1,6 @@
-"""Whether copies hold what they should: numpy's digests, and copies of TFDS and Hugging Face compared row by row.
+"""Verify a dataset by its digests, and its copies for TFDS and Hugging Face row by row.
 
-A copy is read with the stock library, as anyone would read it.
+A copy is read with the stock library, as users read it.
 """
 
 from __future__ import annotations
@@ -30,43 +30,43 @@ Read: TypeAlias = tuple[list[NDArray[Any]], dict[str, NDArray[Any]]]
 """Decoded images, and the columns that are compared, by name."""
 
 BATCH = 256
-"""Rows that are compared at a time."""
+"""Rows compared at a time."""
 
 
 class Copy(NamedTuple):
     """A copy of a dataset on disk."""
 
     kind: Library
-    """Who made it."""
+    """The library whose format it has."""
 
     folder: Path
-    """The ``data_dir`` of TFDS, or a folder that was published for Hugging Face."""
+    """The ``data_dir`` of TFDS, or the folder that ``offaxis data publish`` wrote."""
 
     def __str__(self) -> str:
-        """Say which copy it is, as reports name it."""
+        """Return its name in reports."""
         return f"{self.kind} {self.folder}"
 
 
 class Finding(NamedTuple):
-    """What `verify` says of the original or of one copy."""
+    """Result of `verify` for the original or one copy."""
 
     copy: str
     """``numpy``, or the kind of copy and its folder."""
 
     digest: Digest | None
-    """The dataset's; None for a copy that differs."""
+    """The dataset's digest; None for a copy that differs."""
 
     problem: str
-    """What is wrong, in a sentence; empty where nothing is."""
+    """The problem, in a sentence; empty if there is none."""
 
 
 def check_readable(kind: Library) -> None:
-    """Check that what reads copies of a kind is installed, and import it.
+    """Import the packages that read copies of a kind.
 
-    While TFDS is imported, nothing else may be: not by the thread that shows progress.
+    While TFDS is imported, no other thread, such as the one that shows progress, may import anything.
 
     Raises:
-        MissingExtra: it is not.
+        MissingExtra: one is not installed.
     """
     packages = {"tfds": ("tensorflow_datasets",), "hf": ("datasets", "pyarrow")}[kind]
     needs(f"verify --{kind}", kind, *packages)
@@ -85,9 +85,9 @@ def verify(
 
     Args:
         dataset: the dataset.
-        copies: what to compare: ``("tfds", the data_dir of TFDS)`` or ``("hf", a folder that was published)``.
-        full: look at every row instead of the 1,024 of `Dataset.quick_rows`, and at every byte that `prepare` kept.
-        progress: is called with how many rows were read since the last call, of `count_rows` in all.
+        copies: the copies: ``("tfds", the data_dir of TFDS)`` or ``("hf", the published folder)``.
+        full: read every row instead of the 1,024 of `Dataset.quick_rows`, and every byte that `prepare` kept.
+        progress: called with the number of rows read since the last call, of `count_rows` in all.
 
     Returns:
         A finding for the original and one for each copy.
@@ -122,8 +122,8 @@ def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], No
 
     Args:
         dataset: the dataset.
-        full: look at every row instead of the 1,024 of `Dataset.quick_rows`.
-        progress: is called with how many rows were hashed since the last call.
+        full: read every row instead of the 1,024 of `Dataset.quick_rows`.
+        progress: called with the number of rows hashed since the last call.
 
     Returns:
         The two hashes.
@@ -142,12 +142,12 @@ def _block_digest(handle: parallel.Handle, rows: Rows) -> Digest:
 
 
 def _selected_rows(dataset: Dataset, full: bool) -> Rows:
-    """Return the rows to look at."""
+    """Return the rows to compare."""
     return range(len(dataset)) if full else dataset.quick_rows()
 
 
 def _describe_difference(handle: parallel.Handle, copy: Copy, rows: Rows) -> str:
-    """Describe the first of some rows that a copy has otherwise; nothing where there is none."""
+    """Describe the first row in which a copy differs; empty if there is none."""
     dataset = parallel.open_handle(handle)
     try:
         reader = _READERS[copy.kind](dataset, copy)
@@ -176,7 +176,7 @@ def _describe_difference(handle: parallel.Handle, copy: Copy, rows: Rows) -> str
 
 
 def _compare(dataset: Dataset, rows: Indices, images: list[NDArray[Any]], columns: dict[str, NDArray[Any]]) -> str:
-    """Compare records with the rows that they should hold."""
+    """Describe the first difference between records and the rows that they should hold; empty if there is none."""
     if (mismatched := columns["index"] != rows).any():
         position = int(np.argmax(mismatched))
         return f"expected row {rows[position]}, received row {columns['index'][position]} in its place"
@@ -295,7 +295,7 @@ class _HFReader:
 
 
 def _decode_image(content: bytes, shape: tuple[int, int, int]) -> NDArray[np.uint8]:
-    """Decode a picture; one of another size than it should have is not decoded, and stands for itself by its shape."""
+    """Decode a picture; one of another size is not decoded, but returned as zeros of its shape."""
     with store.open_image(content, "image of a copy") as image:
         if image.size == (shape[1], shape[0]):
             return np.asarray(image)

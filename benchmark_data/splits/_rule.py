@@ -1,4 +1,4 @@
-"""What split rules have in common: the two lists of rows, and what is known of a grid."""
+"""Shared by the split rules: the two lists of rows, and masks of a grid's rows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Space = FactorSpace | FactorTable
 
 
 class Parts(NamedTuple):
-    """What a rule makes of a factor space.
+    """Train and test rows.
 
     Attributes:
-        train: rows to train on, int64 (n,), ascending. Rows repeat where a rule draws them with replacement.
-        test: rows to test on, int64 (m,), ascending, none of them in ``train``.
-        weights: for a rule that weighs rows, the weight of every row of the space, float64 (N,) in [0, 1], 0 of those
-            that are held out; else None.
+        train: train rows, int64 (n,), ascending. Rows repeat if a rule draws them with replacement.
+        test: test rows, int64 (m,), ascending, none of them in ``train``.
+        weights: for a rule with weights, the weight of every row of the space, float64 (N,) in [0, 1], 0 for held-out
+            rows; else None.
     """
 
     train: Indices
@@ -44,22 +44,22 @@ def check_grid(space: Space, rule: str) -> FactorSpace:
 
 
 def has_order(factor: Factor) -> bool:
-    """Return whether a factor's values have an order, so that one may lie between or beyond others."""
+    """Return whether a factor's values have an order, as interpolation and extrapolation require."""
     return factor.size > 1 and factor.kind in ("ordinal", "cyclic")
 
 
 def parts_from_mask(test: NDArray[np.bool_]) -> Parts:
-    """Divide the rows of a space by a mask of the rows to test on, bool (N,)."""
+    """Split the rows of a space by a mask of the test rows, bool (N,)."""
     return Parts(np.flatnonzero(~test).astype(np.int64), np.flatnonzero(test).astype(np.int64))
 
 
 def random_mask(space: Space, count: int, seed: int) -> NDArray[np.bool_]:
-    """Find the rows that `draws.permutation` puts first.
+    """Find the first rows of `draws.permutation`.
 
     Args:
         space: a grid or a table.
-        count: how many rows.
-        seed: of the order.
+        count: the number of rows.
+        seed: seed of the permutation.
 
     Returns:
         bool, shape (N,), true for ``count`` rows.

@@ -1,13 +1,12 @@
-"""What the splits of Schott et al. have in common: which factors are held out, and how much of each.
+"""Shared by the splits of Schott et al.: the factors that are held out, and how many values of each.
 
 Schott et al., "Visual Representation Learning Does Not Generalize Strongly Within the Same Domain", ICLR 2022,
-arXiv 2107.08221. A share q of the values of every factor that is held out is left for testing: 0.2 on dSprites, 0.15 on
-Shapes3D, 0.1 on MPI3D, so that about 30% of the images remain for training. These three numbers are the least
-multiples of 0.05 that leave at most a third for training under extrapolation, which is how q is chosen on other grids.
+arXiv 2107.08221. A share q of the values of each factor with an order is held out for testing: 0.2 on dSprites, 0.15 on
+Shapes3D, 0.1 on MPI3D, so that about 30% of the images remain for training. These are the smallest multiples of 0.05
+that leave at most a third for training under extrapolation; q is chosen by the same rule on other grids.
 
-Held out are the factors whose values have an order. On MPI3D the paper's code holds out the colour of the object and
-of the background, too, and leaves the size of the object alone, which has two values. dSprites' orientation and the
-hues of Shapes3D are held out as if they were no circles.
+On MPI3D the paper's code also holds out values of the colours of the object and of the background, but none of the
+object's size, which has two values. dSprites' orientation and the hues of Shapes3D are treated as ordinal, not cyclic.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ MPI3D = (
 MPI3D_HELD = ("object_color", "camera_height", "background_color", "horizontal_axis", "vertical_axis")
 
 MAX_TRAIN_SHARE = Fraction(1, 3)
-"""At most this share of a grid is trained on under extrapolation."""
+"""The largest share of a grid for training under extrapolation."""
 
 
 def held_columns(space: FactorSpace, rule: str) -> list[int]:
-    """List the columns of the factors that are held out.
+    """List the columns of the factors with held-out values.
 
     Raises:
         InvalidInput: no factor of the grid has an order.
@@ -45,7 +44,7 @@ def held_columns(space: FactorSpace, rule: str) -> list[int]:
 
 
 def held_out_share(sizes: tuple[int, ...]) -> Fraction:
-    """Return the share q of values that is held out of factors with so many values.
+    """Return the share q of held-out values, given the sizes of the factors.
 
     Example:
         >>> [float(held_out_share(sizes)) for sizes in ((6, 40, 32, 32), (10, 10, 10, 8, 15), (6, 3, 3, 40, 40))]
@@ -61,12 +60,12 @@ def held_out_share(sizes: tuple[int, ...]) -> Fraction:
 
 
 def held_out_count(size: int, q: Fraction) -> int:
-    """Return how many of a factor's values are held out: the share q of them, rounded up, but never all."""
+    """Return how many values of a factor are held out: the share q of them, rounded up, but never all."""
     return min(math.ceil(size * q), size - 1)
 
 
 def extrapolated(space: FactorSpace, rule: str = "extrapolation") -> dict[int, list[int]]:
-    """Return the values that lie beyond those to train on: column -> the last class ids."""
+    """Return the values held out for extrapolation: column -> the last class ids."""
     columns = held_columns(space, rule)
     q = held_out_share(tuple(space.sizes[column] for column in columns))
     return {
@@ -76,10 +75,10 @@ def extrapolated(space: FactorSpace, rule: str = "extrapolation") -> dict[int, l
 
 
 def interpolated(space: FactorSpace) -> dict[int, list[int]]:
-    """Return the values that lie between those to train on: column -> class ids, as evenly spread as can be.
+    """Return the values held out for interpolation: column -> class ids, spread as evenly as possible.
 
-    To train on are the values next to m points that are evenly spread from the first value to the last, where m is the
-    number of values that are not held out; a point in the middle of two goes to the even one.
+    The train values are the nearest to m evenly spaced points from the first value to the last, where m is the number
+    of values that are not held out; halves are rounded to the even class id.
     """
     columns = held_columns(space, "interpolation")
     q = held_out_share(tuple(space.sizes[column] for column in columns))
@@ -93,11 +92,11 @@ def interpolated(space: FactorSpace) -> dict[int, list[int]]:
 
 
 def composed(space: FactorSpace) -> dict[int, list[int]]:
-    """Return the values one of which an image to train on has: column -> the first class ids.
+    """Return the values of which each train image has at least one: column -> the first class ids.
 
-    Of n factors each gives floor(size (1 - (1 - (1 - q)^n)^(1/n))) values, so that without the floor as much would be
-    left for training as under extrapolation. Where fewer than two factors give any, each gives its first: values of one
-    alone would leave its others out of training.
+    For each of n factors they are floor(size (1 - (1 - (1 - q)^n)^(1/n))) values, which without the floor leaves as
+    many images for training as extrapolation. If fewer than two factors would have any, each has its first: with values
+    of one factor alone, training would lack that factor's other values.
 
     Raises:
         InvalidInput: fewer than two factors of the grid have an order.

@@ -1,8 +1,8 @@
 """Composition: every value is seen in training, but not every combination of values.
 
 Schott et al., ICLR 2022, arXiv 2107.08221. An image is for training if any of its factors has one of the factor's first
-values; the images whose factors are all beyond them are for testing. Each value stands in both parts, or in the
-training part alone. `benchmark_data.splits._schott2022` says which factors and how many values.
+values, and for testing otherwise. Each value occurs in both parts, or in training only.
+`benchmark_data.splits._schott2022` defines the factors and the number of values.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
 
     Args:
         space: a grid.
-        variant: none.
-        seed: nothing is drawn.
+        variant: ignored; the rule has no variants.
+        seed: ignored; the rule is deterministic.
 
     Returns:
         The rows.

@@ -10,13 +10,13 @@ the product of this over the pairs of factors (a, b), with the factors' values c
 the stronger the correlation: 0.4 is weak, 0.1 strong.
 
 A variant names the pairs, in lower case, and sigma: ``posx-posy-0.1``, ``shape-scale-posx-posy-0.4``. Any pairs and any
-sigma above 0, written as short as can be, will do; those of the paper are what `variants` lists on the grids of
-dSprites, Shapes3D and MPI3D.
+sigma above 0, in its shortest decimal form, are valid; `variants` lists the paper's on the grids of dSprites, Shapes3D
+and MPI3D.
 
-A tenth of the grid, the same rows as of the rule ``holdout``, is for testing, where factors are independent. As many
-rows as the other nine tenths have are drawn from them with replacement, by their weights, for training. (The paper
+A tenth of the grid, the same rows as for the rule ``holdout``, is for testing, where factors are independent. From the
+other nine tenths, as many rows as they have are drawn with replacement, by their weights, for training. (The paper
 draws from the whole grid and scores on it.) The k-th row is chosen by ``draws.bits(seed, [k], 2)[0, 1]`` modulo the sum
-of the weights, which are counted in units of 2**-24 for this, so that the list is the same on every machine.
+of the weights, which are rounded to multiples of 2**-24 for this, so that the list is the same on every machine.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def variants(space: _rule.Space) -> tuple[str, ...]:
         space: a grid.
 
     Returns:
-        Their names; more are understood.
+        Their names; `divide` accepts others.
 
     Raises:
         InvalidInput: the space is no grid.
@@ -94,7 +94,7 @@ def variants(space: _rule.Space) -> tuple[str, ...]:
 
 
 def weights(space: FactorSpace, pairs: Pairs, sigma: float) -> NDArray[np.float64]:
-    """Weigh the rows of a grid.
+    """Compute the weights of the rows of a grid.
 
     Args:
         space: the grid.
@@ -138,10 +138,10 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
     Args:
         space: a grid.
         variant: pairs of factors and sigma, such as ``posx-posy-0.1``.
-        seed: of the draws.
+        seed: seed of the draws.
 
     Returns:
-        The rows, those to train on with repeats, and the weights of all rows, 0 of those that are held out.
+        The rows, train rows with repeats, and the weights of all rows, 0 for the test rows.
 
     Raises:
         InvalidInput: the space is no grid, or the variant names no pairs, a factor twice in one pair, or no sigma; or a
@@ -166,12 +166,12 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
             f"sigma of {variant!r}: expected a wider one, so that some rows have a weight, received {sigma:g}."
         )
     drawn = draws.bits(seed, np.arange(len(candidates)), 2)[:, 1] % cumulative_weights[-1]
-    row_weights[test] = 0.0  # a sampler of one's own must not draw them
+    row_weights[test] = 0.0  # a user's sampler must not draw them
     return _rule.Parts(candidates[np.searchsorted(cumulative_weights, np.sort(drawn), side="right")], test, row_weights)
 
 
 def parse_variant(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
-    """Read a variant.
+    """Parse a variant.
 
     Args:
         space: the grid.
@@ -186,9 +186,9 @@ def parse_variant(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
     """
     *words, sigma_text = variant.split("-")
     names_by_lower = {name.lower(): name for name in space.names}
-    # One spelling, so that the same rows have one name: neither .1 nor 0.10, nor 0_1, which Python reads as 1.
+    # One spelling, so that the same rows have one name: not .1, 0.10 or 0_1, which Python reads as 1.
     sigma = float(sigma_text) if re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", sigma_text) else math.nan
-    if not words or len(words) % 2 or not 1e-150 < sigma < 1e150:  # its square is a number, too
+    if not words or len(words) % 2 or not 1e-150 < sigma < 1e150:  # sigma**2 must be finite and above 0
         raise InvalidInput(
             "variant of split rule 'correlated': expected pairs of factors and sigma, such as "
             f"{', '.join(variants(space)[:2])}, received {variant!r}."

@@ -1,7 +1,7 @@
 """Extrapolation: the last values of every ordered factor are seen in testing only.
 
-Schott et al., ICLR 2022, arXiv 2107.08221. An image is for testing if any of its factors has a value beyond those to
-train on: the last ceil(q size) of each. `benchmark_data.splits._schott2022` says which factors and what q is.
+Schott et al., ICLR 2022, arXiv 2107.08221. An image is for testing if any of its factors has one of the factor's last
+ceil(q size) values. `benchmark_data.splits._schott2022` defines the factors and q.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
 
     Args:
         space: a grid.
-        variant: none.
-        seed: nothing is drawn.
+        variant: ignored; the rule has no variants.
+        seed: ignored; the rule is deterministic.
 
     Returns:
         The rows.

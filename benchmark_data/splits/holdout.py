@@ -1,8 +1,7 @@
 """Holdout: nine tenths of the rows to train on, one tenth to test on, at random.
 
-For any dataset. The rule is of this project, and not of a paper. ``draws.permutation(seed, n)`` puts the n rows in
-order, and the first ceil(n / 10) are for testing: the formula by which the sides of transfer pairs are divided
-(`benchmark_data.variants.pairs.train_and_test_rows`).
+For any dataset; not from a paper. ``draws.permutation(seed, n)`` orders the n rows, and the first ceil(n / 10) are for
+testing, as for the sides of transfer pairs (`benchmark_data.variants.pairs.train_and_test_rows`).
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ DRAWN = True
 
 
 def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Parts:
-    """Divide a factor space.
+    """Split a factor space.
 
     Args:
         space: a grid or a table.
-        variant: none.
-        seed: of the order.
+        variant: ignored; the rule has no variants.
+        seed: seed of the permutation.
 
     Returns:
         The rows.

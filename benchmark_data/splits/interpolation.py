@@ -1,9 +1,8 @@
-"""Interpolation: values between those to train on are seen in testing only.
+"""Interpolation: some values between the first and the last are seen in testing only.
 
-Schott et al., ICLR 2022, arXiv 2107.08221. An image is for testing if any of its factors has a value that is held out:
-ceil(q size) of each, spread as evenly as can be; never the first, and the last only where the first is all that is
-left to train on.
-`benchmark_data.splits._schott2022` says which factors and what q is.
+Schott et al., ICLR 2022, arXiv 2107.08221. An image is for testing if any of its factors has a held-out value:
+ceil(q size) of each, spread as evenly as possible; never the first, and the last only if just the first is left for
+training. `benchmark_data.splits._schott2022` defines the factors and q.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
 
     Args:
         space: a grid.
-        variant: none.
-        seed: nothing is drawn.
+        variant: ignored; the rule has no variants.
+        seed: ignored; the rule is deterministic.
 
     Returns:
         The rows.

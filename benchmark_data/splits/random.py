@@ -1,9 +1,9 @@
-"""Random: as few rows to train on as the harder rules leave, at random, for comparison with them.
+"""Random: random train rows, as few as for the harder rules, for comparison with them.
 
-Schott et al., ICLR 2022, arXiv 2107.08221: the reference that composition, interpolation and extrapolation are compared
-with. On a grid as many rows are for training as under extrapolation, about 30%; where nothing can be extrapolated,
-three tenths. ``draws.permutation(seed, n)`` puts the rows in order, and the first are for training. The paper's own
-list is another one: it is drawn by numpy's shuffle.
+Schott et al., ICLR 2022, arXiv 2107.08221, compare composition, interpolation and extrapolation with this rule. On a
+grid as many rows are for training as under extrapolation, about 30%; if no factor has an order, three tenths.
+``draws.permutation(seed, n)`` orders the rows, and the first are for training. The paper's rows are others, drawn by
+numpy's shuffle.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ DRAWN = True
 
 
 def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Parts:
-    """Divide a factor space.
+    """Split a factor space.
 
     Args:
         space: a grid or a table.
-        variant: none.
-        seed: of the order.
+        variant: ignored; the rule has no variants.
+        seed: seed of the permutation.
 
     Returns:
         The rows.
@@ -36,7 +36,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
 
 
 def _count_train_rows(space: _rule.Space) -> int:
-    """Return how many rows are for training."""
+    """Return the number of train rows."""
     if isinstance(space, FactorSpace):
         try:
             values = _schott2022.extrapolated(space, "random")

@@ -6,14 +6,14 @@ Montero et al., "The Role of Disentanglement in Generalisation", ICLR 2021, and 
 - ``to_range``: one value of a factor is never seen with half of the values of another;
 - ``extrapolation``: half of the values of one factor are never seen.
 
-On the grids of dSprites, Shapes3D and MPI3D the conditions are the published ones, and further conditions have the
-names below. A condition on values, such as an orientation between 120 and 240 degrees, is written as the class ids that
-fulfil it; the values at either end of that one do not. On other grids the element is the first factor without an order
-(the first factor, where all have one) at its last value, the range is the upper half of the next factor that has an
-order, and the corner is the upper third of every factor, its last value where it has no order.
+On the grids of dSprites, Shapes3D and MPI3D the conditions are the published ones, and there are more, named below. A
+condition on values, such as an orientation between 120 and 240 degrees (exclusive), is written as class ids. On other
+grids the element is the last value of the first factor without an order (of the first factor, if all have one), the
+range is the upper half of the next factor that has an order, and the corner is the upper third of every factor, or its
+last value if it has no order.
 
-Where the published training part leaves rows out that are not for testing (MPI3D's ``extrapolation``: the column 20
-itself), they are in neither list.
+Rows that are in neither part of the published split (MPI3D's ``extrapolation``: the column 20 itself) are in neither
+list.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Values = Mapping[str, Sequence[int]]
 
 
 class Condition(NamedTuple):
-    """What is held out.
+    """The rows that are held out.
 
     Attributes:
-        test: the rows whose factors all have these values are for testing.
-        neither: of the others, those whose factors all have these values are left out.
+        test: rows whose factors all have these values are for testing.
+        neither: other rows whose factors all have these values are in neither part.
     """
 
     test: Values
@@ -123,7 +123,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
     Args:
         space: a grid.
         variant: the condition.
-        seed: nothing is drawn.
+        seed: ignored; the rule is deterministic.
 
     Returns:
         The rows.
@@ -155,7 +155,7 @@ def _class_ids_by_column(space: FactorSpace, values: Values) -> dict[int, list[i
 
 
 def _conditions(space: FactorSpace) -> Mapping[str, Condition]:
-    """Return the published conditions on a grid, or those of the general rule."""
+    """Return the published conditions on a grid, or the general ones."""
     published = PUBLISHED.get(space.names, {})
     if published and all(
         max(ids) < space.sizes[space.column(name)] for c in published.values() for name, ids in c.test.items()

@@ -1,7 +1,7 @@
 """The hidden variable of a perturbed dataset: a scalar of each image, in a small file with its digest and provenance.
 
 It is the first principal component of the base's pixels, which `HiddenVariable.prepare` computes, or a latent of a VAE,
-which `baselines` trains. Those of dsprites and room3d, on which published pixels rest, come with the package.
+which `baselines` trains. Those of dsprites and room3d, from which published datasets are made, come with the package.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ KINDS = {
         "more trained on the base, whose mean MIG is 0.15 or more"
     ),
 }
-"""What the hidden variable is."""
+"""Kinds of hidden variables."""
 
 SEED = 2021
 PCA_IMAGES = 16_384
-"""Images from which the principal component is computed: the first of `draws.permutation`."""
+"""Number of images from which the principal component is computed, the first of `draws.permutation`."""
 
 STEPS_PER_STD = 4096
-"""Steps to one standard deviation in a table of s."""
+"""Steps per standard deviation in a table of s."""
 
 ARTIFACTS = Path(__file__).with_name("artifacts")
 """Hidden variables that come with the package."""
@@ -69,7 +69,7 @@ class HiddenVariable:
 
     @property
     def path(self) -> Path:
-        """Where the file is: in the package, or in the cache."""
+        """Path of the file, in the package or in the cache."""
         packaged = ARTIFACTS / f"{self.base.id}_{self.kind}.npz"
         if packaged.is_file():
             return packaged
@@ -77,22 +77,22 @@ class HiddenVariable:
 
     @property
     def ready(self) -> bool:
-        """Whether the file is there."""
+        """Whether the file exists."""
         return self.path.is_file()
 
     def values(self, images: Pixels, indices: Indices) -> Floats:
         """Return s.
 
         Args:
-            images: the base's, uint8, shape (n, H, W, C).
+            images: images of the base, uint8, shape (n, H, W, C).
             indices: their rows, int64, shape (n,).
 
         Returns:
             float64, shape (n,), with mean 0 and standard deviation 1 over the dataset, up to sampling.
 
         Raises:
-            Unavailable: there is no such file yet.
-            DamagedFile: the file was damaged, or belongs to another version or other pixels of the base.
+            Unavailable: the file does not exist yet.
+            DamagedFile: the file is damaged, or is for another version or other pixels of the base.
         """
         arrays = self._read_arrays()
         if "table" in arrays:
@@ -103,7 +103,7 @@ class HiddenVariable:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """How the values were made: method, base with version and digest, and what the maker recorded."""
+        """How the values were made: method, base with version and digest, and the maker's own records."""
         return dict(json.loads(str(self._read_arrays()["provenance"])))
 
     def _read_arrays(self) -> Mapping[str, NDArray[Any]]:
@@ -123,7 +123,7 @@ class HiddenVariable:
         return self.base.digest()._asdict()
 
     def _missing_error(self) -> Unavailable:
-        """Say how to make the file."""
+        """Return an error that explains how to make the file."""
         name = f"{self.base.name}_perturbed"
         if self.kind != "pca":
             remedy = (
@@ -137,7 +137,7 @@ class HiddenVariable:
         return Unavailable(f"The hidden variable {self.kind} of {self.base.id} is not in {self.path}. {remedy}")
 
     def prepare(self) -> None:
-        """Compute the principal component, unless the file is there.
+        """Compute the principal component, unless the file exists.
 
         Raises:
             Unavailable: values of a VAE are missing: training is for `baselines`.
@@ -187,16 +187,16 @@ def write_hidden(
         hidden: the variable.
         arrays: ``table`` (standardised floats, one for each row of the base), or ``direction`` (int16), ``mean`` and
             ``std``.
-        provenance: JSON: the method and whatever else tells how the values were made. Base, version and digests of
-            base and values are added.
-        path: where to write; by default where ``hidden`` looks for it.
+        provenance: JSON: the method and other records of how the values were made. Base, version and digests of base
+            and values are added.
+        path: the file; by default the path of ``hidden``.
 
     Returns:
         The path.
 
     Raises:
-        InvalidInput: the arrays are not these, a table has another length, is not finite or reaches beyond 7.9; or
-            without ``path``, the file is the package's own, on which published pixels rest.
+        InvalidInput: the arrays are not these, a table has another length, is not finite or exceeds 7.9 in magnitude;
+            or without ``path``, the file is the package's own, from which published datasets are made.
 
     Example:
         >>> import tempfile, benchmark_data
@@ -251,7 +251,7 @@ def principal_component(base: Dataset) -> dict[str, ArrayLike]:
     """Compute the first principal component of a dataset's pixels, in batches.
 
     Args:
-        base: the dataset, of which the first `PCA_IMAGES` images of a fixed permutation count, or all of a smaller one.
+        base: the dataset. The first `PCA_IMAGES` images of a fixed permutation are used, or all of a smaller dataset.
 
     Returns:
         ``direction``, int16, shape (H * W * C,), the component scaled so that its largest weight is 32767; ``mean`` and

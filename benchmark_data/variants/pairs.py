@@ -1,13 +1,13 @@
-"""Transfer pairs: two datasets in one image format, to train an encoder on one and see what it is worth on the other.
+"""Transfer pairs: two datasets in one image format, to train an encoder on one and evaluate it on the other.
 
 Bonheme and Grześ, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767. A pair is one
-dataset whose rows are those of its source, then those of its target. One tenth of each side is for testing. Which tenth
-follows from the side's number of rows n alone: ``draws.permutation(0, n)`` puts them in order, the first ceil(n / 10)
-are the test split and the others the train split, each in that order: see `train_and_test_rows`.
+dataset whose rows are those of its source, then those of its target. One tenth of each side is for testing. It depends
+on the side's number of rows n alone: ``draws.permutation(0, n)`` orders them, the first ceil(n / 10) are the test
+split and the others the train split, each in that order: see `train_and_test_rows`.
 
-Factors are named after their side. On the rows of the other side they have no value: they are then of one more class,
-the last, whose value is NaN. So class ids are those of the base datasets. All factors are categorical, since nothing
-lies before or after "does not apply"; the base datasets know which are ordered.
+Factors are named after their side. On the rows of the other side they have an additional last class, whose value is
+NaN. So class ids are those of the base datasets. All factors are categorical, since "does not apply" has no place in an
+order; the base datasets declare which are ordered.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Side(NamedTuple):
     """One side of a pair."""
 
     dataset: Dataset
-    """The dataset that it is made from."""
+    """The base dataset."""
 
     factors: tuple[str, ...]
-    """The pair's names of that dataset's factors, in its order. `Factor.size` counts "does not apply", too."""
+    """The pair's names of that dataset's factors, in its order. Their `Factor.size` includes "does not apply"."""
 
     train: range
     """Rows of the pair."""
@@ -60,7 +60,7 @@ class Side(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Paired(Source):
-    """Where the pixels of a pair come from: the source's, then the target's.
+    """The pixels of a pair: the source's, then the target's.
 
     Args:
         source: the dataset to train on.
@@ -72,12 +72,12 @@ class Paired(Source):
 
     @property
     def extras(self) -> Mapping[str, Extra]:
-        """Where images come from."""
+        """Rows of the base datasets."""
         return {"row": Extra((), "int64", "row in the dataset that the image comes from")}
 
     @property
     def ready(self) -> bool:
-        """Whether both datasets can give images at once."""
+        """Whether both datasets are prepared."""
         return self.source.prepared and self.target.prepared
 
     def prepare(self, **options: Any) -> None:
@@ -86,7 +86,7 @@ class Paired(Source):
         self.target.prepare(**options)
 
     def images(self, indices: Indices, labels: Indices) -> Pixels:
-        """Take the images of either dataset."""
+        """Read images of both datasets."""
         images = np.empty((len(indices), *self.source.image_shape), np.uint8)
         for side, positions, rows in self.located(indices):
             images[positions] = self.sides[side].images(rows)
@@ -102,21 +102,21 @@ class Paired(Source):
         return self.source, self.target
 
     def located(self, indices: Indices) -> list[tuple[int, Indices, Indices]]:
-        """Find the sides that rows are from.
+        """Group rows by their side.
 
         Args:
             indices: rows of the pair, int64, shape (n,).
 
         Returns:
-            (place in `sides`, places among ``indices``, rows of that side's dataset), the latter two int64 of shape
-            (m,), for each side that has any of them. Both sides may be one dataset.
+            (index in `sides`, positions in ``indices``, rows of that side's dataset), the latter two int64 of shape
+            (m,), for each side with any of the rows. Both sides may be the same dataset.
         """
         of_target = indices >= len(self.source)
         by_side = [(side, np.flatnonzero(of_target == side)) for side in (0, 1)]
         return [(side, positions, self._rows[indices[positions]]) for side, positions in by_side if len(positions)]
 
     def __getstate__(self) -> dict[str, Dataset]:
-        """Leave the rows out: they are a formula."""
+        """Leave out the cached rows, which are computed again."""
         return {"source": self.source, "target": self.target}
 
     @functools.cached_property
@@ -125,7 +125,7 @@ class Paired(Source):
 
 
 class _PairLabels(FactorTable):
-    """Class ids looked up in the base datasets when they are asked for: no table of all rows is made."""
+    """Class ids, looked up in the base datasets on demand, without a table of all rows."""
 
     def __init__(self, paired: Paired, names: tuple[str, str]) -> None:
         super().__init__(
@@ -151,19 +151,19 @@ class _PairLabels(FactorTable):
 
 
 def _add_class_does_not_apply(side: str, factor: Factor) -> Factor:
-    """Add the class of the other side's rows to a factor."""
+    """Add the class "does not apply" to a factor."""
     values, labels = (*factor.values, math.nan), (*factor.labels, DOES_NOT_APPLY)
     return Factor(f"{side}_{factor.name}", values, "categorical", factor.unit, labels)
 
 
 def train_and_test_rows(n: int) -> tuple[Indices, Indices]:
-    """Divide the rows of one side.
+    """Split the rows of one side.
 
     Args:
-        n: how many rows the dataset has.
+        n: the number of rows of the dataset.
 
     Returns:
-        Rows to train on and rows to test on, int64, together ``range(n)``. The latter are ceil(n / 10).
+        Train rows and ceil(n / 10) test rows, int64, together ``range(n)``.
 
     Example:
         >>> train, test = train_and_test_rows(112_791)
@@ -179,10 +179,10 @@ def _test_count(n: int) -> int:
 
 
 def both_ways(**sides: Dataset) -> Family:
-    """Make a pair of each direction out of two datasets, ``first=...`` and ``second=...`` by names for their sides.
+    """Make the transfer pairs of two datasets in both directions.
 
     Args:
-        **sides: two datasets with images of the same shape.
+        **sides: two datasets with images of the same shape; the keywords are the names of the sides.
 
     Returns:
         The dataset ``first_second`` with the configurations ``to_second``, the default, and ``to_first``. Splits are
@@ -243,7 +243,7 @@ def _pair(name: str, source_name: str, source: Dataset, target_name: str, target
 
 
 def sides(pair: Dataset) -> Mapping[str, Side]:
-    """Describe what the two sides of a pair are.
+    """Describe the two sides of a pair.
 
     Args:
         pair: a transfer pair.
