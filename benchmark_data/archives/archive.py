@@ -1,6 +1,6 @@
-"""Sources that are prepared once and kept: published archives, and changes that take longer than reading.
+"""Sources that are prepared once and cached: published archives, and transformations that are slower than reading.
 
-An archive is downloaded or taken from the user, checked against what is published of it, and kept as a folder of
+An archive is downloaded or taken from the user, checked against published statistics, and kept as a folder of
 `archives.store` that appears in one step.
 """
 
@@ -32,15 +32,15 @@ from benchmark_data.types import Extra, Pixels, Source
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cached(Source):
-    """What `Archive` and `Precomputed` share: pixels that are prepared once and then read from a memory-mapped cache.
+    """Base of `Archive` and `Precomputed`: pixels that are prepared once and then read from a memory-mapped cache.
 
     Args:
-        id: full name of the dataset, which is also its place in the cache.
-        version: version of the dataset; a change of what is kept changes it.
+        id: full name of the dataset, which is also its path in the cache.
+        version: version of the dataset; raised when the cached data change.
         image_shape: (height, width, channels).
         splits: the source's own splits, by name.
-        encoding: how pixels are kept, see `benchmark_data.archives.store`.
-        statistics: what the pixels are checked against.
+        encoding: the encoding of the pixels, see `benchmark_data.archives.store`.
+        statistics: the published statistics that the pixels are checked against.
     """
 
     id: str
@@ -57,20 +57,20 @@ class Cached(Source):
 
     @property
     def folder(self) -> Path:
-        """Where the prepared form lies, or will lie."""
+        """Folder of the prepared dataset, which may not exist yet."""
         return store.root() / "datasets" / self.id / self.version
 
     @property
     def ready(self) -> bool:
-        """Whether the prepared form is there."""
+        """Whether the dataset is prepared."""
         return os.path.isfile(self.folder / "meta.json")
 
     def store(self) -> Store:
-        """Open the prepared form.
+        """Open the prepared dataset.
 
         Raises:
-            Unavailable: it is not there.
-            DamagedFile: it is not whole.
+            Unavailable: it does not exist.
+            DamagedFile: it is incomplete.
         """
         if not self.ready:
             raise Unavailable(
@@ -80,11 +80,11 @@ class Cached(Source):
         return store.open_store(self.folder, (self.folder / "meta.json").stat().st_mtime_ns)
 
     def digest(self) -> dict[str, str]:
-        """Hash the prepared form as `prepare` did, which keeps what it found in ``meta.json``."""
+        """Hash the prepared dataset, to compare with the digest that `prepare` recorded in ``meta.json``."""
         return self._dataset_in_folder(self.folder).digest()._asdict()
 
     def damaged_files(self) -> list[str]:
-        """Name the files that are not as `prepare` wrote them: none where it kept no hashes, as it once did."""
+        """List the files that changed since `prepare` wrote them; empty if it kept no hashes, as in old versions."""
         hashes: dict[str, str] = self.store().meta.get("sha256", {})
         return [name for name, sha256 in hashes.items() if hash_of(self.folder / name) != sha256]
 
@@ -97,14 +97,14 @@ class Cached(Source):
         return self.store().labels()
 
     def extra(self, name: str, indices: Indices) -> NDArray[Any]:
-        """Read rows of a further array."""
+        """Read rows of an extra array."""
         return self.store().extra(name)[indices]
 
     def dataset(self, **facts: Any) -> Dataset:
-        """Declare the dataset that this source holds; its id names it.
+        """Declare the dataset of this source, named by its id.
 
         Args:
-            **facts: what else is known of it, such as ``description``; or other than here, such as ``effects``.
+            **facts: further arguments of `Dataset`, such as ``description``, or overrides, such as ``effects``.
 
         Returns:
             The dataset.
@@ -123,14 +123,14 @@ class Cached(Source):
         return Dataset(**defaults | facts)
 
     def prepare(self, *, manual_dir: Path | None = None, keep_downloads: bool = True) -> None:
-        """Make the prepared form, unless it is there: one process does it, others that ask meanwhile wait.
+        """Prepare the dataset, unless it is prepared: one process does it, and others wait for it.
 
         Args:
             manual_dir: a folder with the user's own copies of source files; by default that of ``OFFAXIS_MANUAL_DIR``.
-            keep_downloads: keep what was downloaded, for the day when the mirrors are gone.
+            keep_downloads: keep the downloaded files, in case the mirrors disappear.
 
         Raises:
-            Unavailable: no mirror gave a file.
+            Unavailable: no mirror served a file.
             DamagedFile: a file is not the published one.
             InvalidInput: the cache cannot be written, or the disk is too small.
         """
@@ -148,13 +148,13 @@ class Cached(Source):
                     self._build(manual_dir, keep_downloads)
 
     def _prepare_base(self, **options: Any) -> None:
-        """Prepare what this is made from."""
+        """Prepare the base."""
 
     def _build(self, manual_dir: Path | None, keep_downloads: bool) -> None:
         raise NotImplementedError
 
     def _write(self, fill: Callable[[Writer], None], sources: list[dict[str, object]]) -> None:
-        """Fill the folder, check the pixels, and let the folder appear."""
+        """Fill a temporary folder, check the pixels, and rename it."""
         rows = len(self.space)
         with written_atomically(self.folder) as temporary, console.progress() as progress:
             task = progress.add_task(f"{self.id}: preparing", total=rows)
@@ -191,9 +191,9 @@ class Cached(Source):
             write_json(temporary / "meta.json", meta)
 
     def _dataset_in_folder(self, folder: Path) -> Dataset:
-        """Return what was just prepared as a dataset, to be looked at before it takes its place.
+        """Return the dataset in a temporary folder, to be checked before the folder is renamed.
 
-        It maps no file of the folder once it has given a batch: Windows renames no folder that has a mapped file.
+        It keeps no file of the folder mapped between batches: Windows renames no folder that has a mapped file.
         """
         space = self.space
         if isinstance(space, FactorTable):
@@ -214,11 +214,11 @@ class _Folder(Source):
 
 @dataclasses.dataclass(frozen=True)
 class Distribution:
-    """One of the ways in which an archive is offered: its files, and how to read them.
+    """A form in which an archive is distributed: its files, and how to read them.
 
     Args:
         files: the files.
-        read: takes the archive, the path of each file by its name, and a writer; writes every row.
+        read: called with the archive, the path of each file by its name, and a writer; writes every row.
     """
 
     files: tuple[downloads.Download, ...]
@@ -227,14 +227,14 @@ class Distribution:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Archive(Cached):
-    """A published file or set of files: downloaded or taken from the user, checked, and kept as a cache.
+    """A published file or set of files: downloaded or taken from the user, checked, and cached.
 
     Args:
         factors: the factors, as columns of a table or axes of a grid.
         rows: the number of images.
         grid: whether rows are a full grid of the factors, the last fastest. Otherwise the reader writes labels.
-        arrays: further arrays, by name.
-        distributions: the files that the archive is offered as, best first; one whose files the user has comes first.
+        arrays: extra arrays, by name.
+        distributions: the forms in which it is distributed, best first; one whose files the user has is preferred.
     """
 
     factors: tuple[Factor, ...]
@@ -245,13 +245,13 @@ class Archive(Cached):
 
     @functools.cached_property
     def space(self) -> FactorSpace | FactorTable:
-        """The factors: a grid, or a table that is read from the prepared form."""
+        """The factors: a grid, or a table that is read from the prepared dataset."""
         if self.grid:
             return FactorSpace(*self.factors)
         return FactorTable(*self.factors, rows=self.rows, read=self.label_table)
 
     def label_table(self) -> NDArray[np.integer]:
-        """Read the whole label table, after a look whether the factors have such class ids."""
+        """Read the whole label table, and check that the factors have its class ids."""
         try:
             return self.space.checked(super().label_table())
         except InvalidInput as error:
@@ -260,12 +260,12 @@ class Archive(Cached):
 
     @property
     def extras(self) -> Mapping[str, Extra]:
-        """Further arrays."""
+        """The extra arrays."""
         return self.arrays
 
     @property
     def download_folder(self) -> Path:
-        """Where downloaded files are kept."""
+        """Folder of the downloaded files."""
         return store.root() / "downloads" / self.id
 
     def _build(self, manual_dir: Path | None, keep_downloads: bool) -> None:
@@ -278,7 +278,7 @@ class Archive(Cached):
         try:
             self._write(lambda writer: distribution.read(self, paths, writer), sources)
         except DamagedFile:
-            for download in distribution.files:  # no hash told a broken one from the real one: the next call fetches it
+            for download in distribution.files:  # without a hash a file may be broken: the next call fetches it again
                 path = paths[download.name]
                 if not download.has_hash and path.parent == self.download_folder:
                     os.replace(path, path.with_name(f"{path.name}.refused"))
@@ -315,10 +315,10 @@ class Archive(Cached):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Precomputed(Cached):
-    """Like `Derived`, but computed once and kept: for changes that take longer than reading.
+    """Like `Derived`, but computed once and cached, for transformations that are slower than reading.
 
     Args:
-        base: the dataset to start from, with the same rows.
+        base: the dataset to transform, with the same rows.
         change: as for `Derived`.
     """
 
@@ -332,7 +332,7 @@ class Precomputed(Cached):
 
     @property
     def extras(self) -> Mapping[str, Extra]:
-        """The base's further arrays."""
+        """The base's extra arrays."""
         return self.base.extras
 
     def _prepare_base(self, **options: Any) -> None:
@@ -352,13 +352,13 @@ class Precomputed(Cached):
 
 
 def reduced_archive(base: Dataset, id: str, method: str, statistics: PublishedStatistics | None = None) -> Precomputed:
-    """Return the images of an archive at 64 x 64 pixels.
+    """Return an archive with images reduced to 64 x 64 pixels.
 
     Args:
-        base: the dataset at its own size.
-        id: full name of the reduced one.
+        base: the dataset at its original size.
+        id: full name of the reduced dataset.
         method: one of Pillow's filters.
-        statistics: what the pixels are checked against, if anything is published.
+        statistics: the published statistics that the pixels are checked against, if any.
     """
     return Precomputed(
         id=id,

@@ -1,4 +1,4 @@
-"""What is known about the pixels of published datasets, to recognise the real file by what it shows."""
+"""Check the pixels of an archive against published statistics, to recognise the real file without a hash."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ PAIRS = 4096
 
 @dataclasses.dataclass(frozen=True)
 class PublishedStatistics:
-    """Published figures that the real pixels must show.
+    """Published statistics that the pixels must match.
 
     Args:
         means: the mean of each channel, in [0, 1].
-        tolerance: how far a mean may lie from the published one.
+        tolerance: the largest difference of a mean from the published one.
         distances: factor, or ``RANDOM_PAIR`` -> mean squared error of pairs of images, as in `inspect.published`.
             `PAIRS` pairs are drawn: 5% and four standard errors are allowed.
-        rows: the rows that the means are about; all of them if None.
-        grid: the grid that the first rows span, where the dataset is a table.
-        source: where the figures come from.
+        rows: the rows whose means are published; all of them if None.
+        grid: the grid that the first rows span, if the dataset is a table.
+        source: the source of the statistics.
     """
 
     means: tuple[float, ...] = ()
@@ -38,17 +38,17 @@ class PublishedStatistics:
     source: str = "disent 0.8.0; Michlo, Klein and James 2023, table A1"
 
     def check(self, dataset: Dataset, means: NDArray[np.float64]) -> dict[str, object]:
-        """Compare pixels with the published figures.
+        """Compare pixels with the published statistics.
 
         Args:
-            dataset: the pixels, and the grid that they are on.
+            dataset: the dataset.
             means: the channels' means, in [0, 1], shape (C,).
 
         Returns:
-            What was measured, for the record.
+            The measured statistics, for the record.
 
         Raises:
-            DamagedFile: a figure differs; the message gives the published one and its source.
+            DamagedFile: a statistic differs; the message has the published one and its source.
         """
         measured: dict[str, object] = {}
         if self.means:

@@ -1,7 +1,7 @@
-"""Reading archives that others made: in place, as streams, with limits.
+"""Read untrusted archives in place, as streams, with size limits.
 
-Nothing is ever extracted to disk, so that no member name and no link can reach outside a folder; no member is read that
-claims more than its limit; no pickle is opened. Whatever is wrong with a file becomes `DamagedFile`, with its name.
+Nothing is extracted to disk, so that no member name and no link can reach outside a folder; no member larger than the
+limit is read; no pickle is opened. Every error in a file becomes `DamagedFile`, with its name.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from benchmark_data.errors import DamagedFile, OffaxisError, needs
 from benchmark_data.files import limit
 
 MEMBER_LIMIT = 2**30
-"""Bytes of what is unpacked as a whole, at most: a member, or some rows of an array."""
+"""Bytes of a member, or of rows of an array, that are unpacked at once, at most."""
 
 MEMBER_VARIABLE = "OFFAXIS_MAX_MEMBER"
-"""Environment variable: another such limit."""
+"""Environment variable that overrides this limit."""
 
 TOTAL_LIMIT = 2**36
 """Bytes that a compressed stream may unpack to, at most."""
@@ -35,7 +35,7 @@ SLAB = 2**26
 """Bytes to hold at a time when an array is read in slabs."""
 
 MAX_HEADER_BYTES = 4096
-"""Bytes of what stands before the numbers of an npy file, at most."""
+"""Bytes of the header of an npy file, at most."""
 
 
 ArrayStream: TypeAlias = tuple[IO[bytes], tuple[int, ...], np.dtype[Any]]
@@ -44,7 +44,7 @@ ArrayStream: TypeAlias = tuple[IO[bytes], tuple[int, ...], np.dtype[Any]]
 
 @contextlib.contextmanager
 def damaged_file_on_error(path: Path) -> Iterator[None]:
-    """Turn whatever goes wrong while ``path`` is read into `DamagedFile`."""
+    """Convert every error raised while ``path`` is read to `DamagedFile`."""
     try:
         yield
     except (OffaxisError, MemoryError):
@@ -54,7 +54,7 @@ def damaged_file_on_error(path: Path) -> Iterator[None]:
 
 
 def check_size(path: Path, what: str, size: int) -> None:
-    """Refuse a part of an archive that is too large to be held, before it is unpacked."""
+    """Raise `DamagedFile` for a part of an archive that is too large for memory, before it is unpacked."""
     max_bytes = limit(MEMBER_VARIABLE, MEMBER_LIMIT)
     if size > max_bytes:
         raise DamagedFile(
@@ -64,27 +64,27 @@ def check_size(path: Path, what: str, size: int) -> None:
 
 
 def damage(path: Path, expected: str, received: str) -> DamagedFile:
-    """Make the error for a source file that does not hold what it should."""
+    """Return the error for a source file with the wrong contents."""
     return DamagedFile(
         f"{path}: expected {expected}, received {received}. Remove the file and fetch it again, or use another copy."
     )
 
 
 class Slabs(NamedTuple):
-    """An array that comes a slab of rows at a time: its whole shape, its dtype, and (first row, slab) in order."""
+    """An array that is read in slabs of rows: its whole shape, its dtype, and (first row, slab) in order."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     slabs: Iterator[tuple[int, NDArray[Any]]]
 
     def check(self, path: Path, name: str, shape: tuple[int, ...], kind: str) -> Slabs:
-        """Check the shape and the kind of numbers before anything is read.
+        """Check the shape and the kind of dtype before anything is read.
 
         Args:
             path: the file, for the message.
             name: the array's name, for the message.
-            shape: the shape that it must have.
-            kind: the kinds of dtype that will do, as letters: ``u`` and ``i`` for integers, ``f`` for floats.
+            shape: the required shape.
+            kind: the accepted kinds of dtype, as letters: ``u`` and ``i`` for integers, ``f`` for floats.
 
         Returns:
             Itself.
@@ -98,7 +98,7 @@ class Slabs(NamedTuple):
 
 
 def npz_slabs(path: Path, name: str) -> Slabs:
-    """Read one array of an npz file in slabs, without holding it whole and without pickle.
+    """Read one array of an npz file in slabs, without loading it whole and without pickle.
 
     Args:
         path: the npz file, its members stored or deflated.
@@ -108,7 +108,7 @@ def npz_slabs(path: Path, name: str) -> Slabs:
         The array in slabs along its first axis.
 
     Raises:
-        DamagedFile: no npz file, no such array, an array of Python objects, or fewer bytes than its header says.
+        DamagedFile: no npz file, no such array, an array of Python objects, or another length than in its header.
 
     Example:
         >>> import tempfile
@@ -137,13 +137,13 @@ def make_slabs(path: Path, name: str, opened: Callable[[], AbstractContextManage
     Args:
         path: the file, for messages.
         name: the array's name, for messages.
-        opened: opens a stream at the array's first byte, and says its shape and dtype.
+        opened: opens a stream at the array's first byte, and returns it with the array's shape and dtype.
 
     Returns:
         The array in slabs along its first axis.
 
     Raises:
-        DamagedFile: fewer or more bytes than the shape says, or rows that are too large to be held.
+        DamagedFile: fewer or more bytes than the shape implies, or rows that are too large for memory.
     """
     with damaged_file_on_error(path), opened() as (_, shape, dtype):
         row_bytes = math.prod(shape[1:]) * dtype.itemsize
@@ -158,21 +158,21 @@ def make_slabs(path: Path, name: str, opened: Callable[[], AbstractContextManage
                 if len(content) != count * row_bytes:
                     raise damage(path, f"{shape[0]} rows in {name}", f"an end in or after row {start}")
                 yield start, np.frombuffer(content, dtype).reshape(count, *shape[1:])
-            if stream.read(1):  # Reading on to the end is also what makes zipfile compare the CRC.
+            if stream.read(1):  # Reading to the end also makes zipfile check the CRC.
                 raise damage(path, f"{shape[0]} rows in {name}", "more bytes than its header says")
 
     return Slabs(shape, dtype, read_slabs())
 
 
 def read_npy_header(what: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read what stands before the numbers of an npy file: shape, whether columns come one after another, and dtype.
+    """Read the header of an npy file: shape, whether the order is Fortran's, and dtype.
 
     Args:
         what: the array, for the message.
-        stream: the file, from its first byte; afterwards at the array's.
+        stream: the file, at its first byte; afterwards at the array's.
 
     Raises:
-        DamagedFile: it is of another version than 1.0 and 2.0, which numpy writes for numbers and texts.
+        DamagedFile: a version other than 1.0 and 2.0, which numpy writes for numbers and text.
     """
     version = npy.read_magic(stream)
     read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
@@ -201,7 +201,7 @@ def hdf5_slabs(path: Path, name: str) -> Slabs:
     row_bytes = math.prod(shape[1:]) * dtype.itemsize
     rows_per_slab = max(1, SLAB // max(1, row_bytes))
     if chunks:
-        # A chunk is unpacked as a whole: a slab that ends within one would unpack it twice.
+        # A chunk is unpacked whole: a slab that ends within one would unpack it twice.
         rows_per_slab = max(chunks[0], rows_per_slab // chunks[0] * chunks[0])
     check_size(path, f"rows of {name} that are packed together", rows_per_slab * row_bytes)
 
@@ -232,7 +232,7 @@ def zip_members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str
 
     Args:
         path: the zip file.
-        wanted: is asked for each member's name.
+        wanted: called with each member's name; whether to read it.
 
     Yields:
         (name, content) of each wanted file.
@@ -252,13 +252,13 @@ def tar_members(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str
 
     Args:
         path: the tar file.
-        wanted: is asked for each member's name, without a leading ``./``.
+        wanted: called with each member's name, without a leading ``./``; whether to read it.
 
     Yields:
         (name, content) of each wanted file.
 
     Raises:
-        DamagedFile: no tar file, an early end, a wanted member that is a link, or one over the limit.
+        DamagedFile: no tar file, a truncated one, a wanted member that is a link, or one over the limit.
     """
     total = 0
     with damaged_file_on_error(path), tarfile.open(path, "r|*") as archive:

@@ -1,8 +1,8 @@
-"""Fetching source files: a user's own copy first, then mirrors in order; resumed transfers; every byte checked.
+"""Download source files: a user's own copy first, then mirrors in order; with resumed transfers and checked hashes.
 
-Download links die, drives answer with a page about quotas, transfers break off. What arrives is therefore checked
-against the published SHA-256, or MD5, or size, before it bears its final name, and a transfer that broke off goes on
-from where it stopped if the server still offers the same file.
+Links die, drives answer with a page about quotas, transfers break off. A file is therefore checked against the
+published SHA-256, MD5 or size before it gets its final name, and a broken transfer is resumed if the server still has
+the same file.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ HTML = "an HTML page instead of the file, such as a quota or log-in page"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Download:
-    """One file of an archive, and how to know it.
+    """One file of an archive, with its mirrors and hash.
 
     Args:
         name: the file's name, in the cache and in a user's own folder.
         urls: the mirrors, best first.
-        size: bytes, where published.
-        sha256: hexadecimal, where published.
-        md5: hexadecimal, looked at where no SHA-256 is published.
-        binding: False where the hash is that of an earlier upload. Mirrors may then hold the same arrays in other
-            bytes: a difference is recorded, and the checks of the arrays decide.
-        aliases: other names under which people have the file.
-        note: what is known about the health of the mirrors.
+        size: bytes, if published.
+        sha256: hexadecimal, if published.
+        md5: hexadecimal, checked if no SHA-256 is published.
+        binding: False if the hash is that of an earlier upload. Mirrors may then hold the same arrays in other bytes: a
+            difference is recorded, and the checks of the arrays decide.
+        aliases: other names of the file in a user's own folder.
+        note: the state of the mirrors.
     """
 
     name: str
@@ -62,15 +62,15 @@ class Download:
 
     @property
     def has_hash(self) -> bool:
-        """Whether a hash tells the file from a broken one."""
+        """Whether a hash detects a broken file."""
         return self.binding and bool(self.sha256 or self.md5)
 
 
 class Fetched(NamedTuple):
-    """A source file on this machine: where it lies, where it came from, what it is.
+    """A source file on this machine: its path, origin, size and hash.
 
-    ``difference`` says how it differs from the published file; it is empty where it does not, or where no size or
-    hash is published.
+    ``difference`` is how it differs from the published file; it is empty if it does not, or if no size or hash is
+    published.
     """
 
     path: Path
@@ -87,20 +87,20 @@ def fetch(
     progress: rich.progress.Progress,
     manual_dir: Path | None = None,
 ) -> Fetched:
-    """Return a source file: the user's own copy, or what was fetched before, or the first mirror that serves it.
+    """Return a source file: the user's own copy, a file fetched before, or one from the first mirror that serves it.
 
     Args:
         download: the file.
-        folder: where fetched files are kept. An unfinished one lies there as ``<name>.part`` and is resumed.
+        folder: the folder of fetched files. An unfinished one is kept there as ``<name>.part`` and resumed.
         progress: shows the transfer.
-        manual_dir: a folder with the user's own copies; they are used where they lie.
+        manual_dir: a folder with the user's own copies, which are used in place.
 
     Returns:
         The checked file.
 
     Raises:
-        Unavailable: no mirror gave the file; the message says what each one did.
-        DamagedFile: the user's own copy is another file than the published one.
+        Unavailable: no mirror served the file; the message lists the error of each.
+        DamagedFile: the user's own copy is not the published file.
         InvalidInput: the folder cannot be written, or ``manual_dir`` is no folder.
 
     Example:
@@ -136,7 +136,7 @@ def find_manual(download: Download, manual_dir: Path | None) -> Path | None:
         manual_dir: the user's folder, or None.
 
     Returns:
-        Its path; None if it is not there.
+        Its path; None if there is none.
 
     Raises:
         InvalidInput: ``manual_dir`` is no folder.
@@ -153,7 +153,7 @@ def find_manual(download: Download, manual_dir: Path | None) -> Path | None:
 
 
 def bytes_left(download: Download, folder: Path, manual_dir: Path | None) -> int:
-    """Return how many bytes of a file are still to be fetched to a folder, 0 if its size is unknown."""
+    """Return the number of bytes of a file still to be fetched to a folder, 0 if its size is unknown."""
     if find_manual(download, manual_dir) is not None:
         return 0
     target = folder / download.name
@@ -176,7 +176,7 @@ def _check_copy(download: Download, path: Path, progress: rich.progress.Progress
 
 
 class _RefusedResponse(Exception):
-    """A mirror serves something else than the file."""
+    """A mirror serves something other than the file."""
 
 
 def _fetch_from_mirrors(
@@ -210,7 +210,7 @@ def _fetch_from_mirrors(
                 break
             except requests.RequestException as error:
                 failures[url] = _describe_error(error)
-                # As long as each attempt brings more bytes, the next one goes on from there.
+                # Resume as long as each attempt brings more bytes.
                 if _size_on_disk(part) <= length_before:
                     break
     resume_note = f" {_size_on_disk(part):,} bytes are kept and will be resumed." if _size_on_disk(part) else ""
@@ -224,7 +224,7 @@ def _fetch_from_mirrors(
 
 
 def _transfer(download: Download, url: str, part: Path, progress: rich.progress.Progress) -> bool:
-    """Bring ``part`` to its full length; say whether it had begun earlier."""
+    """Complete ``part``; return whether the transfer was resumed."""
     import requests
 
     start, validator, total = _size_on_disk(part), *_read_progress(part, url)
@@ -237,7 +237,7 @@ def _transfer(download: Download, url: str, part: Path, progress: rich.progress.
         if response.status_code == 416 and start:
             if download.has_hash:
                 return True
-            # The server has nothing after the part, which a hash would tell from another file.
+            # The server has no more bytes; without a hash, the part might be of another file.
             _discard_part(part)
             return _transfer(download, url, part, progress)
         response.raise_for_status()
@@ -245,11 +245,11 @@ def _transfer(download: Download, url: str, part: Path, progress: rich.progress.
         offset = start if resumed else 0
         total = _announced_length(download, response, offset)
         tag = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
-        if not offset:  # or a process that dies here would leave another mirror's bytes under this one's tag
+        if not offset:  # if the process died here, another mirror's bytes would be left under this one's tag
             part.unlink(missing_ok=True)
         # RFC 9110, section 13.1.5: a weak tag must not guard a range request.
         write_json(_progress_path(part), {"url": url, "validator": "" if tag.startswith("W/") else tag, "total": total})
-        if download.name.endswith(".gz"):  # of such files some servers name the compression, which is to stay
+        if download.name.endswith(".gz"):  # some servers declare its compression, which requests would undo
             response.raw.headers.pop("Content-Encoding", None)
         task = progress.add_task(f"{download.name} from {urlsplit(url).netloc}", total=total or download.size)
         progress.update(task, completed=offset)
@@ -261,7 +261,7 @@ def _transfer(download: Download, url: str, part: Path, progress: rich.progress.
 
 
 def _announced_length(download: Download, response: requests.Response, offset: int) -> int | None:
-    """Return the length that a server announces, after a look whether it can be the file."""
+    """Return the length that a server announces, after checking that it can be the file's."""
     if response.headers.get("Content-Type", "").startswith("text/html"):
         raise _RefusedResponse(HTML)
     content_range = response.headers.get("Content-Range", "")
@@ -277,7 +277,7 @@ def _announced_length(download: Download, response: requests.Response, offset: i
 def _receive(
     download: Download, response: requests.Response, part: Path, offset: int, advance: Callable[[int], object]
 ) -> None:
-    """Write what a server sends behind the first bytes of a part; what is too long or a page is refused."""
+    """Append a server's response to a part; raise `_RefusedResponse` if it is too long or an HTML page."""
     max_bytes = download.size or LIMIT
     with part.open("r+b" if offset else "wb") as stream:
         stream.seek(offset)
@@ -304,13 +304,13 @@ def _progress_path(part: Path) -> Path:
 
 
 def _discard_part(part: Path) -> None:
-    """Remove a part and what is known of it."""
+    """Remove a part and its progress file."""
     part.unlink()
     _progress_path(part).unlink(missing_ok=True)
 
 
 def _read_progress(part: Path, url: str) -> tuple[str, int | None]:
-    """Return what tells whether the server's file is still the one that ``part`` began with, and its length."""
+    """Return the validator (ETag or date) of the file that ``part`` began with, and its length."""
     try:
         record = read_json(_progress_path(part))
         return (str(record["validator"]), record["total"]) if record["url"] == url else ("", None)
@@ -319,7 +319,7 @@ def _read_progress(part: Path, url: str) -> tuple[str, int | None]:
 
 
 def _describe_error(error: Exception) -> str:
-    """Say in a few words what went wrong in a transfer."""
+    """Describe an error of a transfer in a few words."""
     import requests
 
     response = getattr(error, "response", None)

@@ -1,8 +1,8 @@
-"""Reading npz files, our own or a stranger's: nothing is unpickled, nothing is read before its size is known.
+"""Read npz files, our own or untrusted: nothing is unpickled, and sizes are checked before reading.
 
-An npz file is a zip archive of npy files. `numpy.load` inflates a member before it looks at it; here the archive's
-directory and each member's header are checked first, so that a zip bomb or an absurd shape is never inflated. All npz
-files that are read whole are read here; `containers.npz_slabs` reads those that are larger than memory.
+An npz file is a zip archive of npy files. `numpy.load` inflates a member before checking it; here the archive's
+directory and each member's header are checked first, so that a zip bomb or an absurd shape is never inflated.
+`containers.npz_slabs` reads files that are larger than memory.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from benchmark_data.archives.containers import check_size, read_npy_header
 from benchmark_data.errors import DamagedFile, OffaxisError, OffaxisWarning
 
 LARGEST = 128 * 2**20
-"""Bytes of one array, inflated, and of a file on disk, where a stranger wrote it: 15,000 rows of 1,024 latents fit."""
+"""Bytes of one inflated array, and of a file on disk, if untrusted, at most: 15,000 rows of 1,024 latents fit."""
 
 _MAX_MEMBERS = 1024
 _PIECE_BYTES = 2**24
 
 
 class UnknownMembers(OffaxisWarning):
-    """A file holds arrays that nothing reads: perhaps one of them is misspelt."""
+    """A file holds arrays that are not read; a name may be misspelt."""
 
 
 class ArraySpec(NamedTuple):
-    """What an array in the file must be.
+    """Required dtype and shape of an array.
 
     Attributes:
-        kinds: numpy's dtype kinds that are taken, such as ``"f"`` or ``"iu"``.
+        kinds: the accepted kinds of numpy dtypes, such as ``"f"`` or ``"iu"``.
         shape: the expected length of each axis; None for any.
-        other_shape: a shape that is taken as well.
+        other_shape: a second accepted shape.
     """
 
     kinds: str
@@ -49,17 +49,17 @@ class ArraySpec(NamedTuple):
 
     @property
     def shapes(self) -> tuple[tuple[int | None, ...], ...]:
-        """The shapes that are taken."""
+        """The accepted shapes."""
         return (self.shape,) if self.other_shape is None else (self.shape, self.other_shape)
 
 
 class NpzFile:
-    """An npz file that is open: the names of its arrays, and each array by its name.
+    """An open npz file: the names of its arrays, and each array by its name.
 
     Args:
         path: the file, for messages.
         members: the zip archive.
-        largest: bytes that an array may have; None for no limit.
+        largest: the maximum bytes of an array; None for no limit.
     """
 
     def __init__(self, path: Path, members: zipfile.ZipFile, largest: int | None) -> None:
@@ -77,13 +77,13 @@ class NpzFile:
 
         Args:
             name: its name.
-            wanted: what it must be; anything but Python objects if None.
+            wanted: its required dtype and shape; any without Python objects if None.
 
         Returns:
             The array, in the machine's byte order.
 
         Raises:
-            DamagedFile: no such array, one of another type or shape, of Python objects, too large, or cut short.
+            DamagedFile: no such array, another type or shape, Python objects, too large, or truncated.
         """
         what = f"{self.path}: {name}"
         try:
@@ -95,7 +95,7 @@ class NpzFile:
         with self._members.open(member) as stream:
             shape, fortran_order, dtype = read_npy_header(what, stream)
             _check_array(what, shape, dtype, wanted)
-            size = math.prod(shape) * (dtype.itemsize or 4)  # numpy makes texts of no letters one letter wide
+            size = math.prod(shape) * (dtype.itemsize or 4)  # numpy makes empty strings one character wide
             if self._max_bytes is not None and size > self._max_bytes:
                 raise DamagedFile(
                     f"{what}: expected at most {self._max_bytes >> 20} MiB, received {size / 2**20:.0f} MiB."
@@ -106,18 +106,18 @@ class NpzFile:
 
 
 def read_named(path: str | os.PathLike[str], arrays: Mapping[str, ArraySpec]) -> dict[str, NDArray[Any]]:
-    """Read named arrays from an npz file that a stranger may have written.
+    """Read named arrays from an untrusted npz file.
 
     Args:
         path: the file.
-        arrays: the arrays to read, by name. Others in the file are left alone, with a warning that names them.
+        arrays: the arrays to read, by name. Others in the file are ignored, with a warning that names them.
 
     Returns:
         The arrays, by name.
 
     Raises:
         DamagedFile: not a regular file, not an npz file, too large, or an array is missing, has another type or shape,
-            holds Python objects or is cut short.
+            holds Python objects or is truncated.
     """
     path = Path(path)
     try:
@@ -142,17 +142,17 @@ def read_named(path: str | os.PathLike[str], arrays: Mapping[str, ArraySpec]) ->
 
 
 def read_all(path: str | os.PathLike[str], *, remedy: str = "Write it again.") -> dict[str, NDArray[Any]]:
-    """Read an npz file whole, of whatever size.
+    """Read a whole npz file of any size.
 
     Args:
         path: the file.
-        remedy: what to do where it is damaged.
+        remedy: what to do if it is damaged, for the message.
 
     Returns:
         Its arrays by name, in the file's order.
 
     Raises:
-        DamagedFile: the file is missing, is no npz file, or holds Python objects.
+        DamagedFile: the file is missing, damaged or no npz file, or holds Python objects.
 
     Example:
         >>> import tempfile
@@ -173,19 +173,19 @@ def open_npz(
     most: int | None = None,
     remedy: str = "Write it again.",
 ) -> Iterator[NpzFile]:
-    """Open an npz file; whatever goes wrong while it is read is a damaged file.
+    """Open an npz file; every error while it is read becomes `DamagedFile`.
 
     Args:
         path: the file.
-        largest: bytes that an array may have; None for no limit.
-        most: arrays that the file may have; None for no limit.
-        remedy: what to do where it is damaged.
+        largest: the maximum bytes of an array; None for no limit.
+        most: the maximum number of arrays; None for no limit.
+        remedy: what to do if it is damaged, for the message.
 
     Yields:
         The file's arrays.
 
     Raises:
-        DamagedFile: the file is missing or is no npz file, or what is read from it is damaged.
+        DamagedFile: the file is missing, no npz file or damaged.
     """
     path = Path(path)
     try:
@@ -200,7 +200,7 @@ def open_npz(
     except (OffaxisError, MemoryError):
         raise
     except Exception as error:
-        # A stranger's bytes make zipfile, zlib, tokenize and numpy raise more kinds of errors than can be listed.
+        # Damaged bytes make zipfile, zlib, tokenize and numpy raise more kinds of errors than can be listed.
         raise DamagedFile(
             f"{path}: expected an npz file written by numpy.savez or numpy.savez_compressed, received "
             f"{type(error).__name__}: {error}. {remedy}"
@@ -229,7 +229,7 @@ def _check_array(what: str, shape: tuple[int, ...], dtype: np.dtype[Any], wanted
 def _read_values(
     what: str, stream: IO[bytes], shape: tuple[int, ...], fortran_order: bool, dtype: np.dtype[Any]
 ) -> NDArray[Any]:
-    """Read the values piece by piece, so that they are held in memory once."""
+    """Read the values in pieces, so that they are in memory only once."""
     count = math.prod(shape)
     size = count * dtype.itemsize
     values = np.empty(count, dtype)
@@ -241,7 +241,7 @@ def _read_values(
         if len(piece) < min(piece_length, count - start) * dtype.itemsize:
             break
         values[start : start + piece_length] = np.frombuffer(piece, dtype)
-    received += len(stream.read(1))  # to the end, which is also what makes zipfile compare the checksum
+    received += len(stream.read(1))  # reading to the end also makes zipfile check the CRC
     if received != size:
         raise DamagedFile(f"{what}: expected {size} bytes for {dtype} of shape {shape}, received {received} bytes.")
     array = values.reshape(shape, order="F" if fortran_order else "C")

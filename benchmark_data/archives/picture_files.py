@@ -1,4 +1,4 @@
-"""PNG and JPEG files of a user: sized before they are decoded, turned upright, all grey or all colours."""
+"""PNG and JPEG files of a user: size checked before decoding, turned upright, all grey or all RGB."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
-"""Of the files that are read from a folder, in either case."""
+"""Extensions of the files that are read from a folder, in lower or upper case."""
 
 MAX_PIXELS = 2**22
 """Pixels of a picture, at most, unless the environment variable ``OFFAXIS_MAX_PIXELS`` says otherwise."""
 
 SWAPPED_ORIENTATIONS = (5, 6, 7, 8)
-"""Orientations of EXIF that swap width and height."""
+"""EXIF orientations that swap width and height."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PictureFiles(Source):
-    """Picture files of one size, which are read when they are asked for.
+    """Picture files of one size, read on demand.
 
     Args:
         paths: a file for each row.
-        shape: (height, width, channels); one channel is grey, three are colours.
+        shape: (height, width, channels) with 1 (grey) or 3 (RGB) channels.
     """
 
     paths: tuple[Path, ...]
@@ -54,7 +54,7 @@ class PictureFiles(Source):
 
 
 def list_pictures(folder: Path) -> tuple[Path, ...]:
-    """List the pictures of a folder and of the folders within it, in the order of their names; no hidden ones."""
+    """List the pictures of a folder and its subfolders, sorted by name, without hidden ones."""
     if not folder.is_dir():
         received = "a file" if folder.exists() else "no such folder"
         raise InvalidInput(f"images in {folder}: expected a folder of PNG or JPEG files, received {received}.")
@@ -67,7 +67,7 @@ def list_pictures(folder: Path) -> tuple[Path, ...]:
 
 
 def common_shape(paths: tuple[Path, ...]) -> tuple[int, int, int]:
-    """Return the (height, width, channels) that all pictures have; their pixels are not read."""
+    """Return the (height, width, channels) of all pictures, without decoding them."""
     sizes, all_grey = [], True
     for path in paths:
         with open_picture(path) as picture:
@@ -84,7 +84,7 @@ def common_shape(paths: tuple[Path, ...]) -> tuple[int, int, int]:
 
 
 def is_grey(what: str, picture: Image, then: str) -> bool:
-    """Return whether a picture is grey; one of more bits than Pillow converts without clipping is refused."""
+    """Return whether a picture is grey; raise an error if it has more bits than Pillow converts without clipping."""
     if picture.mode.startswith(("I", "F")) or ";16" in str(getattr(picture, "tile", "")):
         raise InvalidInput(
             f"{what}: expected 8 bits for each channel, received Pillow's mode {picture.mode}. Scale pixels to "
@@ -102,14 +102,14 @@ def upright_pixels(picture: Image, channels: int) -> Pixels:
 
 
 def _height_width(picture: Image) -> tuple[int, int]:
-    """Return the height and width that a picture has when it is upright."""
+    """Return the height and width of the upright picture."""
     return picture.size if _exif_orientation(picture) in SWAPPED_ORIENTATIONS else (picture.height, picture.width)
 
 
 def _exif_orientation(picture: Image) -> int:
-    """Return how EXIF says that a picture is to be turned, 1 to 8; 1 is as it is, also where EXIF cannot be read.
+    """Return the EXIF orientation of a picture, 1 to 8; 1, for upright, also if EXIF cannot be read.
 
-    Of a PNG file, EXIF that stands behind the pixels does not count: sizes are read without decoding them.
+    EXIF after the pixels of a PNG file is ignored, since sizes are read without decoding them.
     """
     import PIL.ExifTags
 
@@ -123,8 +123,8 @@ def _exif_orientation(picture: Image) -> int:
 
 @contextlib.contextmanager
 def open_picture(path: Path) -> Iterator[Image]:
-    """Open a picture file of a size that will do; what goes wrong while it is read names the file."""
-    import PIL.Image  # where it is used: who judges codes draws and reads no pictures
+    """Open a picture file within the size limit; errors while it is read name the file."""
+    import PIL.Image  # imported here, since scoring codes needs no pictures
 
     try:
         with PIL.Image.open(path, formats=("PNG", "JPEG")) as picture:

@@ -1,12 +1,12 @@
-"""The prepared form of a dataset on disk: pixels that can be read at random, labels, and where they came from.
+"""Prepared datasets on disk: pixels with random access, labels and provenance.
 
 A prepared dataset is a folder that appears in one step when it is complete. It holds ``meta.json``, the pixels in one
-of three encodings, ``labels.npy`` where labels are no full grid, and one ``extra_<name>.npy`` for each extra array.
+of three encodings, ``labels.npy`` unless labels are a full grid, and one ``extra_<name>.npy`` for each extra array.
 
 ========  ==============================  ==========================================================================
 raw       ``images.npy``                  uint8 (n, H, W, C), memory-mapped: any row costs one copy
 bits      ``bits.npy``                    black and white images, 8 pixels to the byte: an eighth of the space
-files     ``files.bin``, ``files.npy``    PNG or JPEG files end to end, and the place and length of each: large
+files     ``files.bin``, ``files.npy``    concatenated PNG or JPEG files, and the offset and length of each: large
                                           photographs would take twenty times the space as pixels
 ========  ==============================  ==========================================================================
 """
@@ -50,7 +50,7 @@ def root() -> Path:
     import platformdirs
 
     default = platformdirs.user_cache_dir("offaxis")
-    if default.startswith("~") and not os.environ.get(CACHE):  # a container's user
+    if default.startswith("~") and not os.environ.get(CACHE):  # a container's user may have no home folder
         raise InvalidInput(f"home folder: expected one, received none. Set {CACHE} to a folder for prepared datasets.")
     folder = user_path(os.environ.get(CACHE) or default)
     try:
@@ -65,7 +65,7 @@ def locked(folder: Path) -> Iterator[None]:
     """Let one process at a time prepare ``folder``; the others wait.
 
     Args:
-        folder: the folder to be made. What a killed process left of an earlier attempt is removed.
+        folder: the folder to be made. Temporary folders left by killed processes are removed.
 
     Raises:
         InvalidInput: the lock file cannot be written.
@@ -82,11 +82,11 @@ def require_space(folder: Path, needed: int) -> None:
     """Check the free space before a long download rather than after it.
 
     Args:
-        folder: where the bytes will be written; it need not exist yet.
+        folder: the folder to be written; it need not exist yet.
         needed: bytes.
 
     Raises:
-        InvalidInput: the disk has less.
+        InvalidInput: there is less free space.
     """
     existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
     free = shutil.disk_usage(existing).free
@@ -98,20 +98,20 @@ def require_space(folder: Path, needed: int) -> None:
 
 
 class Writer:
-    """Fills a folder with a dataset, row by row, in any order.
+    """Writes a dataset into a folder, row by row, in any order.
 
     Args:
         folder: the folder to make, temporary until it is complete.
         name: the dataset, for messages.
-        rows: images to come.
+        rows: the number of images.
         shape: (height, width, channels).
-        encoding: how pixels are kept.
-        columns: columns of the label table; 0 where labels are a full grid and need no table.
-        extras: further arrays.
-        counted: the rows whose pixels enter `means`.
-        advance: is called with how many images were written.
+        encoding: the encoding of the pixels.
+        columns: columns of the label table; 0 if labels are a full grid and need no table.
+        extras: the extra arrays.
+        counted: the rows whose pixels are averaged in `means`.
+        advance: called with the number of images written since the last call.
 
-    ``notes`` is for what a reader found out and wants recorded in ``meta.json``.
+    ``notes`` takes findings of an archive's reader, to be recorded in ``meta.json``.
 
     Example:
         >>> import tempfile
@@ -156,7 +156,7 @@ class Writer:
                 raise InvalidInput(f"bits: expected images of a multiple of 8 pixels, received {shape}.")
             row_shape = shape if encoding == "raw" else (math.prod(shape) // 8,)
             path = folder / ("images.npy" if encoding == "raw" else "bits.npy")
-            # Rows go through a file, not the map: pages of a map that were written count as this process's memory.
+            # Rows are written to the file, not the map, whose dirty pages would count as this process's memory.
             self._offset = np.lib.format.open_memmap(path, "w+", np.uint8, (rows, *row_shape)).offset
             self._stream = path.open("r+b")
 
@@ -165,10 +165,10 @@ class Writer:
 
         Args:
             rows: int64, shape (n,), at most a few thousand.
-            images: uint8, shape (n, H, W, C); 0 and 255 only where the encoding is ``bits``.
+            images: uint8, shape (n, H, W, C); only 0 and 255 if the encoding is ``bits``.
 
         Raises:
-            DamagedFile: the images have another dtype or shape, are not black and white, or a row comes twice.
+            DamagedFile: another dtype or shape, grey pixels for ``bits``, or a row out of range or written twice.
         """
         self._mark_written(rows)
         if images.dtype != np.uint8 or images.shape != (len(rows), *self.shape):
@@ -195,7 +195,7 @@ class Writer:
         self._advance(len(rows))
 
     def file(self, row: int, content: bytes) -> None:
-        """Write one image as the PNG or JPEG file that it came in.
+        """Write one image as its original PNG or JPEG file.
 
         Args:
             row: its row.
@@ -220,7 +220,7 @@ class Writer:
         self._advance(1)
 
     def labels(self, rows: Indices, labels: NDArray[np.integer]) -> None:
-        """Set class ids. Where labels are a grid there is no table, and nothing happens.
+        """Set class ids; does nothing if labels are a grid.
 
         Args:
             rows: int64, shape (n,).
@@ -233,7 +233,7 @@ class Writer:
         """Set rows of an extra array.
 
         Args:
-            name: which one.
+            name: its name.
             rows: int64, shape (n,).
             values: shape (n, *shape).
         """
@@ -246,7 +246,7 @@ class Writer:
         return self._channel_sums.astype(np.float64) / (255.0 * count)
 
     def finish(self) -> None:
-        """Close the files and check that every row came.
+        """Close the files and check that every row was written.
 
         Raises:
             DamagedFile: rows are missing.
@@ -270,7 +270,7 @@ class Writer:
         self._stream.close()
 
     def _mark_written(self, rows: Indices) -> None:
-        """Take note that rows are written: each of them once."""
+        """Record that rows are written, and check that each comes once."""
         if rows.min() < 0 or rows.max() >= self.rows:
             raise DamagedFile(
                 f"{self._what}: expected rows in [0, {self.rows - 1}], received rows in [{rows.min()}, {rows.max()}]."
@@ -294,7 +294,7 @@ class Store:
         folder: the prepared folder.
 
     Raises:
-        DamagedFile: a file of it is missing, or is not what ``meta.json`` says.
+        DamagedFile: a file of it is missing, or does not match ``meta.json``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -342,9 +342,9 @@ class Store:
             uint8, shape (n, H, W, C), a new array.
 
         Raises:
-            DamagedFile: a file was cut since it was opened, or an image is none.
+            DamagedFile: a file was truncated after it was opened, or an image cannot be decoded or has another size.
         """
-        if self._mmap.size() < self._mmap_size:  # to read behind its end would end the process (SIGBUS)
+        if self._mmap.size() < self._mmap_size:  # reading past its end would kill the process (SIGBUS)
             raise self._damaged_error("pixels that were cut since they were opened")
         if self.encoding == "raw":
             return self._pixels[rows]
@@ -370,7 +370,7 @@ class Store:
     def _map_array(
         self, name: str, dtype: type[np.generic] | None = None, row_shape: tuple[int, ...] | None = None
     ) -> NDArray[Any]:
-        """Map an array of the folder, after a look at its head; of any dtype or shape of a row where none is given."""
+        """Map an array of the folder and check its header; None accepts any dtype or shape of a row."""
         try:
             array: np.memmap[Any, Any] = np.load(self.folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
         except Exception as error:  # damaged headers make numpy raise more kinds than can be listed
@@ -390,20 +390,20 @@ class Store:
 
 @functools.lru_cache(maxsize=64)
 def open_store(folder: Path, modified_ns: int) -> Store:
-    """Open a prepared dataset, once for each process, and anew where it was made again."""
+    """Open a prepared dataset, once per process, and again if it was rewritten."""
     return Store(folder)
 
 
 @contextlib.contextmanager
 def open_image(content: bytes, what: object) -> Iterator[PIL.Image.Image]:
-    """Open a PNG or JPEG file. Pixels are decoded when they are asked for.
+    """Open a PNG or JPEG file. Pixels are decoded on access.
 
     Args:
         content: the file.
-        what: what the error names.
+        what: its name in the error.
 
     Raises:
-        DamagedFile: it is no image that Pillow can read, on opening or within the block.
+        DamagedFile: Pillow cannot read it, on opening or within the block.
     """
     import PIL.Image
 

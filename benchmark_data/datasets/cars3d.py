@@ -1,8 +1,8 @@
 """Cars3D: 183 CAD models of cars, each from 24 azimuths and 4 elevations.
 
-Reed, Zhang, Zhang and Lee, "Deep Visual Analogy-Making", NeurIPS 2015. The archive lists the cars in ``list.txt``, and
-that order gives the object ids here. disentanglement_lib took the order in which the file system lists the files, so
-that car k is another car on another machine.
+Reed, Zhang, Zhang and Lee, "Deep Visual Analogy-Making", NeurIPS 2015. Object ids follow the archive's ``list.txt``. In
+disentanglement_lib they follow the order in which the file system lists the files, so that car k differs between
+machines.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LIST = "data/cars/list.txt"
 
 
 def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
-    """Read the cars, one MATLAB file each, out of the tar file: once for their order, once for their pixels."""
+    """Read the cars, one MATLAB file each, from the tar file, in two passes: for their order and their pixels."""
     needs("reading MATLAB files", "archives", "scipy")
     import scipy.io
 
@@ -54,7 +54,7 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     view_rows = np.arange(elevations * azimuths) * cars
     for name, content in tar_members(path, ids.__contains__):
         with damaged_file_on_error(path):
-            stream: Any = io.BytesIO(content)  # scipy's stubs know paths only; files are documented
+            stream: Any = io.BytesIO(content)  # scipy's stubs allow paths only; files are documented
             pixels = scipy.io.loadmat(stream, variable_names=["im"])["im"]
         if pixels.shape != shape or pixels.dtype != np.uint8:
             raise damage(path, f"uint8 of shape {shape} in {name}", f"{pixels.dtype} of shape {pixels.shape}")
@@ -73,7 +73,7 @@ ARCHIVE = Archive(
     ),
     rows=17_568,
     distributions=(Distribution((TAR,), read),),
-    # Published for 64 x 64 pixels; reduction hardly moves a mean.
+    # Published for 64 x 64 pixels; reduction hardly changes a mean.
     statistics=PublishedStatistics(means=PUBLISHED_MEANS["cars3d/64_bilinear"], tolerance=5e-3),
 )
 

@@ -1,7 +1,7 @@
 """CelebA, aligned: 202,599 photographs of faces with 40 attributes.
 
-Liu, Luo, Wang and Tang, "Deep Learning Face Attributes in the Wild", ICCV 2015. Photographs are kept as the JPEG files
-that they are, in the order of their numbers, which is also the order of the official splits.
+Liu, Luo, Wang and Tang, "Deep Learning Face Attributes in the Wild", ICCV 2015. Photographs are kept as JPEG files, in
+the order of their numbers, which is also the order of the official splits.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
 
 
 def _read_table(path: Path, rows: int, columns: int, header: list[str] | None = None) -> NDArray[np.int32]:
-    """Read a table: a line of the count and one of the names if it has a header, then file names and numbers."""
+    """Read a table: if it has a header, a line with the count and one with the names; then file names and numbers."""
     table = np.empty((rows, columns), np.int32)
     with damaged_file_on_error(path), path.open(encoding="ascii") as lines:
         if header is not None:
@@ -113,15 +113,15 @@ def _read_table(path: Path, rows: int, columns: int, header: list[str] | None = 
 
 
 def reduce_and_pad(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
-    """Reduce photographs to 64 rows and fill up with black columns, as Bonheme and Grześ do.
+    """Reduce photographs to 64 rows and pad them with black columns, as Bonheme and Grześ do.
 
-    Pillow's thumbnail to (64, 64) keeps the shape: 52 columns, by its bicubic filter. Its pad then adds 6 columns on
-    either side.
+    Pillow's thumbnail to (64, 64) keeps the aspect ratio: 52 columns, with its bicubic filter. Its pad then adds 6
+    columns on either side.
 
     Args:
         images: uint8, shape (n, 218, 178, 3).
-        indices: not looked at.
-        labels: not looked at.
+        indices: ignored.
+        labels: ignored.
 
     Returns:
         uint8, shape (n, 64, 64, 3).
@@ -156,7 +156,7 @@ ARCHIVE = Archive(
         "test": range(182_637, 202_599),
     },
     distributions=(Distribution((ZIP, ATTRIBUTE_FILE, PARTITION_FILE), read),),
-    # Of a sample: every fortieth photograph is decoded.
+    # Means of a sample: only every fortieth photograph is decoded.
     statistics=PublishedStatistics(
         means=(0.506, 0.426, 0.383), tolerance=0.03, rows=range(0, 202_599, 40), source="the means in common use"
     ),

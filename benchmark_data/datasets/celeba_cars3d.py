@@ -1,7 +1,7 @@
 """CelebA and Cars3D: a transfer pair, 64 x 64, in colour. See `benchmark_data.variants.pairs`.
 
-Faces are reduced and padded as by Bonheme and Grześ, cars by Lanczos's filter as in disentanglement_lib. CelebA's own
-splits are not taken over; `celeba` has them, and ``extra("row", ...)`` leads there.
+Faces are reduced and padded as by Bonheme and Grześ, cars by the Lanczos filter as in disentanglement_lib. CelebA's own
+splits are not used; `celeba` has them, and ``extra("row", ...)`` returns its rows.
 """
 
 from benchmark_data.datasets import cars3d, celeba

@@ -1,8 +1,8 @@
-"""Color dSprites: dSprites with each sprite in a colour of its own, which is no factor.
+"""Color dSprites: dSprites with each sprite in a random colour, which is not a factor.
 
 Locatello et al., "Challenging Common Assumptions in the Unsupervised Learning of Disentangled Representations", ICML
-2019, and disentanglement_lib, which draws colours anew each time an image is asked for. Here the colour of a row is a
-function of the row, so that everybody has the same pixels.
+2019, and disentanglement_lib, which draws a new colour at each access. Here the colour depends on the row alone, so
+that all copies have the same pixels.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmark_data.factors import Indices
 from benchmark_data.sources import Derived, Pixels
 
 SEED = int.from_bytes(b"colours")
-"""No small number: by those, rows are shuffled (`benchmark_data.draws`)."""
+"""Not a small number, since those are used to shuffle rows (`benchmark_data.draws`)."""
 
 CITATION = """@inproceedings{locatello2019challenging,
   title = {Challenging Common Assumptions in the Unsupervised Learning of Disentangled Representations},
@@ -31,15 +31,15 @@ CITATION = """@inproceedings{locatello2019challenging,
 
 
 def colour_sprites(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
-    """Give every sprite a colour, each channel uniform between one half and one.
+    """Colour every sprite, each channel uniform between one half and one.
 
     Args:
         images: uint8 of 0 and 255, shape (n, 64, 64, 1).
-        indices: rows, int64, shape (n,); they choose the colours.
-        labels: not looked at.
+        indices: rows, int64, shape (n,), which determine the colours.
+        labels: ignored.
 
     Returns:
-        uint8, shape (n, 64, 64, 3), black where there is no sprite.
+        uint8, shape (n, 64, 64, 3), on black.
 
     Example:
         >>> white = np.full((2, 64, 64, 1), 255, np.uint8)
@@ -47,7 +47,7 @@ def colour_sprites(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
         True
     """
     colours = np.round(255 * (0.5 + 0.5 * draws.uniform(SEED, indices, 3))).astype(np.uint8)
-    # Pixels are 0 or 255: "and" keeps nothing or the colour.
+    # Pixels are 0 or 255: "and" gives 0 or the colour.
     return images & colours[:, None, None, :]
 
 

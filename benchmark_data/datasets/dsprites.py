@@ -3,9 +3,9 @@
 Matthey, Higgins, Hassabis and Lerchner, "dSprites: Disentanglement testing Sprites dataset", 2017,
 https://github.com/google-deepmind/dsprites-dataset (Apache-2.0). The originals were drawn with the game engine LOVE,
 whose operations are repeated here in float32: from the centre of the image, a shape is moved to its position, turned,
-scaled and, for the square and the heart, moved to its origin. Corners are snapped to 1/256 of a pixel as graphics
-hardware does, and a pixel is white where its centre lies inside. `dsprites_archive` reads the published files and
-compares them with what is drawn here.
+scaled and, for the square and the heart, moved to its origin. Corners are snapped to 1/256 of a pixel, as by graphics
+hardware, and a pixel is white if its centre lies inside. `dsprites_archive` reads the published files and compares them
+with these images.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmark_data.sources import Pixels, Rendered
 
 IMAGE = 64
 RADIUS = 0.15 * IMAGE
-"""Half the side of the square at scale 1, in pixels; the ellipse and the heart are sized by it."""
+"""Half the side of the square at scale 1, in pixels; the sizes of the ellipse and the heart derive from it."""
 
 SUBPIXELS = 256
 """Corners lie on a lattice of this many steps per pixel."""
@@ -41,16 +41,16 @@ _Floats = NDArray[np.float32]
 
 
 class Pose(NamedTuple):
-    """A shape in every scale and orientation, in pixels: its corners are `x` + `y` + `origin` away from its position.
+    """A shape in every scale and orientation, in pixels: the offset of its corners is `x` + `y` + `origin`.
 
-    Sums of float32 depend on their order, so that the parts are kept apart.
+    The terms are kept separately, since sums of float32 depend on their order.
     """
 
     x: _Floats
-    """What the corners' x adds to their x and y in the image: shape (6, 40, 2, corners)."""
+    """Term of the corners' x in their x and y in the image: shape (6, 40, 2, corners)."""
 
     y: _Floats
-    """What the corners' y adds: shape (6, 40, 2, corners)."""
+    """Term of the corners' y: shape (6, 40, 2, corners)."""
 
     origin: _Floats
     """Shape (6, 40, 2)."""
@@ -68,7 +68,7 @@ def poses() -> tuple[Pose, ...]:
     """Return square, ellipse and heart.
 
     The square has a side of 0.3 of the image. The ellipse is a circle as wide as the square, stretched by 1.33 in x and
-    shrunk by 1.33 in y. The heart is as wide as the square and nearly as high, and set a little high.
+    shrunk by 1.33 in y. The heart is as wide as the square, nearly as high, and slightly above the centre.
     """
     step = np.float32(2 * np.pi) / np.float32(100)
     angle = (step * np.arange(100, dtype=np.float32)).astype(np.float64)
@@ -83,7 +83,7 @@ def poses() -> tuple[Pose, ...]:
 def _pose(corners: NDArray[np.floating], *origin: float) -> Pose:
     """Turn and scale a shape, given by its corners, shape (n, 2), and its origin, both in pixels at scale 1."""
     scale, orientation = (np.asarray(SPACE.factors[i].values, np.float32) for i in (1, 2))
-    # A growing orientation turns the sprite anticlockwise; y points down. Tables are rounded from double precision.
+    # Increasing orientation turns the sprite anticlockwise; y points down. Tables are rounded from double precision.
     cos, sin = (function(orientation.astype(np.float64)).astype(np.float32) for function in (np.cos, np.sin))
     x, y = (np.stack(column, axis=-1) * scale[:, None, None] for column in ((cos, -sin), (sin, cos)))
     rounded, (left, up) = corners.astype(np.float32), -np.array(origin, np.float32)
@@ -124,8 +124,8 @@ def fill_polygons(shapes: Indices, corners: Callable[[int, Indices], Indices]) -
 
     Args:
         shapes: the class id of each image's shape, int64, shape (n,).
-        corners: takes a shape and the images that show it, int64, shape (m,); returns the corners' x to the right and y
-            downwards in subpixels, int64, shape (m, 2, corners). They must lie in the image.
+        corners: called with a shape and the indices of its images, int64, shape (m,); returns the corners' x (to the
+            right) and y (down) in subpixels, int64, shape (m, 2, corners). They must lie in the image.
 
     Returns:
         uint8 of 0 and 255, shape (n, 64, 64, 1).
@@ -146,7 +146,7 @@ def fill_polygons(shapes: Indices, corners: Callable[[int, Indices], Indices]) -
 
 
 def _crossings(corners: Indices) -> tuple[Indices, Indices, Indices]:
-    """Find where the outlines cross the lines through the pixels' centres, in exact integer arithmetic.
+    """Find where the outlines cross the horizontal lines through pixel centres, in exact integer arithmetic.
 
     Args:
         corners: x and y of closed polygons in subpixels, int64, shape (n, 2, corners).
@@ -172,7 +172,7 @@ def _crossings(corners: Indices) -> tuple[Indices, Indices, Indices]:
 
 
 def effects_on(sprite: expected_effects.Mask) -> dict[str, expected_effects.Effect]:
-    """Describe what the factors do to a sprite.
+    """Declare the effects of the factors on a sprite.
 
     Args:
         sprite: finds the sprite's pixels.

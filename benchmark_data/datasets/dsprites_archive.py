@@ -1,7 +1,7 @@
 """The published files of dSprites. `dsprites` needs no download; preparing this one compares both in every pixel.
 
-The file is read as HDF5, or as npz without its pickled metadata, all of which is known. The factor colour, with its one
-value, is left out.
+The file is read as HDF5, or as npz without its pickled metadata, whose contents are known. The factor colour is left
+out, since it has one value.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ NPZ = Download(
     note="GitHub, pinned to the last commit (2017); in good health. No SHA-256 is published.",
 )
 BLOCK = 4096
-"""Images that are compared with drawn ones at a time."""
+"""Images compared with drawn ones at a time."""
 
 
 def read_hdf5(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     """Read the HDF5 form."""
     (path,) = files.values()
-    # Nothing but a slab of whole chunks is quick: a chunk is 23,040 images deep and 2 x 4 pixels wide.
+    # Only slabs of whole chunks are fast: a chunk is 23,040 images deep and 2 x 4 pixels wide.
     _read(archive, path, writer, *(hdf5_slabs(path, name) for name in ("imgs", "latents/classes", "latents/values")))
 
 
 def read_npz(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
-    """Read the npz form. Its member ``metadata`` is a pickle and stays closed."""
+    """Read the npz form. Its member ``metadata`` is a pickle and is not read."""
     (path,) = files.values()
     _read(archive, path, writer, *(npz_slabs(path, name) for name in ("imgs", "latents_classes", "latents_values")))
 
@@ -100,5 +100,5 @@ DATASET = dataclasses.replace(
         "dSprites from its published files. Preparing it counts the pixels that differ from `dsprites`, which is drawn "
         "on this machine; `offaxis data prepare dsprites_archive` prints the count."
     ),
-    defects=dsprites.DATASET.defects[:-1],  # the last is of images that were not compared
+    defects=dsprites.DATASET.defects[:-1],  # the last is about images that were not compared
 )

@@ -1,4 +1,4 @@
-"""dSprites with meaningless noise, the control of dsprites_perturbed: see `benchmark_data.variants.perturbation`."""
+"""dSprites with noise instead of a pattern, a control of dsprites_perturbed: see `variants.perturbation`."""
 
 from benchmark_data.datasets import dsprites
 from benchmark_data.variants import perturbation

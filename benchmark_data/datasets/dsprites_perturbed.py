@@ -1,4 +1,4 @@
-"""dSprites with a pattern that moves with a hidden variable: see `benchmark_data.variants.perturbation`."""
+"""dSprites with a pattern whose position depends on a hidden variable: see `benchmark_data.variants.perturbation`."""
 
 from benchmark_data.datasets import dsprites
 from benchmark_data.variants import perturbation

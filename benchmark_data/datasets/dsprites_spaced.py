@@ -1,10 +1,10 @@
-"""dSprites on a coarse grid of positions: at the largest spacing none overlap; all moves change pixels equally.
+"""dSprites on a coarse grid of positions: at the largest spacing none overlap, and all moves change pixels equally.
 
 XYSquares' spacing sweep (Michlo et al., IJCAI 2023, arXiv 2202.13341, section 5.4) for sprites that also differ in
 rotation, size and shape. The sprites are those of `dsprites` at 0.58 of their size, so that the largest can rotate
-within 16 pixels. From all positions in the image, `benchmark_data.variants.adversarial.chosen` selects some where
-sprites do not overlap for constant distances, and some that are 2 pixels apart for linear ones: the two ends of the
-sweep. Position changes pixels most, so it has the largest effect on the giveaway of a dataset.
+within 16 pixels. Of all positions in the image, `benchmark_data.variants.adversarial.chosen` selects ones without
+overlap for constant distances, and ones 2 pixels apart for linear distances: the two ends of the sweep. Position
+changes pixels most, so it has the largest effect on the giveaway of a dataset.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from benchmark_data.sources import Pixels, Rendered
 
 PLACES = 4
 SIZE = 0.58
-"""Of the sprites, as a multiple of their size in dSprites."""
+"""Size of the sprites, as a multiple of their size in dSprites."""
 SPACINGS = (2, 4, 8, 16)
-"""Pixels between places."""
+"""Pixels between neighbouring positions."""
 
 _SHAPE, _SCALE, _ORIENTATION = dsprites.SPACE.factors[:3]
 SPACE = FactorSpace(
@@ -40,7 +40,7 @@ def render(labels: Indices, *, spacing: int) -> Pixels:
 
     Args:
         labels: int64, shape (n, 5): shape, scale, orientation, posX and posY.
-        spacing: pixels between places, which stand centred in the image; even, at most 16.
+        spacing: pixels between positions, whose grid is centred in the image; even, at most 16.
 
     Returns:
         uint8 of 0 and 255, shape (n, 64, 64, 1).
@@ -55,12 +55,12 @@ def render(labels: Indices, *, spacing: int) -> Pixels:
 
 
 def draw_sprites(labels: Indices, centres: NDArray[np.float64]) -> Pixels:
-    """Draw one white sprite of the dataset's size on black, wherever.
+    """Draw one white sprite of the dataset's size on black, at any position.
 
     Args:
         labels: int64, shape (n, 3): shape, scale and orientation.
-        centres: where the sprite's middle is, float64, shape (n, 2): x to the right and y downwards, in pixels. The
-            sprite must lie in the image.
+        centres: centre of the sprite in pixels, float64, shape (n, 2): x to the right and y down. The sprite must lie
+            in the image.
 
     Returns:
         uint8 of 0 and 255, shape (n, 64, 64, 1).

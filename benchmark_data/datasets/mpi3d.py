@@ -1,8 +1,8 @@
-"""MPI3D: a robot arm holds an object, drawn plainly, drawn realistically and photographed.
+"""MPI3D: a robot arm holds an object, in simple and realistic renderings and in photographs.
 
 Gondal et al., "On the Transfer of Inductive Bias from Simulation to the Real World: a New Disentanglement Dataset",
-NeurIPS 2019 (arXiv 1906.03292). disentanglement_lib assumes 4 colours and 4 shapes for the drawn sets, which was so in
-a competition; the published files hold 6 and 6.
+NeurIPS 2019 (arXiv 1906.03292). disentanglement_lib assumes 4 colours and 4 shapes for the rendered sets, as in a
+competition; the published files hold 6 and 6.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmark_data.inspect.published import PUBLISHED_MEANS
 
 
 def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
-    """Read the one array of the npz file, 12.7 GB of it, in slabs: rows in the order of the grid."""
+    """Read the only array of the npz file, of 12.7 GB, in slabs: its rows are in the order of the grid."""
     (path,) = files.values()
     images = npz_slabs(path, "images").check(path, "images", (archive.rows, *archive.image_shape), "u")
     for start, slab in images.slabs:
@@ -62,7 +62,7 @@ def _download(config: str, md5: str) -> Download:
             f"https://storage.googleapis.com/mpi3d_disentanglement_dataset/data/mpi3d_{config}.npz",
         ),
         md5=md5,
-        # The MD5 is that of the first upload; whether later ones are the same bytes is not known.
+        # The MD5 is that of the first upload; whether later ones have the same bytes is not known.
         binding=False,
         note=(
             "The first bucket (disentanglement_dataset/Final_Dataset) was closed in 2023. The authors moved to a "

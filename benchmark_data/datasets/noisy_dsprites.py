@@ -1,8 +1,8 @@
-"""Noisy dSprites: white sprites on a background of uniform noise, which is no factor.
+"""Noisy dSprites: white sprites on a background of uniform noise, which is not a factor.
 
 Locatello et al., "Challenging Common Assumptions in the Unsupervised Learning of Disentangled Representations", ICML
-2019, and disentanglement_lib, which draws noise anew each time an image is asked for. Here the noise of a row is a
-function of the row, so that everybody has the same pixels.
+2019, and disentanglement_lib, which draws new noise at each access. Here the noise depends on the row alone, so that
+all copies have the same pixels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmark_data.factors import Indices
 from benchmark_data.sources import Derived, Pixels
 
 SEED = int.from_bytes(b"noise")
-"""No small number: by those, rows are shuffled (`benchmark_data.draws`)."""
+"""Not a small number, since those are used to shuffle rows (`benchmark_data.draws`)."""
 
 
 def add_noise(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
@@ -26,11 +26,11 @@ def add_noise(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
 
     Args:
         images: uint8 of 0 and 255, shape (n, 64, 64, 1).
-        indices: rows, int64, shape (n,); they choose the noise.
-        labels: not looked at.
+        indices: rows, int64, shape (n,), which determine the noise.
+        labels: ignored.
 
     Returns:
-        uint8, shape (n, 64, 64, 3), white where there is a sprite.
+        uint8, shape (n, 64, 64, 3), with white sprites.
 
     Example:
         >>> black = np.zeros((4, 64, 64, 1), np.uint8)
@@ -45,7 +45,7 @@ def add_noise(images: Pixels, indices: Indices, labels: Indices) -> Pixels:
 
 
 def white_mask(images: Pixels) -> NDArray[np.bool_]:
-    """Mark the pixels that are white, as sprites are and noise hardly ever: bool (n, 64, 64)."""
+    """Return a mask of white pixels, which are sprites and hardly ever noise: bool (n, 64, 64)."""
     return (images == 255).all(axis=-1)
 
 

@@ -1,18 +1,17 @@
-"""Room3d: a solid on the floor of a coloured room, to stand in for Shapes3D.
+"""Room3D: a solid on the floor of a coloured room, as a stand-in for Shapes3D.
 
 The factor grid, values and order of rows of Shapes3D (Burgess and Kim 2018; Kim and Mnih, "Disentangling by
 Factorising", ICML 2018), drawn here by a small ray caster. Its camera, room, solids and lights were fitted to the 53
-scenes that Shapes3D's authors show in their repository; `benchmarks/fit_room3d.py` measures the fit. The images are
-nobody else's.
+scenes that Shapes3D's authors show in their repository; `benchmarks/fit_room3d.py` measures the fit. The images are our own renderings.
 
 The unit of length is a tenth of the distance at which the camera circles the middle of the room; z points up and the
 floor is z = 0.
 
-A pixel is the mean of 16 rays. Where they go depends on scale, shape and orientation only, and a ray's colour on one
-hue, of whose channels there are six values. So every geometry is cast once, into sums of 8-bit rays for each value that
-a channel can take, and an image is a sum of looked-up maps in whole numbers: fast, and the same on every machine. It
-is summed up where the solid and its shadow may be; around them stands one of 1,500 empty rooms. All 480 geometries take
-27 MB and the rooms 18 MB; each is made when it is first asked for.
+A pixel is the mean of 16 rays. Their geometry depends on scale, shape and orientation only, and a ray's colour on one
+hue, whose channels have six possible values. So every geometry is cast once, into sums of 8-bit rays for each channel
+value, and an image is an integer sum of looked-up maps: fast, and the same on every machine. Only pixels that the solid
+and its shadow may reach are summed; the others are those of one of 1,500 empty rooms. All 480 geometries take 27 MB and
+the rooms 18 MB; each is computed on first use.
 """
 
 from __future__ import annotations
@@ -47,20 +46,20 @@ SPACE = FactorSpace(
 )
 
 FOCAL = 70.9
-"""Pixels that a length of 1 at a distance of 1 covers."""
+"""Focal length: pixels covered by a length of 1 at a distance of 1."""
 HORIZON = 32.3
-"""Row of pixels that the eye looks along."""
+"""Row of pixels at the eye's height."""
 DISTANCE, HEIGHT = 10.0, 2.86
-"""Of the eye: from the middle of the room, which it faces, and above the floor."""
+"""Distance of the eye from the middle of the room, which it faces, and its height above the floor."""
 WALL, WALL_HEIGHT = 13.8, 7.78
-"""From the middle of the square room to its walls, and how high they are."""
+"""Distance from the middle of the square room to its walls, and their height."""
 SOLIDS = {"cube": (1.36, 2.72), "cylinder": (1.46, 2.90), "sphere": (1.63, 3.26), "capsule": (1.27, 5.03)}
 """Half the width and the height of each solid at scale 1. All stand in the middle of the floor."""
 
 LAMP = np.array([-6.2, 2.6, 30.0])
-"""Where the lamp hangs. It points straight down."""
+"""Position of the lamp, which points straight down."""
 LAMPLIGHT, FOCUS = 0.97, 10
-"""The lamp's strength, and the power of the cosine with which it falls off away from its axis."""
+"""The lamp's strength, and the exponent of the cosine of its falloff away from its axis."""
 HEADLIGHT = 0.59
 """Light along the line of sight."""
 AMBIENT = 0.35
@@ -125,7 +124,7 @@ def render(labels: Indices, *, channels: Indices = CHANNELS) -> Pixels:
 
 
 def _mean_of_rays(maps: _Maps, floor_colour: Colour, wall_colour: Colour, solid_colour: Colour) -> NDArray[np.int16]:
-    """Add the maps up and take the mean of each pixel's 16 rays, halves rounded up: [0, 255], shape (h, w, 3)."""
+    """Add the maps and average each pixel's 16 rays, halves rounded up: [0, 255], shape (h, w, 3)."""
     sums: NDArray[np.int16] = maps.floor.take(floor_colour, axis=0)
     sums += maps.wall.take(wall_colour, axis=0)
     sums += maps.solid.take(solid_colour, axis=0)
@@ -149,7 +148,7 @@ def _cast_room(orientation: int) -> _Maps:
 
 @functools.cache
 def _cast_solid(scale: int, shape: int, orientation: int) -> tuple[Window, _Maps]:
-    """Cast the part of the picture that the solid and its shadow may touch."""
+    """Cast the part of the picture that the solid and its shadow may reach."""
     camera, shape_name, size = _camera(orientation), SHAPES[shape], SCALES[scale]
     window = _window(camera, *(size * extent for extent in SOLIDS[shape_name]))
     return window, _cast(camera, window, shape_name, size)
@@ -162,7 +161,7 @@ def _camera(orientation: int) -> _Camera:
 
 
 def _window(camera: _Camera, radius: float, height: float) -> Window:
-    """Find the rows and columns that hold the solid's bounding box and the box's shadow."""
+    """Find the rows and columns that contain the solid's bounding box and the box's shadow."""
     top = np.array([(x, y, height) for x in (-radius, radius) for y in (-radius, radius)])
     shadow = LAMP + (top - LAMP) * LAMP[2] / (LAMP[2] - height)
     from_eye = np.concatenate([top, top * (1, 1, 0), shadow]) - camera.eye
@@ -185,7 +184,7 @@ def _cast(camera: _Camera, window: Window, shape: str = "", size: float = 1.0) -
         + np.array([0, 0, 1])[:, None, None] * ((HORIZON - down)[:, None] / FOCAL)
     )
 
-    # The eye is inside the room, so that a ray leaves it through the nearer of the two walls ahead.
+    # The eye is inside the room, so that a ray leaves through the nearer of the two walls ahead.
     to_walls = (np.copysign(WALL, ray[:2]) - eye[:2]) / ray[:2]
     distance = to_walls.min(0)
     hit_height = HEIGHT + distance * ray[2]
@@ -247,7 +246,7 @@ def _entry_distance(shape: str, size: float, origin: Floats, ray: Floats) -> Flo
         hit, root = root > 0, np.sqrt(np.maximum(root, 0))
         return np.where(hit, (-b - root) / a, np.inf), np.where(hit, (-b + root) / a, -np.inf)
 
-    # A solid is the union of pieces, a piece what its slabs and balls have in common.
+    # A solid is the union of pieces, and a piece the intersection of its slabs and balls.
     pieces = {
         "cube": lambda: [[slab(0, -radius, radius), slab(1, -radius, radius), slab(2, 0, height)]],
         "cylinder": lambda: [[ball(2), slab(2, 0, height)]],
@@ -281,12 +280,12 @@ def _normal(shape: str, size: float, point: Floats) -> Floats:
 
 
 def floor_mask(images: Pixels) -> NDArray[np.bool_]:
-    """Mark the lower left corner, where nothing but the floor shows: bool (n, 64, 64)."""
+    """Mark the lower left corner, where only the floor is visible: bool (n, 64, 64)."""
     return _patch_mask(images, slice(58, 64), slice(0, 8))
 
 
 def wall_mask(images: Pixels) -> NDArray[np.bool_]:
-    """Mark a patch at the left edge, where nothing but walls shows: bool (n, 64, 64)."""
+    """Mark a patch at the left edge, where only walls are visible: bool (n, 64, 64)."""
     return _patch_mask(images, slice(30, 37), slice(0, 8))
 
 
@@ -321,7 +320,7 @@ def green_right(images: Pixels) -> NDArray[np.float64]:
 def effects_of(
     hues: Mapping[str, int], colour: str, orientation: expected_effects.Effect
 ) -> dict[str, expected_effects.Effect]:
-    """Return the effects of a room's factors, those that depend on hues at these ones; the solid is of a colour."""
+    """Return the effects of a room's factors; those that need hues hold at ``hues``, where the solid is ``colour``."""
     order = ("cube", "sphere", "cylinder", "capsule")
     return {
         "floor_hue": expected_effects.hue(floor_mask),

@@ -1,11 +1,11 @@
 """Room3D in four hues that are equally far apart in pixels, so that no hue lies between others.
 
-The ten hues of `room3d` are a circle in pixels too: a hue's neighbours are nearest to it, and a VAE that reconstructs
-pixels is handed their order. Flat colours are points in three dimensions, where four at most are equally far apart: the
-corners of a regular tetrahedron. So each of four hues, a quarter of the colour circle apart, gets the shade that makes
-them one: `benchmark_data.variants.adversarial.redrawn` finds it among all colours in fifths that are within 1/24 of a
-turn of the hue. No channel is above four fifths, where strong light would saturate it the sooner; what saturates still
-makes distances differ a little.
+The ten hues of `room3d` are a circle in pixels too: a hue's neighbours are nearest to it, which reveals their order to
+a VAE that reconstructs pixels. Flat colours are points in three dimensions, where at most four are equally far apart:
+the corners of a regular tetrahedron. So for each of four hues, a quarter of the colour circle apart,
+`benchmark_data.variants.adversarial.redrawn` finds a shade, among all colours in fifths within 1/24 of a turn of the
+hue, that together form one. No channel is above four fifths, to saturate less in strong light; where one saturates,
+distances differ slightly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Room3D with meaningless noise, the control of room3d_perturbed: see `benchmark_data.variants.perturbation`."""
+"""Room3D with noise instead of a pattern, a control of room3d_perturbed: see `variants.perturbation`."""
 
 from benchmark_data.datasets import room3d
 from benchmark_data.variants import perturbation

@@ -1,4 +1,4 @@
-"""Room3D with a pattern that moves with a hidden variable: see `benchmark_data.variants.perturbation`."""
+"""Room3D with a pattern whose position depends on a hidden variable: see `benchmark_data.variants.perturbation`."""
 
 from benchmark_data.datasets import room3d
 from benchmark_data.variants import perturbation

@@ -1,8 +1,8 @@
-"""Scream dSprites: sprites as negatives on crops of Munch's painting, which is no factor.
+"""Scream dSprites: sprites as negatives on random crops of Munch's painting, which are not a factor.
 
 Locatello et al., "Challenging Common Assumptions in the Unsupervised Learning of Disentangled Representations", ICML
-2019, and disentanglement_lib, which draws crops and tints anew each time an image is asked for. Here crop and tint of a
-row are a function of the row, so that everybody with the same scan of the painting has the same pixels.
+2019, and disentanglement_lib, which draws a new crop and tint at each access. Here they depend on the row alone, so
+that the same scan of the painting yields the same pixels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmark_data.factors import Factor, Indices
 from benchmark_data.sources import OfBase, Pixels
 
 SEED = int.from_bytes(b"scream")
-"""No small number: by those, rows are shuffled (`benchmark_data.draws`)."""
+"""Not a small number, since those are used to shuffle rows (`benchmark_data.draws`)."""
 
 JPEG = Download(
     name="The_Scream.jpg",
@@ -34,7 +34,7 @@ JPEG = Download(
 
 
 def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
-    """Reduce the painting to the declared height, and keep the declared width of its middle."""
+    """Reduce the painting to the declared height, and crop its middle to the declared width."""
     import PIL.Image
 
     (path,) = files.values()
@@ -78,12 +78,12 @@ class OnPainting(OfBase):
         return super().ready and self.painting.ready
 
     def prepare(self, **options: Any) -> None:
-        """Prepare the painting, which is quick, and the sprites."""
+        """Prepare the painting and the sprites."""
         self.painting.prepare(**options)
         super().prepare(**options)
 
     def images(self, indices: Indices, labels: Indices) -> Pixels:
-        """Draw a crop and a tint for each row, and turn the sprite's pixels into their negative."""
+        """Draw a crop and a tint for each row, and invert the sprite's pixels."""
         row = np.zeros(1, np.int64)
         return put_on_painting(self.base.images(indices), indices, self.painting.images(row, row[:, None])[0])
 
@@ -93,7 +93,7 @@ def put_on_painting(sprites: Pixels, indices: Indices, painting: Pixels) -> Pixe
 
     Args:
         sprites: uint8 of 0 and 255, shape (n, 64, 64, 1).
-        indices: rows, int64, shape (n,); they choose crops and tints.
+        indices: rows, int64, shape (n,), which determine crops and tints.
         painting: uint8, shape (H, W, 3).
 
     Returns:
@@ -113,7 +113,7 @@ def put_on_painting(sprites: Pixels, indices: Indices, painting: Pixels) -> Pixe
     crops = np.lib.stride_tricks.sliding_window_view(painting, (size, size), axis=(0, 1))
     chosen_crops = crops[corners[:, 0], corners[:, 1]].transpose(0, 2, 3, 1)
     background: Pixels = ((chosen_crops + tints[:, None, None, :]) // 2).astype(np.uint8)
-    # The sprite's pixels are 255, so that exclusive or turns them into 255 minus the background.
+    # The sprite's pixels are 255, so that exclusive or yields 255 minus the background.
     return background ^ sprites
 
 

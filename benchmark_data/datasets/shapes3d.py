@@ -1,7 +1,7 @@
 """Shapes3D (3dshapes): one coloured object in a room, seen from the front.
 
 Burgess and Kim, "3D Shapes Dataset", 2018; first used in Kim and Mnih, "Disentangling by Factorising", ICML 2018. The
-values are those in the file; its README says that hues reach 1 and that scale goes from 0 to 1, and neither is so.
+values are those in the file; its README is wrong that hues reach 1 and that scale ranges from 0 to 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Shapes3D with meaningless noise, the control of shapes3d_perturbed: see `benchmark_data.variants.perturbation`."""
+"""Shapes3D with noise instead of a pattern, a control of shapes3d_perturbed: see `variants.perturbation`."""
 
 from benchmark_data.datasets import shapes3d
 from benchmark_data.variants import perturbation

@@ -2,8 +2,8 @@
 
 LeCun, Huang and Bottou, "Learning methods for generic object recognition with invariance to pose and lighting", CVPR
 2004. The five categories have ten toys each, five for training and five for testing. Rows are sorted by split and then
-by the factors, the last fastest; the files are shuffled. Pixels are unsigned, as the format says: readers that take
-them as signed wrap everything bright into black.
+by the factors, the last fastest; the files are shuffled. Pixels are unsigned, as in the format's specification; readers
+that take them as signed wrap bright pixels to dark ones.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STEMS = {
     "test": "smallnorb-5x01235x9x18x6x2x96x96-testing",
 }
 INSTANCES = {"train": (4, 6, 7, 8, 9), "test": (0, 1, 2, 3, 5)}
-"""The toys of each split, the same numbers in each category."""
+"""The toys of each split, the same instances in each category."""
 
 DTYPES = {0x1E3D4C51: "<f4", 0x1E3D4C53: "<f8", 0x1E3D4C54: "<i4", 0x1E3D4C55: "u1", 0x1E3D4C56: "<i2"}
 """Magic number -> dtype of the "binary matrix" format."""
@@ -84,7 +84,7 @@ def read_gz(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None
 
 
 def read_zip(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
-    """Read the two zip files of the copy, which hold the same files unpacked, in a folder or not."""
+    """Read the two zip files of the copy, which hold the same files unpacked, perhaps in a folder."""
 
     def find_matrix(split: str, kind: str) -> tuple[Path, Opener]:
         path, name = files[f"smallnorb-{split}.zip"], f"{STEMS[split]}-{kind}.mat"
@@ -108,13 +108,13 @@ def matrix(path: Path, opened: Opener) -> Slabs:
 
     Args:
         path: the file, for messages.
-        opened: opens it, unpacked.
+        opened: opens it, decompressed.
 
     Returns:
         The array in slabs along its first axis.
 
     Raises:
-        DamagedFile: an unknown magic number, or another length than the header says.
+        DamagedFile: an unknown magic number, or another length than in the header.
     """
 
     @contextlib.contextmanager
@@ -160,7 +160,7 @@ def _read(archive: Archive, find_matrix: Callable[[str, str], tuple[Path, Opener
 
 
 def _check_views(archive: Archive, path: Path, split: str, table: NDArray[np.integer]) -> None:
-    """Check that a split holds each view of its own toys once."""
+    """Check that a split holds each view of its toys once."""
     try:
         count = len(np.unique(FactorSpace(*archive.factors[:-1]).index(table)))
     except InvalidInput as error:

@@ -1,13 +1,13 @@
-"""Solids: five shaded solids, each image at a random rotation, to stand in for Symsol_reduced.
+"""Solids: five shaded solids, each image at a random rotation, as a stand-in for Symsol_reduced.
 
 The five shapes without marks of SYMSOL (Murphy, Esteves, Jampani, Ramalingam and Makadia, "Implicit-PDF: Non-Parametric
-Representation of Probability Distributions on the Rotation Manifold", ICML 2021) in the format and the number of
-Symsol_reduced (Bonheme and Grześ, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767):
+Representation of Probability Distributions on the Rotation Manifold", ICML 2021) in the format and the number of images
+of Symsol_reduced (Bonheme and Grześ, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767):
 64 x 64 grey images and one label. The images are our own renderings.
 
-Every solid is convex, so every visible face is drawn whole. The picture of a row of pixels is then a step function: it
-starts at the background and jumps, wherever it crosses an edge, from the shade of the face on the left to that of the
-face on the right. The renderer finds the crossings, adds the jumps up and never touches a face.
+Every solid is convex, so every visible face is drawn whole. A row of pixels is then a step function: it starts at the
+background and jumps at each edge from the shade of the face on the left to that of the face on the right. The renderer
+only finds the crossings and sums the jumps.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ ROWS = 112_791
 """The number of images of Symsol_reduced."""
 SHAPES = ("tet", "cube", "icosa", "cone", "cyl")
 SEED = int.from_bytes(b"solids")
-"""No small number: by those, rows are shuffled (`benchmark_data.draws`)."""
+"""Not a small number, since those are used to shuffle rows (`benchmark_data.draws`)."""
 IMAGE = 64
 RADIUS = 30.0
-"""Pixels from the centre to the outline of the unit sphere, which holds every solid."""
+"""Pixels from the centre to the outline of the unit sphere, which contains every solid."""
 DISTANCE = 5.0
-"""From the eye to the centre of the solid, whose corners lie at most 1 from it."""
+"""Distance from the eye to the centre of the solid, whose corners are within 1 of the centre."""
 LIGHT = np.array([-0.36, 0.48, 0.80])
-"""Unit vector to the light: left, up, towards the eye."""
+"""Unit vector to the light, which is left, above, and towards the eye."""
 AMBIENT, DIFFUSE = 64, 176
 SIDES = 96
-"""Facets of the cone and the cylinder: narrower than a pixel, so that they look round."""
+"""Facets of the cone and the cylinder, narrower than a pixel, so that they look round."""
 SUBROWS = 4
-"""Lines per row of pixels on which edges are looked for; along a line, areas are exact."""
+"""Scan lines per row of pixels; along a line, areas are exact."""
 SUBCOLUMNS = 2**20
-"""Where an edge crosses a line is rounded to this fraction of a pixel."""
+"""Crossings of edges and lines are rounded to this fraction of a pixel."""
 CHUNK = 32
-"""Images drawn at a time: what fits a core's cache."""
+"""Images drawn at a time, to fit a core's cache."""
 
 Floats = NDArray[np.float64]
 
@@ -62,20 +62,20 @@ class _Solid(NamedTuple):
 
 
 def _label_table() -> Indices:
-    """Return the class ids of all rows, int64 (n, 1): the shapes take turns, so that every run of rows is balanced."""
+    """Return the class ids of all rows, int64 (n, 1): the shapes alternate, so that every range of rows is balanced."""
     return np.arange(ROWS)[:, None] % len(SHAPES)
 
 
 def rotations(indices: Indices) -> Floats:
     """Return the rotation of each row, uniform over all rotations.
 
-    A normal vector in four dimensions has a uniform direction, which read as a quaternion is a uniform rotation.
+    A normal vector in four dimensions has a uniform direction; as a quaternion, that is a uniform rotation.
 
     Args:
         indices: rows, int64, shape (n,).
 
     Returns:
-        Rotation matrices, float64, shape (n, 3, 3), a function of `SEED` and the row alone.
+        Rotation matrices, float64, shape (n, 3, 3), which depend on `SEED` and the row alone.
     """
     q = draws.normal(SEED, indices, 4)
     w, x, y, z = (q / np.sqrt((q * q).sum(1, keepdims=True))).T
@@ -108,7 +108,7 @@ def render(shape: str, turns: Floats) -> Pixels:
     corners = solid.corners @ turns.transpose(0, 2, 1)
     normals = solid.normals @ turns.transpose(0, 2, 1)
     visible = normals[..., 2] * DISTANCE > solid.offsets
-    # Whole numbers, so that sums of jumps are whole numbers too and round the same way everywhere.
+    # Integers, so that sums of jumps are integers too and round the same way everywhere.
     shades = np.where(visible, np.rint(AMBIENT + DIFFUSE * np.maximum(normals @ LIGHT, 0)), 0)
 
     scale = RADIUS * np.sqrt(DISTANCE**2 - 1) / (DISTANCE - corners[..., 2])
@@ -120,13 +120,13 @@ def render(shape: str, turns: Floats) -> Pixels:
 
 
 def _draw_with_numpy(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pixels:
-    """Draw projected solids. Where numba is installed, `_draw_with_loops` does the same.
+    """Draw projected solids. If numba is installed, `_draw_with_loops` is used instead.
 
     Args:
-        x: of the corners, in pixels, shape (n, V).
-        y: of the corners, in lines, shape (n, V).
-        shades: of the faces, 0 where hidden, shape (n, F).
-        edges: as of `_Solid`.
+        x: x of the corners, in pixels, shape (n, V).
+        y: y of the corners, in scan lines, shape (n, V).
+        shades: shades of the faces, 0 if hidden, shape (n, F).
+        edges: edges of the `_Solid`.
 
     Returns:
         uint8, shape (n, 64, 64, 1).
@@ -138,7 +138,7 @@ def _draw_with_numpy(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pi
     slope = (x[image, end] - x[image, start]) / np.where(start_y == end_y, 1, end_y - start_y)
     jump = (shades[image, right] - shades[image, left]) * np.where(end_y < start_y, 1, -1)
 
-    # One entry for each line that an edge crosses: the lines whose middle lies between its ends.
+    # One entry for each line that an edge crosses: the lines whose middle is between its ends.
     first_line = np.ceil(np.minimum(start_y, end_y) - 0.5).astype(np.int64)
     line_count = np.ceil(np.maximum(start_y, end_y) - 0.5).astype(np.int64) - first_line
     entry = np.repeat(np.arange(len(edge)), line_count)
@@ -156,7 +156,7 @@ def _draw_with_numpy(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pi
 
 
 def _draw_with_loops(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pixels:
-    """Do what `_draw_with_numpy` does, operation by operation, so that every bit is the same; made to be compiled."""
+    """Repeat the operations of `_draw_with_numpy` in loops, to the same bits, to be compiled by numba."""
     images = np.empty((len(x), IMAGE, IMAGE, 1), np.uint8)
     jumps = np.empty((IMAGE, IMAGE + 1))
     for image in range(len(x)):
@@ -187,14 +187,14 @@ def _draw_with_loops(x: Floats, y: Floats, shades: Floats, edges: Indices) -> Pi
 
 @functools.cache
 def _compile_loops() -> Callable[[Floats, Floats, Floats, Indices], Pixels] | None:
-    """Compile `_draw_with_loops`, where numba is installed."""
+    """Compile `_draw_with_loops` if numba is installed."""
     try:
         import numba
     except ImportError:
         return None
     try:
         function: Callable[..., Pixels] = numba.njit(cache=True)(_draw_with_loops)
-    except RuntimeError:  # numba found no folder to keep it in
+    except RuntimeError:  # numba found no folder for its cache
         function = numba.njit(_draw_with_loops)
     return function
 
@@ -205,7 +205,7 @@ def _solid(shape: str) -> _Solid:
     centres = np.array([corners[face].mean(0) for face in faces])
     normals = np.array([np.cross(corners[b] - corners[a], corners[c] - corners[b]) for a, b, c, *_ in faces])
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    # Seen from outside, a face lies on the left of its edges when they run anticlockwise.
+    # Seen from outside, a face is to the left of its edges if they run anticlockwise.
     inside_out = (normals * centres).sum(1) < 0
     normals[inside_out] *= -1
     loops = [face[::-1] if flip else face for face, flip in zip(faces, inside_out, strict=True)]
@@ -215,7 +215,7 @@ def _solid(shape: str) -> _Solid:
 
 
 def _platonic_solid(corners: Floats, sides: int) -> tuple[Floats, list[list[int]]]:
-    """Find the faces: loops of ``sides`` corners, each an edge away from the next, that share a supporting plane."""
+    """Find the faces: loops of ``sides`` corners, each an edge from the next, in a common supporting plane."""
     corners = corners / np.linalg.norm(corners, axis=1, keepdims=True)
     distances = np.linalg.norm(corners[:, None] - corners, axis=2)
     is_edge = np.isclose(distances, distances[distances > 1e-9].min())
@@ -265,7 +265,7 @@ _SHAPE_BUILDERS = {"tet": _tet, "cube": _cube, "icosa": _icosa, "cone": _cone, "
 
 
 class _Solids(Source):
-    """Pixels from the row, which sets the rotation, and the label, which sets the shape."""
+    """Pixels that depend on the row, for the rotation, and the label, for the shape."""
 
     def images(self, indices: Indices, labels: Indices) -> Pixels:
         """Render a batch."""

@@ -1,9 +1,8 @@
-"""SYMSOL (symmetric solids): eight solids at random rotations, five plain and three with a mark.
+"""SYMSOL (symmetric solids): eight solids at random rotations, five without and three with a mark.
 
 Murphy, Esteves, Jampani, Ramalingam and Makadia, "Implicit-PDF: Non-Parametric Representation of Probability
-Distributions on the Rotation Manifold", ICML 2021 (arXiv 2106.05965). Rows are sorted by split, solid and number. The
-rotation that was rendered is kept; the equivalent ones, up to 720 for an image, follow from it and the symmetry of the
-solid.
+Distributions on the Rotation Manifold", ICML 2021 (arXiv 2106.05965). Rows are sorted by split, solid and number. Only
+the rendered rotation is kept; the equivalent ones, up to 720 per image, follow from it and the symmetry of the solid.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ ZIP = Download(
     note="Google's bucket; in good health.",
 )
 ROTATIONS_LIMIT = 2**34
-"""Bytes that the rotations of a split may unpack to."""
+"""Unpacked bytes of the rotations of a split, at most."""
 
 
 def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
-    """Read the rotations, which say how many images there are of each solid, and copy the images."""
+    """Read the rotations, which determine the number of images of each solid, and copy the images."""
     (path,) = files.values()
     shapes = archive.factors[0].labels
     first_rows: dict[tuple[str, str], int] = {}
@@ -61,7 +60,7 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
 
 
 def _unpack(path: Path, member: str, target: Path) -> None:
-    """Copy a member to a file of our own naming, since it is an archive itself, too large to hold."""
+    """Copy a member to a file with a safe name, since it is itself an archive, too large for memory."""
     with damaged_file_on_error(path), zipfile.ZipFile(path) as archive:
         info = archive.getinfo(member)
         if info.file_size > ROTATIONS_LIMIT:
@@ -70,12 +69,12 @@ def _unpack(path: Path, member: str, target: Path) -> None:
         try:
             with archive.open(info) as stream, target.open("wb") as file:
                 shutil.copyfileobj(stream, file, 2**20)
-        except OSError as error:  # of a full disk: bytes that cannot be unpacked raise others
+        except OSError as error:  # such as a full disk; damaged bytes raise other errors
             raise unwritable(target, error) from error
 
 
 def _write_rotations(path: Path, npz_path: Path, shape: str, label: int, row: int, stop: int, writer: Writer) -> int:
-    """Write labels and rotations of one solid, and give the row after its last."""
+    """Write labels and rotations of one solid, and return the row after its last."""
     array = npz_slabs(npz_path, shape)
     if len(array.shape) != 4 or array.shape[2:] != (3, 3) or array.dtype.kind != "f" or row + array.shape[0] > stop:
         raise damage(path, f"rotations of {shape}, each with its equivalents", f"shape {array.shape}")

@@ -1,7 +1,7 @@
-"""Symsol_reduced: the five plain solids of SYMSOL, small, grey and without duplicates.
+"""Symsol_reduced: the five solids of SYMSOL without marks, small, grey and without duplicates.
 
 Bonheme and Grześ, "How good are variational autoencoders at transfer learning?", arXiv 2304.10767. ``published`` is
-their archive; which filter reduced the images, and what counted as a duplicate, is not known.
+their archive; its filter and its definition of duplicates are not known.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
         names = [info.filename for info in zip_file.infolist() if is_image(info.filename)]
     for name in names:
         file = name.rpartition("/")[2]
-        # The authors look for the solid in the whole path.
+        # The authors search the whole path for the solid's name.
         label = next((i for text in (file, name) for i, shape in enumerate(shapes) if shape in text), None)
         if label is None:
             raise damage(path, f"files named after {', '.join(shapes)}", name)

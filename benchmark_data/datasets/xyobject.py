@@ -1,8 +1,8 @@
 """XYObject: one coloured square that moves, grows and changes colour.
 
 The toy dataset of disent (Michlo 2021, MIT licence), drawn from its definition: a square of 7 to 15 pixels in 24
-colours (four shades of six hues) on a black image. `shaded` shows the same images, row by row, but tells the shade and
-the hue apart: two factors, intensity and color, in place of the one that hides them.
+colours (four shades of six hues) on a black image. `shaded` has the same images, row by row, but two factors, intensity
+(shade) and color (hue), instead of one for both.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SHADED = FactorSpace(
 
 
 def render(labels: Indices) -> Pixels:
-    """Draw one square. All sizes share their centres, so that a place is a place whatever the size.
+    """Draw one square. The centre of a position is the same for all sizes.
 
     Args:
         labels: int64, shape (n, 4): x, y, scale, color; or (n, 5): x, y, scale, intensity, color.

@@ -49,10 +49,10 @@ CITATION = """@inproceedings{michlo2023overlooked,
 
 
 def offset(spacing: int) -> int:
-    """Return the first pixel of place 0: the 8 places stand centred in the image.
+    """Return the first pixel of position 0: the 8 positions are centred in the image.
 
     Args:
-        spacing: pixels between places, 1 to 8.
+        spacing: pixels between positions, 1 to 8.
 
     Returns:
         24, 21, 17, 14, 10, 7, 3, 0 for a spacing of 1, 2, ... 8.
@@ -65,7 +65,7 @@ def render(labels: Indices, *, spacing: int) -> Pixels:
 
     Args:
         labels: int64, shape (n, 6): x and y of the red, the green and the blue square, each in [0, 8).
-        spacing: pixels between places, 1 to 8.
+        spacing: pixels between positions, 1 to 8.
 
     Returns:
         uint8 of 0 and 255, shape (n, 64, 64, 3).
