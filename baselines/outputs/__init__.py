@@ -1,4 +1,4 @@
-"""What is made of a finished run: codes, pictures, the hidden variable of perturbed datasets.
+"""Outputs of finished runs: codes, pictures, ONNX encoders, the hidden variable of perturbed datasets.
 
 Internal: `baselines.Run` and ``offaxis train`` are for users.
 """

@@ -1,4 +1,4 @@
-"""What a submission asks for, filled in from runs: codes, budgets, hyperparameters."""
+"""Fill in a submission from runs: codes, budgets, hyperparameters."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from leaderboard.scoring import submission
 
 
 def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
-    """Fill a submission's folder with what runs know: codes of the rows it asks for, and how they were trained.
+    """Fill in a submission's folder from runs: codes of the requested rows, and how the runs were trained.
 
-    A run becomes ``<dataset>/seed_<seed>.npz`` of its own dataset. In ``submission.json`` each run's budget is filled
-    in, and supervision, hyperparameters and versions where they are empty. The rest is for people to write.
+    A run's codes become ``<dataset>/seed_<seed>.npz``. In ``submission.json`` each run's budget is filled in, and
+    supervision, hyperparameters and versions if they are empty. The user fills in the rest.
 
     Args:
-        folder: as ``offaxis board submit`` makes it.
+        folder: the folder, from ``offaxis board submit``.
         runs: finished runs of one method.
 
     Returns:
@@ -33,9 +33,9 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
 
     Raises:
         DamagedFile: the folder is no submission, or a file in it is damaged.
-        InvalidInput: a run is not finished, the submission does not ask for its dataset and seed, two runs have the
-            same, or they differ in method or hyperparameters, also from those in the file; nothing is written then. Or
-            a file cannot be written.
+        InvalidInput: a run is not finished, its dataset and seed are not in the submission, two runs have the same, or
+            they differ in method or hyperparameters from each other or from the file; nothing is written then. Or a
+            file cannot be written.
     """
     folder = Path(folder)
     path = folder / submission.FILE
@@ -52,7 +52,7 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     first_record = next(iter(records.values()))
     stated, actual = content.get("hyperparameters"), first_record["hyperparameters"]
     stated = stated if isinstance(stated, dict) else {}
-    # An earlier call wrote all settings but defaults that run.json leaves out; an author, some of them.
+    # An earlier call wrote all settings except defaults that run.json leaves out; an author may write only some.
     names = stated.keys() | actual.keys() if "train_share" in stated else stated.keys() & actual.keys()
     for name in sorted(names):
         if (value := stated.get(name)) != (received := actual.get(name)):

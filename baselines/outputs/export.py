@@ -1,11 +1,11 @@
-"""Export of a run: the files with which the board verifies it and others use it without this package.
+"""Export a run: files with which the board verifies it, and others use it without this package.
 
 ======================  ===========================================================================================
 ``encoder.onnx``        images uint8 (n, H, W, C) to ``codes`` float32 (n, latents), the posterior means
 ``weights.safetensors`` all weights by name, ``<network>/<layer>/<weight>``, with the config in the metadata
 ``codes.npz``           ``indices`` and ``codes`` of the task's rows, as in the run folder
 ``run.json``            the record of the run for the board, as in the run folder
-``config.json``         everything that decides what the run computes
+``config.json``         all settings of the run
 ======================  ===========================================================================================
 """
 
@@ -30,14 +30,14 @@ ENCODER = "encoder.onnx"
 """Name of the encoder's file, in a run folder and in an export."""
 
 CLOSE = 1e-4
-"""How far codes of the graph may be from the run's own, in parts of the largest of them: other sums round otherwise."""
+"""The largest difference of the graph's codes from the run's, relative to the largest code: rounding differs."""
 
 
 def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
     """Write a run's encoder in ONNX.
 
-    It takes images uint8 (n, H, W, C) and gives ``codes`` float32 (n, latents), the posterior means. It is compared
-    with the run on 64 images before it is written.
+    Its input is images, uint8 (n, H, W, C), its output ``codes``, float32 (n, latents), the posterior means. It is
+    compared with the run on 64 images before it is written.
 
     Args:
         run: a finished run.
@@ -47,8 +47,8 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
         The path.
 
     Raises:
-        InvalidInput: the run is not finished, its encoder is larger than the board takes, a layer is not known to
-            ``baselines.outputs.onnx_graphs``, the graph gives other codes than the run, or the file cannot be written.
+        InvalidInput: the run is not finished, its encoder exceeds the board's limit, ``baselines.outputs.onnx_graphs``
+            does not support a layer, the graph's codes differ from the run's, or the file cannot be written.
         MissingExtra: onnx or onnxruntime is not installed.
     """
     needs("an ONNX encoder", "onnx", "onnx", "onnxruntime")
@@ -78,18 +78,18 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
 
 
 def export(run: Run, to: str | os.PathLike[str]) -> Path:
-    """Write a folder with all that others need of a run.
+    """Write a folder with all files that others need to use a run.
 
     Args:
-        run: a finished run on a dataset that the leaderboard has a task on.
-        to: the folder, a path that is free.
+        run: a finished run on a dataset with a task on the leaderboard.
+        to: the folder, which must not exist.
 
     Returns:
         The folder.
 
     Raises:
-        InvalidInput: as ``write_encoder``; or the run is on the user's own images, or the folder exists or cannot be
-            written.
+        InvalidInput: as for ``write_encoder``; or the run is on the user's own images, or the folder exists or cannot
+            be written.
         MissingExtra: onnx, onnxruntime or safetensors is not installed.
         UnknownName: there is no task on the run's dataset.
     """
@@ -112,15 +112,15 @@ def export(run: Run, to: str | os.PathLike[str]) -> Path:
 
 
 def name(run: Run) -> str:
-    """Return what an export of a run is called among others, such as ``dsprites.beta_vae.seed_0_5f874bb2``."""
+    """Return the name of a run's export among others, such as ``dsprites.beta_vae.seed_0_5f874bb2``."""
     return f"{run.config.dataset.replace('/', '.')}.{run.config.objective}.{run.folder.absolute().name}"
 
 
 def _write_weights(run: Run, path: Path) -> None:
-    """Write all weights, with the config that says what they are of."""
+    """Write all weights, with the config in the metadata."""
     needs("weights as safetensors", "board", "safetensors")
     import safetensors.numpy
 
-    # One entry: safetensors writes several in any order.
+    # A single entry, since safetensors writes several in arbitrary order.
     metadata = {"run": json.dumps({"config": run.config.as_json(), "step": run.step}, sort_keys=True)}
     path.write_bytes(safetensors.numpy.save(dict(sorted(run.model.weights().items())), metadata=metadata))

@@ -1,10 +1,10 @@
-"""Deriving the hidden variable of a perturbed dataset: what an entangled beta-VAE encodes most precisely.
+"""Derive the hidden variable of a perturbed dataset: the latent that an entangled beta-VAE encodes most precisely.
 
 Zietlow, Rolinek and Martius, "Demystifying Inductive Biases for (Beta-)VAE Based Architectures", ICML 2021 (arXiv
 2102.06822), section 4.1: of several restarts of a beta-VAE take the one with the lowest MIG, and of its latents the one
-with the least noise, averaged over the dataset; s(x) is its posterior mean (equation 6). A beta-TCVAE will do as well,
-where beta-VAEs learn too little for the lowest MIG to mean anything.
-`benchmark_data.variants.hidden` reads the file that is written here.
+with the least noise, averaged over the dataset; s(x) is its posterior mean (equation 6). A beta-TCVAE may be used
+instead, if beta-VAEs learn too little for the lowest MIG to be meaningful.
+`benchmark_data.variants.hidden` reads the file written here.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from benchmark_data.variants.hidden import SEED, HiddenVariable, write_hidden
 from leaderboard.metrics import mig
 
 KIND = "conv_vae"
-"""The kind of hidden variable that is derived, of `benchmark_data.variants.hidden.KINDS`."""
+"""The kind of the derived hidden variable, of `benchmark_data.variants.hidden.KINDS`."""
 
 OBJECTIVES = ("beta_vae", "beta_tc_vae")
-"""What the restarts may be: the paper's objective, or one whose posterior is weighed alike and that learns sooner."""
+"""Allowed objectives: the paper's, and one that weighs the posterior alike and learns faster."""
 
 LEAST_MEAN_MIG = 0.15
-"""The least mean MIG of the restarts: among models that have learned nothing, the lowest one means nothing."""
+"""The lowest mean MIG of the restarts: among models that learned nothing, the lowest MIG is meaningless."""
 
 MIG_SAMPLES = 10_000
-"""Images that MIG is computed on, as in Locatello et al. 2019: the first of a fixed permutation."""
+"""Number of images for MIG, the first of a fixed permutation, as in Locatello et al. 2019."""
 
 
 def settings(base: Dataset) -> dict[str, object]:
@@ -49,7 +49,7 @@ def settings(base: Dataset) -> dict[str, object]:
         base: the dataset to derive from.
 
     Returns:
-        Values for `RunConfig.from_json`; what is left out takes the defaults, those of disentanglement_lib.
+        Values for `RunConfig.from_json`; other keys have the defaults, those of disentanglement_lib.
 
     Example:
         >>> settings(benchmark_data.load("dsprites"))["latents"]
@@ -73,20 +73,20 @@ def derive(
     3,000 steps, a learning rate of 5e-4, as many latents as factors, seeds from 200 on.
 
     Args:
-        config: a run of one of `OBJECTIVES` on the base dataset; `settings` gives the paper's. Its seed is the first of
-            the restarts.
-        folder: where the runs go, ``seed_0`` and so on. What a stopped call has trained is not trained again.
-        restarts: how many.
-        least_mean_mig: refuse to choose among restarts whose mean MIG is lower.
-        path: the file to write, at most 2 MB; where the perturbed dataset looks for it if None.
+        config: a run of one of `OBJECTIVES` on the base dataset; `settings` returns the paper's. Its seed is that of
+            the first restart.
+        folder: the folder of the runs, ``seed_0`` and so on. An interrupted call is resumed.
+        restarts: the number of restarts.
+        least_mean_mig: raise an error if the mean MIG of the restarts is lower.
+        path: the file to write, at most 2 MB; by default the path that the perturbed dataset reads.
 
     Returns:
-        The file. Its provenance holds how run and latent were chosen, with config, versions and digests.
+        The file. Its provenance records how run and latent were chosen, with config, versions and digests.
 
     Raises:
         UnknownName: there is no such dataset, or without ``path``, no perturbed form of it.
-        InvalidInput: the objective is another one, fewer than two restarts, a mean MIG that is too low, or without
-            ``path``, the file is there or published.
+        InvalidInput: another objective, fewer than two restarts, a mean MIG that is too low, or without ``path``, the
+            file exists or is published.
         Diverged: a run's loss is NaN or has exploded.
         MissingExtra: Keras or its backend is not installed.
     """

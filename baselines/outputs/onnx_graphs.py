@@ -1,7 +1,7 @@
-"""A run's encoder as a graph of standard ONNX operators, written from its Keras layers.
+"""Convert a run's encoder from Keras layers to a graph of standard ONNX operators.
 
-Keras' own export needs tf2onnx, which wants older packages than TensorFlow does; an encoder has a dozen kinds of
-layers. The graph takes images uint8 (n, H, W, C) and gives ``codes`` float32 (n, latents), the posterior means.
+Keras' own export needs tf2onnx, which requires older packages than TensorFlow; an encoder has only a dozen kinds of
+layers. The input is images, uint8 (n, H, W, C), the output ``codes``, float32 (n, latents), the posterior means.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from baselines.nets.backend import to_numpy
 from benchmark_data.errors import InvalidInput
 
 OPSET = 17
-"""Version of the operators."""
+"""Version of the operator set."""
 
 IR = 8
-"""Version of the file's layout that goes with it."""
+"""The version of the file format for it."""
 
 
 class _Writer:
-    """A graph that grows by one operator at a time."""
+    """Builds a graph, one operator at a time."""
 
     def __init__(self, onnx: Any) -> None:
         self.onnx = onnx
@@ -30,31 +30,31 @@ class _Writer:
         self.tensors: list[Any] = []
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
-        """Add a tensor; give its name."""
+        """Add a tensor; return its name."""
         name = f"constant_{len(self.tensors)}"
         self.tensors.append(self.onnx.numpy_helper.from_array(np.asarray(values, dtype), name))
         return name
 
     def __call__(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
-        """Add an operator; give the name of its output."""
+        """Add an operator; return the name of its output."""
         name = output or f"value_{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(operator, inputs, [name], **attributes))
         return name
 
 
 def encoder(image: Any, code: Any, image_shape: tuple[int, int, int]) -> bytes:
-    """Write an encoder.
+    """Convert an encoder.
 
     Args:
-        image: Keras' symbol of images, float32 (n, H, W, C) in [0, 1].
-        code: Keras' symbol of what is made of them, (n, latents).
+        image: Keras' symbolic input images, float32 (n, H, W, C) in [0, 1].
+        code: Keras' symbolic output, (n, latents).
         image_shape: (H, W, C).
 
     Returns:
         An ONNX model, as bytes; the same for the same weights.
 
     Raises:
-        InvalidInput: the model has a layer that is not known here.
+        InvalidInput: the model has a layer that is not supported.
     """
     import onnx
     import onnx.helper
@@ -91,7 +91,7 @@ def encoder(image: Any, code: Any, image_shape: tuple[int, int, int]) -> bytes:
 
 
 def _list_nodes(code: Any) -> list[Any]:
-    """List the calls of layers that a symbol depends on, inputs first."""
+    """List the layer calls that a symbolic tensor depends on, inputs first."""
     nodes: list[Any] = []
     visited: set[int] = set()
 
@@ -110,7 +110,7 @@ def _list_nodes(code: Any) -> list[Any]:
 
 
 def _input_names(write: _Writer, node: Any, values: Mapping[int, str]) -> list[str]:
-    """Name what an operation is called with: outputs of others, or constants. Some layers take them as one list."""
+    """Return the names of an operation's inputs: outputs of others, or constants. Some layers take them as one list."""
     args = node.arguments.args or node.input_tensors  # none are positional where a layer was called by keyword
     args = args[0] if isinstance(args[0], list) else args
     return [values[id(x)] if id(x) in values else write.constant(to_numpy(x)) for x in args]
@@ -159,7 +159,7 @@ def _write_reshape(write: _Writer, node: Any, x: str) -> str:
 
 
 def _write_along(write: _Writer, x: str, operator: str, axes: Any, **attributes: Any) -> str:
-    """Apply an operator that takes axes as a tensor."""
+    """Apply an operator whose axes are a tensor."""
     return write(operator, x, write.constant(np.atleast_1d(axes), np.int64), **attributes)
 
 
@@ -193,4 +193,4 @@ _OPERATIONS: Mapping[str, Callable[..., str]] = {
     "Subtract": lambda write, node, *inputs: write("Sub", *inputs),
     "Sum": lambda write, node, x: _write_along(write, x, "ReduceSum", node.operation.axis, keepdims=0),
 }
-"""Kind of a Keras operation -> what writes it: takes the graph, Keras' node and the names of its inputs, in order."""
+"""Class of a Keras operation -> its converter, called with the graph, Keras' node and the names of its inputs."""

@@ -1,4 +1,4 @@
-"""From a config to a run folder: the loop, one optimiser step, sweeps and their workers.
+"""Training: the loop, its batches and run folders, sweeps and their workers.
 
-Internal, but for what a file's ``__all__`` names.
+Internal, except for names in a file's ``__all__``.
 """

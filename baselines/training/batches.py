@@ -1,4 +1,4 @@
-"""Which rows a run trains on, and the batch of each step, drawn ahead of the training in a thread. Internal."""
+"""The train rows of a run, and the batch of each step, prefetched in a thread. Internal."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ AHEAD = 4
 """Steps whose batches are prepared while the device works."""
 
 Batches: TypeAlias = list[dict[str, NDArray[Any]]]
-"""What `draw_batch` gives for each of the runs that are trained together."""
+"""The result of `draw_batch` for each of the runs trained together."""
 
 
 def training_rows(dataset: Dataset, share: float, split: str = "") -> Indices:
-    """Return the rows that runs train on, int64 (m,), in random order: the same for every run, whatever its seed.
+    """Return the train rows, int64 (m,), in a random order that does not depend on a run's seed.
 
     Args:
         dataset: the dataset.
-        share: how much of it, in (0, 1]; one row at least.
-        split: of this split's rows; of all rows if empty.
+        share: the share of the rows, in (0, 1]; at least one row.
+        split: the split whose rows are used; all rows if empty.
 
     Raises:
         UnknownName: there is no such split.
@@ -60,7 +60,7 @@ def _shuffle_rows(rows: range, count: int) -> Indices:
 
 
 def drawable_factors(config: RunConfig, objective: Objective, dataset: Dataset) -> FactorSpace | FactorTable:
-    """Return the dataset's factors; for an objective on pairs, both of whose images are of the split, the split's."""
+    """Return the dataset's factors, or the split's for an objective on pairs, since both images are of the split."""
     split_rows = dataset.splits[config.split] if config.split else range(len(dataset))
     uses_all_factors = objective.n_views == 1 or len(split_rows) == len(dataset)
     return dataset.space if uses_all_factors else dataset.space.part(split_rows)
@@ -76,16 +76,16 @@ def draw_batch(
     images: bool = True,
     space: FactorSpace | FactorTable | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Draw a step's batch: a function of the config and the step alone.
+    """Draw a step's batch, which depends on the config and the step alone.
 
     Args:
         config: the run's config.
         objective: its objective.
         dataset: its dataset.
-        rows: the rows to train on.
-        step: from 1.
-        images: give the images; otherwise their rows.
-        space: the factors of the rows that may be drawn, as `drawable_factors` gives them; the dataset's if None.
+        rows: the train rows.
+        step: the step, from 1.
+        images: return images; otherwise their rows.
+        space: the factors of the rows that may be drawn, from `drawable_factors`; the dataset's if None.
 
     Returns:
         ``images`` uint8 (n, H, W, C), or ``rows`` int32 (n,); ``noise`` float32 (n, code size), ``step`` float32 () and
@@ -106,17 +106,17 @@ def draw_batch(
 def batches(
     configs: Sequence[RunConfig], dataset: Dataset, done: Sequence[int], *, images: bool = True
 ) -> Iterator[Iterator[Batches]]:
-    """Prepare the batches of runs that are trained together, ahead, in a thread.
+    """Prefetch the batches of runs that are trained together, in a thread.
 
     Args:
         configs: the runs' configs.
         dataset: their dataset.
-        done: the last step that each run has done.
-        images: as of `draw_batch`.
+        done: the last completed step of each run.
+        images: as for `draw_batch`.
 
     Yields:
-        An iterator over what `draw_batch` gives for each run's next step, until all are finished; those that are
-        earlier get the batch of their last step again. An error comes where its batch would have.
+        An iterator over the batches of all runs' next steps, until all are finished; a run that finishes early gets the
+        batch of its last step again. An error in a batch is raised in its place.
     """
     objectives = [config.build_objective() for config in configs]
     run_rows = [training_rows(dataset, config.train_share, config.split) for config in configs]

@@ -1,4 +1,4 @@
-"""Train the tasks of a sweep in worker processes of this machine; one that dies is replaced. Internal."""
+"""Train the tasks of a sweep in worker processes on this machine; dead workers are replaced. Internal."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from baselines.training import worker
 from benchmark_data.errors import needs
 
 ATTEMPTS = 3
-"""How often a run is begun whose worker dies, in one call."""
+"""How often one call starts a run whose worker dies."""
 
 PATIENCE = 30.0
-"""Seconds that workers have to write a snapshot when the sweep is stopped."""
+"""Seconds for workers to write a snapshot when the sweep is stopped."""
 
 Task: TypeAlias = tuple[list[worker.Assignment], str, bool]
-"""What `worker.train_runs` takes, but for what to compute with."""
+"""The first arguments of `worker.train_runs`, without threads and device."""
 
 
 def train(tasks: Sequence[Task], jobs: int | None, threads: int | None, device: str, in_all: int) -> None:
-    """Train in so many worker processes, one for each core if None, each with so many threads.
+    """Train in ``jobs`` worker processes, one per core if None, with ``threads`` each.
 
-    Threads are shared out among the tasks of the sweep ``in_all``, so that a run has as many when it is resumed alone.
+    The default divides the cores by the sweep's number of tasks, ``in_all``, so that a run resumed alone has as many.
     """
     needs("training many runs", "train", "joblib")
     import joblib
@@ -56,7 +56,7 @@ def train(tasks: Sequence[Task], jobs: int | None, threads: int | None, device: 
                 if process is None:
                     process = _start_worker(thread_count, cores)
                     processes.append(process)
-                    if stop_event.is_set():  # it began while the others were ended
+                    if stop_event.is_set():  # it started while the others were being ended
                         process.kill()
                         return
                 if _run_task(process, (*task, thread_count, device)):
@@ -67,7 +67,7 @@ def train(tasks: Sequence[Task], jobs: int | None, threads: int | None, device: 
                     return
             else:
                 runs, into, encode = task
-                if len(runs) > 1:  # together they may need more memory than there is: one by one, then
+                if len(runs) > 1:  # together they may need too much memory: retry one by one
                     waiting.extend(([run], into, encode) for run in runs)
                     continue
                 worker.record_failure(Path(into), runs[0][2], f"its worker died {ATTEMPTS} times, last with {status}")
@@ -86,9 +86,9 @@ def train(tasks: Sequence[Task], jobs: int | None, threads: int | None, device: 
 
 
 def _end_workers(processes: Sequence[subprocess.Popen[str]]) -> None:
-    """End workers: those that train come to the end of their step and write a snapshot first.
+    """End workers, after those that train have finished their step and written a snapshot.
 
-    One that takes too long, or all of them after a second Ctrl-C, is killed; it goes on from its snapshot before.
+    One that takes too long is killed, and all are after a second Ctrl-C; their runs resume from an earlier snapshot.
     """
     for process in processes:
         process.terminate()
@@ -103,10 +103,10 @@ def _end_workers(processes: Sequence[subprocess.Popen[str]]) -> None:
 
 
 def _choose_cores(jobs: int, threads: int) -> list[set[int]]:
-    """Choose the cores of each worker: as many as it has threads, where they fill the machine; else none in particular.
+    """Choose the cores of each worker, one per thread, if workers use all cores; otherwise do not pin workers.
 
-    Workers that wander evict each other's weights from the caches. Where cores are left over, something else may run
-    on them, such as another sweep, which would choose the same cores: there the system finds a free one.
+    Workers that migrate evict each other's weights from the caches. If cores are left over, other programs may use
+    them, such as a second sweep, which would choose the same cores.
     """
     if not hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
         return [set() for _ in range(jobs)]
@@ -117,7 +117,7 @@ def _choose_cores(jobs: int, threads: int) -> list[set[int]]:
 
 
 def _start_worker(threads: int, cores: set[int]) -> subprocess.Popen[str]:
-    """Start a worker, out of reach of the terminal's Ctrl+C: this process ends it."""
+    """Start a worker that does not receive the terminal's Ctrl+C: this process ends it."""
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "baselines.training.worker"],
         stdin=subprocess.PIPE,
@@ -127,13 +127,13 @@ def _start_worker(threads: int, cores: set[int]) -> subprocess.Popen[str]:
         start_new_session=True,
     )
     if cores:
-        with contextlib.suppress(ProcessLookupError):  # it died at once, which its answer will tell
+        with contextlib.suppress(ProcessLookupError):  # it died immediately, which `_run_task` detects
             os.sched_setaffinity(process.pid, cores)
     return process
 
 
 def _run_task(process: subprocess.Popen[str], task: tuple[Any, ...]) -> bool:
-    """Give a worker a task and wait for it; return whether it lived to answer."""
+    """Send a worker a task and wait for its answer; return whether it answered before it died."""
     if process.stdin is None or process.stdout is None:
         return False
     try:

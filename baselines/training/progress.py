@@ -1,4 +1,4 @@
-"""What a display shows of runs that are being trained: one bar for all that are trained side by side.
+"""Progress display of training: one bar for all runs that are trained together.
 
 Internal.
 """
@@ -16,7 +16,7 @@ from benchmark_data import console
 
 
 def display() -> rich.progress.Progress:
-    """Make a display of runs, to use in a ``with`` block: their steps, images per second, and the loss."""
+    """Make a display of runs, for a ``with`` block: their steps, images per second, and the loss."""
     return console.progress(
         rich.progress.TextColumn("{task.fields[rate]}", style="cyan"),
         rich.progress.TextColumn("{task.fields[loss]}"),
@@ -24,7 +24,7 @@ def display() -> rich.progress.Progress:
 
 
 def describe(configs: Sequence[RunConfig]) -> str:
-    """Name runs of one objective on one dataset that are shown together.
+    """Return the label of runs of one objective on one dataset.
 
     Example:
         >>> describe([RunConfig(dataset="dsprites", objective="ae", seed=seed) for seed in range(25)])
@@ -37,10 +37,10 @@ def describe(configs: Sequence[RunConfig]) -> str:
 
 
 class Bar:
-    """The bar of runs that are trained side by side.
+    """The bar of runs that are trained together.
 
     Args:
-        progress: the display, as `display` makes it.
+        progress: the display, from `display`.
         configs: the runs, of one objective on one dataset.
         steps: the last step of each so far.
         losses: the loss of that step, as text; empty if there is none.
@@ -62,12 +62,12 @@ class Bar:
         )
 
     def show(self, steps: Sequence[int], losses: Sequence[str], stopped: Sequence[bool]) -> None:
-        """Show where the runs stand: their step, or the mean where one is ahead, and the range of their losses.
+        """Show the runs' step, or its mean if they differ, and the range of their losses.
 
         Args:
             steps: the last step of each.
             losses: the loss of that step, as text; empty if there is none.
-            stopped: which of them cannot go on. They count for nothing while another one can.
+            stopped: which of them cannot continue; they are ignored while another one can.
         """
         active = [i for i, is_stopped in enumerate(stopped) if not is_stopped] or range(len(steps))
         step = _mean_step([steps[i] for i in active])
@@ -91,6 +91,6 @@ def _summary(losses: Sequence[str], stopped: int) -> str:
 
 
 def _range(losses: Sequence[str]) -> str:
-    """Return the lowest and the highest loss, or the one that all have."""
+    """Return the lowest and the highest loss, or one if they are equal."""
     recorded = sorted(filter(None, losses), key=lambda text: (math.isnan(float(text)), float(text)))
     return " to ".join(dict.fromkeys([recorded[0], recorded[-1]])) if recorded else ""

@@ -1,4 +1,4 @@
-"""What a run writes while it trains: its history, its record and its snapshots; and when it must stop. Internal."""
+"""Write a run's history, record and snapshots during training, and detect divergence. Internal."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from benchmark_data.errors import DamagedFile, OffaxisError
 from leaderboard.record import Supervision
 
 Observer: TypeAlias = Callable[[int, Mapping[str, float]], None]
-"""Is called with a step and the history's scalars of it: loss, reconstruction and the objective's terms."""
+"""Called with a step and its scalars in the history: loss, reconstruction and the objective's terms."""
 
 EXPLOSION_FACTOR = 1e3
-"""A loss this many times the first one is taken to have exploded."""
+"""A loss above this multiple of the first one counts as exploded."""
 
 
 class Diverged(OffaxisError):
@@ -38,16 +38,16 @@ class Recorder:
 
     Args:
         config: the run's config.
-        folder: its folder, which is its own.
+        folder: its folder.
         dataset: its dataset.
-        digests: the dataset's, as `digests_of` gives them.
-        observers: functions that are called with each line of the history.
-        pool: of one thread, which writes the snapshots.
+        digests: the dataset's digests, from `digests_of`.
+        observers: functions called with each line of the history.
+        pool: a pool of one thread, which writes the snapshots.
 
     Attributes:
-        step: the step that was done last.
-        loss: the loss that was recorded last, as text; empty if there is none yet.
-        stopped: why the run cannot go on, if so.
+        step: the last completed step.
+        loss: the last recorded loss, as text; empty if there is none yet.
+        stopped: the error because of which the run cannot continue, or None.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class Recorder:
 
     @property
     def running(self) -> bool:
-        """Whether there are steps left to take."""
+        """Whether the run has steps left and has not diverged."""
         return self.step < self.config.steps and self.stopped is None
 
     @property
     def is_recorded_step(self) -> bool:
-        """Whether the history has a line for the step that was done last."""
+        """Whether the history has a line for the last completed step."""
         return _is_recorded(self.config, self.step)
 
     def record(self, scalars: Mapping[str, float]) -> None:
@@ -107,29 +107,29 @@ class Recorder:
             observe(self.step, {name: value for name, value in row.items() if name != "step"})
 
     def keep(self, copy: Copy, seconds: float) -> None:
-        """Have a snapshot and the record written, and earlier snapshots removed that were not asked for.
+        """Write a snapshot and the record in the thread, and remove earlier snapshots that the config does not keep.
 
         Args:
-            copy: weights and moments after the step that was done last, perhaps still on the device: the thread that
+            copy: weights and moments after the last completed step, perhaps still on the device: the thread that
                 writes the snapshot fetches them.
             seconds: seconds of training so far.
 
         Raises:
-            Diverged: a weight, or a moment of Adam, which would keep its weight where it is, is not finite.
-            InvalidInput: the snapshot before could not be written.
+            Diverged: a weight is not finite, or a moment of Adam, whose weight would not change any more.
+            InvalidInput: the previous snapshot could not be written.
         """
         if copy.flaw:
             raise self._divergence_error(f"a {copy.flaw} that is not finite")
-        self.raise_write_error()  # no more than one waits, or memory would fill up behind a slow disk
+        self.raise_write_error()  # at most one waits, since memory would fill up with a slow disk
         self._pending_write = self._pool.submit(self._write_snapshot, self.step, copy, seconds)
 
     def raise_write_error(self, *, wait: bool = True) -> None:
-        """Raise what went wrong with the last snapshot, once it is over or, without ``wait``, if it is over already."""
+        """Raise the error of the last snapshot's write, if any; with ``wait``, once the write has ended."""
         if self._pending_write is not None and (wait or self._pending_write.done()):
             self._pending_write.result()
 
     def describe(self, step: int, seconds: float) -> None:
-        """Write the run's record after a step and so many seconds of training."""
+        """Write the run's record after a step, with the seconds of training so far."""
         computed = {**devices.record(self.config.precision), "objective_code": objective_code(self.config.objective)}
         computed_before = [entry for entry in self._computed_before if entry != computed]
         images = step * self.config.images_per_step
@@ -167,9 +167,9 @@ class Recorder:
 
 
 def whole_history(folder: Path, config: RunConfig) -> list[dict[str, float]]:
-    """Read a run's history up to its last snapshot, and check that no step is lost.
+    """Read a run's history up to its last snapshot, and check that no line is missing.
 
-    A power cut or an editor may lose some. A run that was made longer has a line for its earlier end, too.
+    A power cut or an editor may lose some. A run that was lengthened has a line for its earlier end, too.
     """
     path, snapshots = folder / "history.jsonl", Snapshots(folder)
     last = snapshots.last or 0
@@ -188,7 +188,7 @@ def whole_history(folder: Path, config: RunConfig) -> list[dict[str, float]]:
 
 
 def _read_computed(folder: Path) -> list[dict[str, Any]]:
-    """Read how a run was computed so far."""
+    """Read the record of the devices and versions that computed a run so far."""
     record = read_record(folder)
     return [*record.get("computed_before", []), *([record["computed"]] if "computed" in record else [])]
 
@@ -206,7 +206,7 @@ def _is_recorded(config: RunConfig, step: int) -> bool:
 
 
 def _flush(path: Path) -> None:
-    """Have what was appended on the disk, so that no power cut leaves a snapshot without its history."""
+    """Flush appended lines to disk, so that no power cut leaves a snapshot without its history."""
     try:
         with path.open("ab") as stream:
             os.fsync(stream.fileno())

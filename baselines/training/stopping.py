@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: what trains comes to the end of its step, writes a snapshot and says how to go on."""
+"""Ctrl-C and SIGTERM: training stops after the current step, with a snapshot and a message how to resume."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stopped(KeyboardInterrupt):
-    """Training was asked to stop, and has: a snapshot of its last step is written. The message says how to go on.
+    """Training was stopped, with a snapshot of its last step.
 
     Args:
-        where: what has stopped where.
-        again: how to go on.
+        where: a sentence about what stopped at which step.
+        again: how to resume.
     """
 
     def __init__(self, where: str, again: str) -> None:
@@ -34,13 +34,13 @@ class Stopped(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def catch_stop_signals() -> Iterator[threading.Event]:
-    """Take the first Ctrl-C or SIGTERM as a request to stop; the second ends the process at once.
+    """Take the first Ctrl-C or SIGTERM as a request to stop; the second ends the process immediately.
 
-    Signals that are ignored stay ignored, as under ``nohup``. Outside the main thread, where no signal arrives, nothing
-    changes. In a block within another one the request is the inner one's.
+    Ignored signals stay ignored, as under ``nohup``. Outside the main thread, which receives all signals, this does
+    nothing. In nested blocks, only the inner one receives the request.
 
     Yields:
-        The request, to be looked at after each step.
+        An event, set by the request, to be checked after each step.
     """
     request = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -52,7 +52,7 @@ def catch_stop_signals() -> Iterator[threading.Event]:
         request.set()
         for caught_signal in previous_handlers:
             signal.signal(caught_signal, signal.SIG_DFL)
-        with contextlib.suppress(OSError):  # not through a stream that the signal may have come in the middle of
+        with contextlib.suppress(OSError):  # not through `sys.stderr`, which the signal may have interrupted
             show_cursor = "\x1b[?25h" if os.isatty(2) else ""
             hint = " Ctrl-C again ends it at once." if number == signal.SIGINT else ""
             os.write(2, f"\n{show_cursor}Stopping after this step, with a snapshot.{hint}\n".encode())
@@ -71,7 +71,7 @@ def catch_stop_signals() -> Iterator[threading.Event]:
 
 @contextlib.contextmanager
 def sigterm_as_interrupt() -> Iterator[None]:
-    """Take SIGTERM like Ctrl-C: as a `KeyboardInterrupt`, so that what is open is closed."""
+    """Raise `KeyboardInterrupt` on SIGTERM, as on Ctrl-C, so that open files are closed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -87,15 +87,15 @@ def sigterm_as_interrupt() -> Iterator[None]:
 
 
 def stop_error(folders: Sequence[Path], steps: Sequence[int], *, again: bool) -> Stopped:
-    """Make the error that says where runs have stopped and how they go on.
+    """Return the error for stopped runs, with the command to resume them.
 
     Args:
         folders: the run folders.
-        steps: the step that each has done last.
-        again: whether only the same call goes on with all: others have not begun, or images are the user's own.
+        steps: the last completed step of each.
+        again: whether only the same call resumes all: some have not begun, or images are the user's own.
 
     Returns:
-        What to raise.
+        The error to raise.
 
     Example:
         >>> print(stop_error([Path("runs/a b")], [979], again=False))
@@ -108,10 +108,10 @@ def stop_error(folders: Sequence[Path], steps: Sequence[int], *, again: bool) ->
 
 
 def command(*words: str) -> str:
-    """Return a command of the group `train` as one would type it."""
+    """Return a command line of the group `train`, quoted for the shell."""
     return shlex.join(["offaxis", "train", *words])
 
 
 def rerun_command() -> str:
-    """Return the command that this process was started with, as one would type it."""
+    """Return the command line of this process, quoted for the shell."""
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])

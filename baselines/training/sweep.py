@@ -1,14 +1,14 @@
 """Sweeps: many runs with one command, one progress display and one index; they survive the death of any worker.
 
-A sweep is a file in ``baselines/sweeps`` and its runs are folders, so all that a sweep knows is on disk: what is done
-is skipped, what was stopped goes on exactly, and ``index.csv`` follows from the folders::
+A sweep is a file in ``baselines/sweeps`` and its runs are folders, so its whole state is on disk: finished runs are
+skipped, interrupted ones are resumed exactly, and ``index.csv`` is derived from the folders::
 
     index.csv                                   a row for each run of the last call: state, step, loss, settings, folder
     <dataset>/<objective>/seed_<seed>_<digest>  the run folders
     failed/<digest>.json                        why a run failed; it is tried again, unless it diverged
 
-Runs are trained in worker processes of this machine, or as tasks of a Ray cluster, one by one or many together in one
-program. Workers share nothing but the folder. One that dies is replaced and its runs go on from their last snapshots.
+Runs are trained in worker processes on this machine, or as tasks of a Ray cluster, one by one or many together in one
+program. Workers share only the folder. One that dies is replaced, and its runs resume from their last snapshots.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, needs
 needs("training many runs", "train", "filelock")
 
 POLL_SECONDS = 1.0
-"""Seconds between two looks at the runs for the monitor."""
+"""Seconds between two updates of the progress display."""
 
 INDEX_SECONDS = 15.0
 """Seconds between two writes of the index."""
@@ -52,7 +52,7 @@ def find(name: str) -> tuple[RunConfig, ...]:
     """Return a sweep's runs by name.
 
     Raises:
-        UnknownName: there is no such sweep; the message gives the near match and the list.
+        UnknownName: there is no such sweep; the message suggests the nearest name and lists all.
 
     Example:
         >>> len(find("bonheme2022"))
@@ -66,14 +66,14 @@ def select(configs: Sequence[RunConfig], only: Sequence[str]) -> tuple[RunConfig
 
     Args:
         configs: the runs of a sweep.
-        only: conditions ``key=value`` on keys of the config, the objective or the architecture. Conditions on different
-            keys must all hold, of those on the same key one. A dataset may be named without its config.
+        only: conditions ``key=value`` on keys of the config, the objective or the architecture. Values of one key are
+            alternatives; conditions on different keys must all hold. A dataset may be named without its config.
 
     Returns:
-        The runs for which they hold, in their order.
+        The runs that fulfil them, in their order.
 
     Raises:
-        InvalidInput: a condition that is not ``key=value``, or that no run fulfils.
+        InvalidInput: a condition is not ``key=value``, or no run fulfils all.
         UnknownName: no run has such a key.
 
     Example:
@@ -107,7 +107,7 @@ def _flat_settings(config: RunConfig) -> dict[str, Any]:
 
 
 def _has_setting(settings: dict[str, Any], key: str, value: Any) -> bool:
-    """Say whether a run has a setting: a dataset may be named without its config."""
+    """Return whether a run has a setting; a dataset may be named without its config."""
     if key == "dataset":
         return value in (settings[key], settings[key].partition("/")[0])
     actual = settings.get(key, math.nan)  # which equals nothing
@@ -115,20 +115,20 @@ def _has_setting(settings: dict[str, Any], key: str, value: Any) -> bool:
 
 
 class RunStatus(NamedTuple):
-    """What is known of a run of a sweep: a row of ``index.csv``.
+    """State of a run of a sweep: a row of ``index.csv``.
 
     Attributes:
         run: its folder, within the sweep's.
         state: ``done``, ``failed``, ``begun`` or ``waiting``.
         step: the last recorded step.
-        steps: the steps to take.
-        loss: the loss of that step; empty where none is recorded.
+        steps: the number of steps of the finished run.
+        loss: the loss of that step; empty if none is recorded.
         seconds: seconds of training so far, up to the last snapshot.
         dataset: the dataset.
         objective: the objective.
-        hyperparameters: all settings that tell it from others of its objective, as JSON, as its ``run.json`` has them.
+        hyperparameters: all settings that distinguish it from others of its objective, in JSON, as in ``run.json``.
         seed: the seed.
-        digest: of the config.
+        digest: digest of the config.
         error: why it failed.
     """
 
@@ -157,7 +157,7 @@ def run_path(config: RunConfig) -> str:
 
 
 def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStatus:
-    """Return a run's row of the index, from what is on disk; with ``encode`` it is done only with its codes."""
+    """Return a run's row of the index, read from disk; with ``encode`` it is done only once its codes are written."""
     name, digest = run_path(config), config.digest
     folder, step, seconds, error = into / name, 0, 0.0, ""
     loss: float | str = ""
@@ -171,7 +171,7 @@ def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStat
     failure_file = worker.failure_path(into, digest)
     if failure_file.exists() and state != "done":
         message, diverged = _read_failure(failure_file)
-        if not (diverged and state == "waiting"):  # of a folder that was removed, to train the run again
+        if not (diverged and state == "waiting"):  # its folder was removed, to train the run again
             state, error = "failed", message
     return RunStatus(
         run=name,
@@ -209,13 +209,13 @@ def _read_seconds_and_version(path: Path) -> tuple[float, str]:
 
 @functools.cache
 def _dataset_version(dataset: str) -> str:
-    """Return a dataset's version today; of the user's own, which only its pixels tell, nothing."""
+    """Return a dataset's current version; empty for the user's own images, which only their pixels identify."""
     is_loadable_by_name = dataset.partition("/")[0] in benchmark_data.names()
     return benchmark_data.load(dataset).version if is_loadable_by_name else ""
 
 
 def _read_failure(path: Path) -> tuple[str, bool]:
-    """Read why a run failed, and whether it would again."""
+    """Read why a run failed, and whether it would fail again."""
     with contextlib.suppress(OffaxisError, KeyError, TypeError):
         failure = files.read_json(path)
         return str(failure["error"]), bool(failure["diverged"])
@@ -239,29 +239,29 @@ def run(
 
     Args:
         configs: the runs.
-        into: the folder; made if it is not there. It may hold runs of other calls.
-        jobs: worker processes on this machine; one per core if None. On a GPU give 1.
-        threads: of each worker; the cores shared out if None. On Ray one for each task, which is what Ray counts.
-            TensorFlow's last bits depend on their number, and on nothing else here.
+        into: the folder, created if missing. It may hold runs of other calls.
+        jobs: worker processes on this machine; one per core if None. Use 1 on a GPU.
+        threads: threads of each worker; by default the cores are divided among them. On Ray one per task, as Ray
+            assumes. TensorFlow's last bits depend on this number, and on nothing else here.
         together: how many runs a worker trains in one program, on the jax backend; see `baselines.train_together`.
         ray: the address of a Ray cluster to train on, ``"local"``, or None; see
-            `benchmark_data.parallel.on_ray`. The nodes must see the folder under the same path.
-        gpus: what each task of Ray asks for; see there.
+            `benchmark_data.parallel.on_ray`. The nodes must have the folder under the same path.
+        gpus: the GPUs that each Ray task requests; see there.
         encode: write the codes that the leaderboard scores, too.
-        device: what each worker computes on; see `baselines.engines.devices.choose`. Tasks that ask Ray for GPUs get
-            ``"gpu"`` for ``"auto"``, so that none of them trains on a processor in silence.
-        progress: a display to show the runs in; by default one of its own, on standard error.
+        device: the device of each worker; see `baselines.engines.devices.choose`. For Ray tasks with GPUs, ``"auto"``
+            means ``"gpu"``, so that none of them silently trains on a CPU.
+        progress: a display that shows the runs; by default a new one, on standard error.
 
     Returns:
-        The runs' states, as in ``index.csv``. That some failed is no error here. Ctrl-C and SIGTERM raise a
-        `KeyboardInterrupt` once the workers on this machine have written snapshots; the same call goes on.
+        The runs' states, as in ``index.csv``; failed runs raise no error. Ctrl-C and SIGTERM raise a
+        `KeyboardInterrupt` once the workers on this machine have written snapshots; the same call resumes.
 
     Raises:
-        InvalidInput: the folder cannot be written or another call is at work in it, two runs are the same, a number of
-            jobs, threads or runs below 1, no cluster answers at the address, or none of its nodes has the GPUs.
+        InvalidInput: the folder cannot be written or another call is using it, two runs are the same, a number of jobs,
+            threads or runs below 1, no cluster answers at the address, or none of its nodes has the GPUs.
         UnknownName: there is no such dataset or device.
         MissingExtra: Ray is not installed.
-        Unavailable: a dataset is neither prepared nor to be had.
+        Unavailable: a dataset is not prepared and cannot be downloaded.
     """
     into = Path(into).absolute()
     if device not in get_args(Device):
@@ -280,7 +280,7 @@ def run(
     with contextlib.ExitStack() as stack:
         stack.enter_context(files.exclusive(into / ".lock", what=into, refusal=refusal))
         stack.enter_context(parallel.on_ray(ray, gpus=gpus))
-        stack.enter_context(stopping.sigterm_as_interrupt())  # after Ray has begun, which takes SIGTERM for itself
+        stack.enter_context(stopping.sigterm_as_interrupt())  # after Ray's start, which replaces the SIGTERM handler
         if progress is None:
             progress = stack.enter_context(display())
         monitor = _ProgressMonitor(configs, into, encode, progress)
@@ -294,7 +294,7 @@ def run(
         stack.enter_context(monitor.watching())
         if ray is None:
             for dataset in dict.fromkeys(config.dataset for config in todo):
-                benchmark_data.load(dataset).prepare()  # once, so that what is missing is said once
+                benchmark_data.load(dataset).prepare()  # once, so that an error is reported once
             processes.train(tasks, jobs, threads, device, len(list(_group_runs(configs, together))))
         else:
             ray_device = "gpu" if gpus and device == "auto" else device
@@ -305,7 +305,7 @@ def run(
 
 
 class _ProgressMonitor:
-    """Shows what is on disk, and writes it to the index, in a thread of its own."""
+    """Shows the state of the run folders, and writes it to the index, in a separate thread."""
 
     def __init__(
         self, configs: Sequence[RunConfig], into: Path, encode: bool, progress: rich.progress.Progress
@@ -336,7 +336,7 @@ class _ProgressMonitor:
         return [self._states[config.digest] for config in self._configs]
 
     def settled(self, config: RunConfig) -> bool:
-        """Return whether there is nothing to do for a run: it is done, or diverged and would diverge again."""
+        """Return whether a run needs no work: it is done, or diverged and would diverge again."""
         state = self._states[config.digest].state
         diverged = state == "failed" and _read_failure(worker.failure_path(self._folder, config.digest))[1]
         return state == "done" or diverged
@@ -354,7 +354,7 @@ class _ProgressMonitor:
         while not self._stop_event.wait(POLL_SECONDS):
             self._refresh()
             if time.monotonic() - last_write > INDEX_SECONDS:
-                with contextlib.suppress(OffaxisError):  # the last write tells
+                with contextlib.suppress(OffaxisError):  # the last write raises it
                     self.write()
                 last_write = time.monotonic()
 
@@ -372,7 +372,7 @@ class _ProgressMonitor:
 
 
 def _group_runs(configs: Sequence[RunConfig], together: int) -> Iterator[list[RunConfig]]:
-    """Divide runs among workers: so many that can be trained in one program, or one by one."""
+    """Divide runs into groups of at most ``together`` that can be trained in one program."""
     for positions in groups(configs) if together > 1 else [[i] for i in range(len(configs))]:
         for i in range(0, len(positions), together):
             yield [configs[position] for position in positions[i : i + together]]

@@ -1,7 +1,7 @@
-"""Train runs of a sweep: a task of Ray, or a process that takes tasks from its standard input. Internal.
+"""Train runs of a sweep, in a Ray task or in a process that reads tasks from its standard input. Internal.
 
 ``python -m baselines.training.worker`` reads a line for each task, a JSON list of `train_runs`'s arguments, and answers
-each with a line once it is over. It ends with its standard input, so that none outlives the sweep.
+each with a line once it is done. It exits when its standard input closes, so that no worker outlives the sweep.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from benchmark_data import files
 from benchmark_data.errors import OffaxisError
 
 Assignment: TypeAlias = tuple[Mapping[str, Any], str, str]
-"""A run of a sweep: its config as JSON's types, its folder within the sweep's, and the config's digest."""
+"""A run of a sweep: its config in JSON types, its folder within the sweep's, and the config's digest."""
 
 
 def train_runs(
     runs: Sequence[Assignment], into: str, encode: bool, threads: int, device: str = "auto", share: float = 1.0
 ) -> None:
-    """Train runs together, or go on with them. What goes wrong is recorded, not raised: the sweep's other runs go on.
+    """Train or resume runs together. Errors are recorded, not raised, so that the sweep's other runs continue.
 
     Args:
-        runs: one, or several that go together. If training them together fails, they are trained one by one.
+        runs: one, or several for one program. If training them together fails, they are trained one by one.
         into: the sweep's folder.
         encode: write their codes, too.
-        threads: to compute with, where this process has not begun to.
-        device: to compute on; see `baselines.engines.devices.choose`.
-        share: of a GPU's memory; less than 1 where several workers have one GPU.
+        threads: the number of threads; ignored if this process has already loaded its backend.
+        device: the device; see `baselines.engines.devices.choose`.
+        share: the share of a GPU's memory; less than 1 if several workers use one GPU.
     """
     for name, value in thread_limits(threads).items():
         os.environ.setdefault(name, value)
-    if share < 1:  # jax plans with so much; a tenth stays for CUDA itself
+    if share < 1:  # jax allocates this share; a tenth remains for CUDA itself
         os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", f"{0.9 * share:.3f}")
     from baselines.config import RunConfig
     from baselines.engines import devices
@@ -56,7 +56,7 @@ def train_runs(
         devices.choose(device)
         outcomes = train_together(configs, [Path(into) / run_path for _, run_path, _ in runs], progress=no_progress)
     except Exception as error:
-        for run in runs if len(runs) > 1 else ():  # one of them is to blame, or the memory is too small
+        for run in runs if len(runs) > 1 else ():  # one of them caused it, or the memory is too small
             train_runs([run], into, encode, threads, device, share)
         if len(runs) == 1:
             record_failure(Path(into), runs[0][2], _error_message(error))
@@ -72,21 +72,21 @@ def train_runs(
 
 
 def _error_message(error: Exception) -> str:
-    """Return the message of an error of ours, or of a backend's own, such as memory that ran out."""
+    """Return the message of an `OffaxisError`, or type and message of a backend's error, such as out of memory."""
     return str(error) if isinstance(error, OffaxisError) else f"{type(error).__name__}: {error}"[:2_000]
 
 
 def failure_path(into: Path, digest: str) -> Path:
-    """Return the file that says why a run of a sweep failed."""
+    """Return the file that records why a run of a sweep failed."""
     return into / "failed" / f"{digest}.json"
 
 
 def record_failure(into: Path, digest: str, error: str, *, diverged: bool = False) -> None:
-    """Write why a run of a sweep failed; a full disk keeps it from being written.
+    """Record why a run of a sweep failed, unless the disk is full.
 
     Args:
         into: the sweep's folder.
-        digest: of the run's config.
+        digest: digest of the run's config.
         error: the message.
         diverged: whether it would fail again.
     """
@@ -95,7 +95,7 @@ def record_failure(into: Path, digest: str, error: str, *, diverged: bool = Fals
 
 
 def thread_limits(threads: int) -> dict[str, str]:
-    """Return the environment in which TensorFlow, jax and BLAS compute with so many threads.
+    """Return the environment variables that limit the threads of TensorFlow, jax and BLAS.
 
     Example:
         >>> thread_limits(2)["OMP_NUM_THREADS"]
@@ -113,10 +113,10 @@ def main() -> None:
     def read_tasks() -> None:
         for line in sys.stdin:
             tasks.put(line)
-        os._exit(0)  # whoever gave the tasks is gone; what is half done goes on from its last snapshot
+        os._exit(0)  # the sweep has ended; an unfinished run resumes from its last snapshot
 
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # libraries must not print among the answers
     threading.Thread(target=read_tasks, daemon=True).start()
     while True:
         try:

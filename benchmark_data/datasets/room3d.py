@@ -2,7 +2,8 @@
 
 The factor grid, values and order of rows of Shapes3D (Burgess and Kim 2018; Kim and Mnih, "Disentangling by
 Factorising", ICML 2018), drawn here by a small ray caster. Its camera, room, solids and lights were fitted to the 53
-scenes that Shapes3D's authors show in their repository; `benchmarks/fit_room3d.py` measures the fit. The images are our own renderings.
+scenes that Shapes3D's authors show in their repository; `benchmarks/fit_room3d.py` measures the fit. The images
+are our own renderings.
 
 The unit of length is a tenth of the distance at which the camera circles the middle of the room; z points up and the
 floor is z = 0.
