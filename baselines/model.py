@@ -21,34 +21,34 @@ from benchmark_data.sources import Pixels
 T = TypeVar("T")
 
 INITIAL_STEP = 2**64 - 1
-"""The step whose random numbers are the initial weights of a run that starts from no other."""
+"""The step number for the random initial weights of a run that does not start from another."""
 
 
 def initial_rng(config: RunConfig) -> np.random.Generator:
-    """Return the random numbers that a config's initial weights are drawn from.
+    """Return the random generator for a config's initial weights.
 
-    In a run that starts from another's weights, this is what reset layers get. It then depends on those weights as well
-    as on the seed: by the seed alone, a run with its source's seed would reset a layer to the very weights that the
-    source began with, beside which its frozen layers were trained.
+    If a run starts from another's weights, these are for its reset layers, and also depend on the other's weights: by
+    the seed alone, a run with its source's seed would reset a layer to the source's own initial weights, with which the
+    frozen layers were trained.
 
     Args:
-        config: of a run; if it starts from another, with the hash of the weights.
+        config: a run's config; if it starts from another, with the hash of the weights.
 
     Returns:
-        A generator in its first state.
+        A generator in its initial state.
     """
     return generator(config.seed, int(config.start_weights[:16] or "0", 16) if config.start_from else INITIAL_STEP)
 
 
 def generator(seed: int, step: int) -> np.random.Generator:
-    """Return the random numbers of one step: they depend on nothing but the seed and the step.
+    """Return the random generator of one step, which depends on the seed and the step alone.
 
     Args:
         seed: the run's seed.
         step: from 1; or `INITIAL_STEP`.
 
     Returns:
-        A generator in its first state, counter-based (Philox), so that no state needs to be saved.
+        A generator in its initial state, counter-based (Philox), so that no state needs to be saved.
 
     Example:
         >>> generator(0, 7).integers(100, size=3).tolist() == generator(0, 7).integers(100, size=3).tolist()
@@ -63,17 +63,17 @@ class Model:
     Args:
         config: the run's config.
         image_shape: (H, W, C) of the dataset.
-        sizes: how many values each of the dataset's factors has, for objectives that see the factors.
-        precision: of activations and products, ``"float32"`` or ``"bfloat16"``; weights and losses are float32 in any
-            case. A run trains at its config's precision, and encodes and decodes in float32.
+        sizes: the number of values of each factor, for objectives that use the factors.
+        precision: precision of activations and products, ``"float32"`` or ``"bfloat16"``; weights and losses are always
+            float32. A run trains at its config's precision, and encodes and decodes in float32.
 
     Attributes:
-        code_size: how many numbers a code has: the run's latents, unless the objective chooses otherwise.
-        decoder: None if the objective has none. This alone says so to all that decodes, draws or exports a run.
+        code_size: the number of dimensions of a code: the run's latents, unless the objective chooses otherwise.
+        decoder: the decoder; None if the objective has none.
         networks: by name: ``encoder``, ``decoder`` if there is one, and the objective's own, each with its optimiser.
 
     Raises:
-        InvalidInput: the images do not suit the architecture or the objective, or a network cannot be stored.
+        InvalidInput: the images do not fit the architecture or the objective, or a network cannot be stored.
     """
 
     def __init__(
@@ -105,14 +105,14 @@ class Model:
         self._check_networks()
 
     def _check_networks(self) -> None:
-        """Refuse networks whose weights a run folder would not hold, or whose layers nobody would find again."""
+        """Check that a run folder can store the weights, and that layers have names of their own."""
         names, layers = self.names(), {layer.name for layer in self.encoder.layers}
         keras_class_names = {class_name.lower() for class_name in dir(keras.layers)}
         problems = [f"two weights called {name}" for name in names if names.count(name) > 1]
         problems += [f"no layer {head} in the encoder" for head in ("mean", "log_variance") if head not in layers]
         for network in self.networks.values():
             problems += [f"{v.path}, which no gradient trains" for v in network.model.non_trainable_variables]
-        for name in names:  # Keras numbers its own names by what else the process has built
+        for name in names:  # Keras' default names depend on what else the process has built
             layer = name.split("/")[-2]
             if layer.rstrip("0123456789").rstrip("_").replace("_", "") in keras_class_names:
                 problems.append(f"a layer that Keras named {layer}")
@@ -142,14 +142,14 @@ class Model:
         ]
 
     def frozen(self) -> list[bool]:
-        """Say of each weight whether it stays as it starts, in the order of `variables`."""
+        """List whether each weight is frozen, in the order of `variables`."""
         return [layer_of(name) in self.config.frozen for name in self.names()]
 
     def varied(self, strengths: Mapping[str, Tensor]) -> Model:
-        """Return the same networks under an objective some of whose floats are tensors.
+        """Return the same networks with an objective in which some floats are replaced by tensors.
 
         Args:
-            strengths: scalars by the hyperparameter's name.
+            strengths: scalar tensors by the hyperparameter's name.
 
         Returns:
             A shallow copy.
@@ -166,11 +166,11 @@ class Model:
         """Set the weights.
 
         Args:
-            weights: by name, as `weights` gives them.
-            source: where they come from, for the message.
+            weights: arrays by name, as from `weights`.
+            source: their origin, for the message.
 
         Raises:
-            DamagedFile: names or shapes are not those of this model.
+            DamagedFile: names or shapes do not match this model.
         """
         shapes = {name: tuple(v.shape) for name, v in zip(self.names(), self.variables(), strict=True)}
         check_shapes(shapes, weights, source)
@@ -233,20 +233,20 @@ class Model:
         return Posterior(self._compute_codes(mean), log_variance)
 
     def _compute_codes(self, mean: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Turn the encoder's means into codes, as numbers."""
+        """Convert the encoder's means to codes, as numpy arrays."""
         with backend.no_gradients():
             tensor = ops.convert_to_tensor(mean)
             code = self.code(tensor)
         return mean if code is tensor else backend.to_numpy(code)
 
     def code(self, mean: Tensor) -> Tensor:
-        """Turn the encoder's means into what `encode` gives: themselves, or the codes of a deterministic objective.
+        """Convert the encoder's means to the codes of a deterministic objective; others' codes are the means.
 
         Args:
-            mean: shape (n, latents): numbers, or Keras' symbol of them.
+            mean: shape (n, latents): a tensor, or a symbolic Keras tensor.
 
         Returns:
-            ``mean`` itself, or a tensor or symbol made of it, shape (n, code size).
+            ``mean`` itself, or a tensor computed from it, shape (n, code size).
         """
 
         def call(network: str, inputs: Tensor, *, stop_gradient: bool = False) -> Any:
@@ -272,7 +272,7 @@ class Model:
         return backend.to_numpy(self.reconstruction.image(output))
 
     def activations(self, images: Pixels, noise: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
-        """Take the activations of every layer.
+        """Compute the activations of every layer.
 
         Args:
             images: uint8, shape (n, H, W, C).
@@ -281,7 +281,7 @@ class Model:
         Returns:
             Layer -> float32 (n, p), from ``input`` through ``encoder_1`` ..., ``mean``, ``variance`` and ``sampled``
             to ``decoder_1`` ... and ``output`` (before any activation). A deterministic objective has no ``variance``
-            and no ``sampled``: its decoder sees the mean, or what the objective makes of it, which is then the layer
+            and no ``sampled``: its decoder's input is the mean, or the objective's code, which is then the layer
             ``code``. Without a decoder that is the last layer.
         """
         pixels = scaled(images)
@@ -290,7 +290,7 @@ class Model:
         if self.objective.stochastic:
             activations["variance"] = np.exp(log_variance)
             sampled = codes + np.exp(0.5 * log_variance) * noise
-            codes = activations["sampled"] = sampled.astype(np.float32, copy=False)  # of which it is already
+            codes = activations["sampled"] = sampled.astype(np.float32, copy=False)  # for the type checker
         elif (code := self._compute_codes(codes)) is not codes:
             codes = activations["code"] = code
         if self.decoder:
@@ -299,7 +299,7 @@ class Model:
 
 
 def _cast_to_float32(outputs: Any) -> Any:
-    """Cast all that a network gives to float32, for losses; what is float32 already stays as it is."""
+    """Cast a network's outputs to float32, for losses, unless they already are."""
 
     def cast(output: Any) -> Any:
         is_float32 = keras.backend.standardize_dtype(output.dtype) == "float32"
@@ -309,7 +309,7 @@ def _cast_to_float32(outputs: Any) -> Any:
 
 
 def with_tensors(settings: T, values: Mapping[str, Any]) -> T:
-    """Copy a frozen dataclass with tensors in place of some numbers, which nothing can check any more.
+    """Copy a frozen dataclass with some numbers replaced by tensors, without its checks.
 
     Args:
         settings: an objective or an optimiser.
@@ -358,11 +358,11 @@ def check_shapes(wanted: Mapping[str, tuple[int, ...]], arrays: Mapping[str, Any
 
 
 _RESERVED_NAMES = {"step", "loss", "reconstruction"}
-"""What else a line of the history holds."""
+"""Other keys of a line of the history."""
 
 
 def _are_terms(returned: Any) -> bool:
-    """Return whether an objective returned terms as it should."""
+    """Return whether an objective returned valid terms."""
     terms = returned.values() if isinstance(returned, dict) and not returned.keys() & _RESERVED_NAMES else [None]
     return all(isinstance(term, Term) and not len(getattr(term.value, "shape", ())) for term in terms)
 
@@ -378,7 +378,7 @@ def _layer_activations(network: Any, inputs: NDArray[np.float32]) -> dict[str, N
 
 
 def _run_in_chunks(network: Any, inputs: NDArray[np.float32]) -> list[NDArray[np.float32]]:
-    """Run a network 256 rows at a time; give its outputs as numpy arrays."""
+    """Run a network on 256 rows at a time; return its outputs as numpy arrays."""
     with backend.no_gradients():
         chunks = [network(inputs[i : i + 256], training=False) for i in range(0, len(inputs), 256)]
     columns = zip(*(chunk if isinstance(chunk, list) else [chunk] for chunk in chunks), strict=True)
@@ -389,7 +389,7 @@ def layer_of(name: str) -> str:
     """Return the layer that a weight belongs to.
 
     Args:
-        name: of the weight.
+        name: name of the weight.
 
     Returns:
         The name of its layer.

@@ -1,4 +1,4 @@
-"""The program `offaxis`: each part is imported when it is called, so that the program's help takes a moment only.
+"""The program `offaxis`: each part is imported when it is called, so that the program's help is fast.
 
 Internal.
 """
@@ -21,7 +21,7 @@ PARTS = {
     "demo": ("baselines.demo", "Train ten small VAEs in minutes, and see where disentanglement fails."),
     "doctor": ("benchmark_data.commands.doctor", "Show which extras, backends and GPUs there are."),
 }
-"""Name -> the module whose ``app`` it is, and what the program's help says of it."""
+"""Name -> the module of its ``app``, and its summary in the program's help."""
 
 
 def load(name: str) -> Any:
@@ -30,7 +30,7 @@ def load(name: str) -> Any:
 
 
 class _LazyGroup(typer.core.TyperGroup):
-    """A group that knows names and summaries of its commands, and imports one when it is called."""
+    """A group with the names and summaries of its commands, which imports a command when it is called."""
 
     def __init__(self, **settings: Any) -> None:
         commands = {name: typer.core.TyperCommand(name, help=summary) for name, (_, summary) in PARTS.items()}

@@ -1,4 +1,4 @@
-"""The run's record, ``run.json``: what the leaderboard knows of a run besides its codes; and the run's own pixels.
+"""The run's record, ``run.json``, which the leaderboard reads with the codes; and checks of its pixels and settings.
 
 Internal.
 """
@@ -27,14 +27,14 @@ from leaderboard import record
 
 
 class Digests(NamedTuple):
-    """What identifies the images of a run: the quick digest and, of the user's own images, that of every row."""
+    """Digests of a run's images: the quick digest and, for the user's own images, that of every row."""
 
     quick: Digest
     full: Digest | None
 
 
 def digests_of(dataset: Dataset) -> Digests:
-    """Return a dataset's quick digest, and the full one where its name does not stand for its pixels."""
+    """Return a dataset's quick digest, and the full one if its name does not identify its pixels."""
     return Digests(dataset.digest(), None if parallel.is_loadable_by_name(dataset) else dataset.digest(full=True))
 
 
@@ -45,11 +45,11 @@ def write_record(
 
     Args:
         folder: the run folder.
-        dataset: what the run was trained on.
-        digests: the dataset's.
+        dataset: the dataset of the run.
+        digests: the dataset's digests.
         method: name of the objective or untrained baseline.
-        budget: ``device``, and ``steps``, ``images`` and ``seconds`` where the method was trained.
-        **facts: ``seed``, ``supervision``, ``hyperparameters``, ``versions`` and what else is known.
+        budget: ``device``, and ``steps``, ``images`` and ``seconds`` if the method was trained.
+        **facts: ``seed``, ``supervision``, ``hyperparameters``, ``versions`` and other entries.
     """
     record.write(
         folder,
@@ -70,22 +70,22 @@ def write_record(
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """Read ``run.json``; nothing where there is none yet."""
+    """Read ``run.json``; empty if there is none yet."""
     path = folder / record.FILE
     if not path.exists():
         return {}
-    record.read(folder)  # refuses one that is damaged
+    record.read(folder)  # raises an error if it is damaged
     return dict(files.read_json(path))
 
 
 def about(method: str) -> dict[str, str]:
-    """Return what the leaderboard prints of a method, from its file; nothing for a method that has no file.
+    """Return the leaderboard's description of a method, from its file; empty for a method without a file.
 
     Returns:
         ``title`` and ``description``, from the file's first line, ``title: description``; ``authors`` with the year,
-        where the description begins with them; ``paper``, ``code`` (an implementation that this one agrees with),
+        if the description begins with them; ``paper``, ``code`` (an implementation that this one agrees with),
         ``license`` (of that code, SPDX) and ``bibtex``, from the constants ``PAPER``, ``CODE``, ``CODE_LICENSE`` and
-        ``CITATION``, empty where the file has none.
+        ``CITATION``, empty if the file has none.
 
     Example:
         >>> about("factor_vae")["title"], about("factor_vae")["authors"]
@@ -107,11 +107,11 @@ def about(method: str) -> dict[str, str]:
 
 
 def check_pixels(folder: Path, digests: Digests) -> None:
-    """Check that a run began with these images; one that has no record yet may be of any.
+    """Check that a run began with these images; a run without a record passes.
 
     Raises:
         InvalidInput: it began with other pixels or factors.
-        DamagedFile: its record does not hold what it should.
+        DamagedFile: its record is damaged.
     """
     stored = read_record(folder)
     if not stored:
@@ -126,7 +126,7 @@ def check_pixels(folder: Path, digests: Digests) -> None:
 
 
 def settings(config: RunConfig) -> dict[str, Any]:
-    """Return the settings that distinguish a run from others of its method, as run.json and results hold them."""
+    """Return the settings that distinguish a run from others of its method, as in run.json and results."""
     excluded = ("dataset", "objective", "seed", "steps", "snapshots", "history_every", "selection", "start_from")
     nested = ("hyperparameters", "architecture_parameters")
     optional = ("split", "start_weights", "reset", "frozen", "precision", "reconstruction_weight")
@@ -137,11 +137,10 @@ def settings(config: RunConfig) -> dict[str, Any]:
 
 
 def check_settings(folder: Path, config: RunConfig) -> None:
-    """Refuse a config that was edited after its training began: the record would name settings that it did not have.
+    """Check that a config was not edited after its training began, since the record would have wrong settings.
 
     Raises:
-        InvalidInput: objective, seed, steps or a setting of config.json are not those of run.json and of the last
-            snapshot.
+        InvalidInput: objective, seed, steps or a setting of config.json differ from run.json or the last snapshot.
     """
     stored = read_record(folder)
     if not stored:
@@ -160,16 +159,16 @@ def check_settings(folder: Path, config: RunConfig) -> None:
         )
 
 
-@functools.cache  # a process keeps the code that it has loaded
+@functools.cache  # a process does not reload code
 def objective_code(name: str) -> str:
-    """Hash the file of an objective and those that objectives share, which decide a run's loss with the config."""
+    """Hash the file of an objective and those that objectives share, which with the config define a run's loss."""
     file = Path(str(discovery.find("baselines.objectives", name, kind="objective").__file__))
     shared = sorted(Path(objectives.__file__).parent.glob("_*.py"))
     return hashlib.sha256("".join(files.hash_of(path) for path in (file, *shared)).encode()).hexdigest()
 
 
 def warn_if_code_changed(runs: Iterable[tuple[Path, RunConfig]]) -> None:
-    """Warn where the code of a run's objective is not what its last steps were taken with."""
+    """Warn if the code of a run's objective has changed since its last steps."""
     changed = []
     for folder, config in runs:
         trained_with = read_record(folder).get("computed", {}).get("objective_code")
@@ -184,7 +183,7 @@ def warn_if_code_changed(runs: Iterable[tuple[Path, RunConfig]]) -> None:
 
 
 def own_images(folder: Path, config: RunConfig) -> Dataset | None:
-    """Return the pictures that a run was trained on, as they are in their folder now; None of any other run."""
+    """Return the user's pictures that a run was trained on, read from their folder; None for any other run."""
     path = folder / "images.json"
     if not path.exists():
         return None

@@ -1,19 +1,19 @@
-"""The run folder: what a run leaves on disk, read and written. Internal.
+"""Read and write the run folder. Internal.
 
 ==============================  ===================================================================================
-``config.json``                 the resolved config; the same config gives the same run
+``config.json``                 the resolved config, which determines the run
 ``run.json``                    what the leaderboard reads: method, dataset and digest, seed, budget, versions
 ``history.jsonl``               one JSON object per recorded step: step, loss, reconstruction and the objective's terms
 ``snapshots/step_00006000/``    ``weights.npz``, ``optimiser.npz`` and ``state.json`` (step, seconds of training)
 ``codes.npz``                   ``indices`` int64 (n,), ``codes`` float32 (n, latents): means for the task's rows
 ``activations.npz``             ``layers``, ``indices`` and one float32 (n, p) array per layer, from input to output
 ``encoder.onnx``                the encoder: images uint8 (n, H, W, C) to codes
-``start.npz``                   the weights that a transfer began with
-``images.json``                 where the user's own images are
+``start.npz``                   the initial weights of a transfer
+``images.json``                 the folder of the user's own images
 ==============================  ===================================================================================
 
-A snapshot appears whole or not at all. Random numbers depend on the seed and the step alone, so the step is the
-position of the random generator, and nothing else needs to be saved.
+Snapshots are written atomically. Random numbers depend on the seed and the step alone, so no other state of the random
+generator needs to be saved.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from benchmark_data.archives import npz
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
 
 LOCK = ".lock"
-"""The file in a run folder that is locked while a process trains the run. Its presence alone has no meaning."""
+"""The file in a run folder that is locked while a process trains the run. Its existence alone means nothing."""
 
 DERIVED_FILES = (
     *("codes.npz", "activations.npz", "encoder.onnx"),
     *("traversals.png", "traversals.gif", "reconstructions.png", "losses.png"),
 )
-"""Files of a run folder that are made of the run up to its last snapshot."""
+"""Files of a run folder that are derived from the last snapshot."""
 
 
 class State(NamedTuple):
@@ -61,13 +61,13 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write named arrays to a file that is not yet under its final name."""
+    """Write named arrays to a file that still has a temporary name."""
     with path.open("wb") as stream:
         np.savez(stream, **arrays)
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Read an ``.npz`` file whole: finite numbers, without Python objects."""
+    """Read all arrays of an ``.npz`` file: finite numbers, without Python objects."""
     remedy = "Restore the file, or remove the folder that holds it and resume the run."
     arrays = npz.read_all(path, remedy=remedy)
     for name, array in arrays.items():
@@ -103,11 +103,11 @@ class Snapshots:
 
     @property
     def last(self) -> int | None:
-        """The step of the last snapshot; None where there is none, not even that of the state before training."""
+        """The step of the last snapshot; None if there is none, not even that before training."""
         return max(self.steps(), default=None)
 
     def write(self, step: int, state: State, seconds: float) -> None:
-        """Write the state after a step, and the seconds of training so far: whole or not at all."""
+        """Write the state after a step, and the seconds of training so far, atomically."""
         moments = {f"{part}/{n}": a for part in ("first", "second") for n, a in getattr(state, part).items()}
         with files.written_atomically(self.path(step)) as temporary:
             temporary.mkdir()
@@ -135,14 +135,14 @@ class Snapshots:
         return read_arrays(folder / "weights.npz"), facts["seconds"]
 
     def remove(self, step: int) -> None:
-        """Remove a snapshot; it is gone at once, however long the files take."""
+        """Remove a snapshot: its folder is first renamed, so that it disappears in one step."""
         doomed = self.path(step).with_name(f".{self.path(step).name}.part")
         os.replace(self.path(step), doomed)
         shutil.rmtree(doomed, ignore_errors=True)
 
 
 def default_folder(config: RunConfig) -> Path:
-    """Return the folder of a run for which none is named: ``runs/<dataset>/<objective>/seed_<seed>``.
+    """Return the default folder of a run: ``runs/<dataset>/<objective>/seed_<seed>``.
 
     Example:
         >>> print(default_folder(RunConfig(dataset="dsprites", objective="beta_vae", seed=3)).as_posix())
@@ -152,20 +152,20 @@ def default_folder(config: RunConfig) -> Path:
 
 
 def is_free(folder: Path) -> bool:
-    """Return whether a folder is absent or empty, but for a lock and files whose writer was killed."""
+    """Return whether a folder is absent or empty, except for a lock and files left by killed processes."""
     if not folder.is_dir():
         return not folder.exists()
     return all(path.name == LOCK or files.is_left_behind(path) for path in folder.iterdir())
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Remove what a killed process left under temporary names."""
+    """Remove temporary files left by killed processes."""
     for path in (*folder.glob(".*.part"), *folder.glob("snapshots/.*.part")):
         shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def remove_derived_files(folder: Path) -> None:
-    """Remove what was made of the last snapshot of a run that goes on; the caller has locked it."""
+    """Remove the files derived from the last snapshot of a run to be trained further; the caller has locked it."""
     for name in DERIVED_FILES:
         files.remove_file(folder / name)
 
@@ -182,7 +182,7 @@ def read_config(folder: Path) -> RunConfig:
 
 
 def is_trained(folder: Path, config: RunConfig) -> bool:
-    """Return whether a folder holds all that training leaves of this run: its last snapshot, and its record."""
+    """Return whether a folder holds the results of this run's training: its last snapshot, and its record."""
     if Snapshots(folder).last != config.steps or not (folder / "run.json").exists():
         return False
     try:
@@ -195,11 +195,11 @@ def is_trained(folder: Path, config: RunConfig) -> bool:
 
 
 def read_history(path: Path, *, until: int | None = None) -> list[dict[str, float]]:
-    """Read a history, a dictionary for each recorded step; one that is not there is empty.
+    """Read a history, a dictionary for each recorded step; empty if there is no file.
 
     Args:
         path: a ``history.jsonl``.
-        until: leave out what comes after this step. The last line may then be torn, as a killed process leaves it.
+        until: leave out lines after this step. The last line may then be incomplete, as left by a killed process.
 
     Raises:
         DamagedFile: a line is no JSON object of finite numbers with a step and a loss.

@@ -1,4 +1,4 @@
-"""Checking the fields of a frozen dataclass: the types that its annotations promise, and known names. Internal."""
+"""Check the fields of a frozen dataclass: the types of its annotations, and known names. Internal."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _TYPE_NAMES = {int: "an integer", float: "a number", str: "a text", bool: "true 
 
 
 def build(cls: type[T], values: Mapping[str, Any], *, kind: str) -> T:
-    """Make an instance of a dataclass from plain values, such as JSON gives them.
+    """Make an instance of a dataclass from plain values, such as those from JSON.
 
     Args:
-        cls: a dataclass. Fields annotated int, float, str or bool are checked; others check themselves.
-        values: field name -> value. Fields that are left out keep their defaults.
-        kind: what a field is called in an error message.
+        cls: a dataclass. Fields annotated int, float, str or bool are checked here; others by the class.
+        values: field name -> value. Missing fields keep their defaults.
+        kind: the word for a field in error messages.
 
     Returns:
         The instance.
 
     Raises:
-        UnknownName: there is no such field; the message gives the near match and the list.
+        UnknownName: there is no such field; the message suggests the nearest name and lists all.
         InvalidInput: a value has the wrong type, is not finite, or a field without default is missing.
 
     Example:
@@ -58,12 +58,12 @@ def build(cls: type[T], values: Mapping[str, Any], *, kind: str) -> T:
 
 @functools.cache
 def types(cls: type) -> dict[str, Any]:
-    """Return the types that a dataclass's annotations name, by field."""
+    """Return the types in a dataclass's annotations, by field."""
     return typing.get_type_hints(cls)
 
 
 def typed(what: str, value: Any, wanted: Any) -> Any:
-    """Check that a plain value has the wanted type; an integer will do for a float, and numpy's scalars for Python's.
+    """Check the type of a plain value; integers are accepted as floats, and numpy's scalars as Python's.
 
     Args:
         what: what the value is, for the message.
@@ -71,7 +71,7 @@ def typed(what: str, value: Any, wanted: Any) -> Any:
         wanted: int, float, str or bool; any other type is not checked here.
 
     Returns:
-        The value as Python's own type, as a float where a float is wanted.
+        The value as a Python type, as a float if ``wanted`` is float.
 
     Raises:
         InvalidInput: the type is wrong, or the number is not finite.
@@ -88,7 +88,7 @@ def typed(what: str, value: Any, wanted: Any) -> Any:
         value = float(value) if abs(value) < 2**1023 else math.inf
     if type(value) is not wanted or (wanted is float and not math.isfinite(value)):
         raise InvalidInput(f"{what}: expected {_TYPE_NAMES[wanted]}, received {value!r}.")
-    return value + 0.0 if wanted is float else value  # -0.0 is 0.0, and its run the same
+    return value + 0.0 if wanted is float else value  # -0.0 becomes 0.0, whose run is the same
 
 
 _LIMITS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
@@ -104,10 +104,10 @@ def within(what: str, value: float, **limits: float) -> None:
     Args:
         what: what the value is, for the message.
         value: the value.
-        **limits: what it may be: ``least`` and ``most`` are allowed themselves, ``above`` is not.
+        **limits: ``least`` and ``most``, inclusive, or ``above``, exclusive.
 
     Raises:
-        InvalidInput: the value is none of these, or NaN.
+        InvalidInput: the value is outside the limits, or NaN.
 
     Example:
         >>> within("share", 1.5, least=0, most=1)
@@ -132,7 +132,7 @@ def seed(value: Any) -> int:
         An integer in [0, 2**63), as records hold it.
 
     Raises:
-        InvalidInput: it is none.
+        InvalidInput: it is not an integer, or out of range.
     """
     number: int = typed("seed", value, int)
     within("seed", number, least=0)
@@ -142,14 +142,14 @@ def seed(value: Any) -> int:
 
 
 def setting(option: str, text: str) -> tuple[str, Any]:
-    """Read a key and a value as they are given on the command line.
+    """Parse a key and a value from the command line.
 
     Args:
         option: the option, for the message.
         text: such as ``beta=4`` or ``architecture=fc``.
 
     Returns:
-        The key, and the value as JSON has it, or else the text itself.
+        The key, and the value decoded from JSON, or else the text itself.
 
     Raises:
         InvalidInput: there is no key or no equals sign.

@@ -1,4 +1,4 @@
-"""``offaxis train encode``, ``export`` and ``list``: what is written of trained runs, and what can be trained."""
+"""``offaxis train encode``, ``export`` and ``list``: write outputs of trained runs, and list what can be trained."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def encode(
 
 
 def _write_activations(runs: list[Path], dataset: str, images: int | None, step: int | None, to: Path | None) -> None:
-    """Write the activations of every layer of runs, of test rows of the task or of the user's images."""
+    """Write the activations of every layer, on test rows of the task or on the user's images."""
     import benchmark_data
     from baselines.run import Run, own_rows
     from leaderboard import protocol

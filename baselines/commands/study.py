@@ -41,7 +41,7 @@ def list_(tier: Tier = "desk", to: To = None, runs: RunsRoot = _RUNS) -> None:
 
 
 def _has_tier(entry: Any, tier: str) -> bool:
-    """Say whether an entry has a tier; a tier that does not exist is refused."""
+    """Return whether an entry has a tier; raise `UnknownName` for an unknown tier."""
     from baselines.reproduction import entries
 
     if tier not in entries.TIERS:

@@ -1,4 +1,4 @@
-"""``offaxis train``: train baselines, continue them, and write what they have learnt."""
+"""``offaxis train``: train baselines, continue them, and write their outputs."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ Set = Annotated[
 RunFolder = Annotated[Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="under runs")]
 
 LOW_EXPLAINED_SHARE = 0.1
-"""A share of the pixels' variance that is hardly more than the mean picture."""
+"""A share of the pixels' variance below which a decoder draws hardly more than the mean picture."""
 
 
 class Options(NamedTuple):
-    """The options of a training that its config does not hold.
+    """Options of a training that are not in its config.
 
     Attributes:
         encode: write the codes afterwards.
         device: ``cpu``, ``gpu`` or ``auto``.
-        threads: threads to compute with; all cores if None.
+        threads: number of threads; all cores if None.
     """
 
     encode: bool = True
@@ -83,7 +83,7 @@ class Options(NamedTuple):
         devices.choose(self.device)
 
     def words(self) -> list[str]:
-        """Return the options as they are typed."""
+        """Return the options as command-line words."""
         device = "" if self.device == "auto" else self.device
         values = {"--device": device, "--threads": str(self.threads or "")}
         flags = [] if self.encode else ["--no-encode"]
@@ -182,14 +182,14 @@ def transfer(
     values = finetune.config(source, target, heads=not no_heads, decoder=decoder, side=side, **given_options).as_json()
     run_config = RunConfig.from_json(_with_settings(values, set_ or [], {"dataset", *given_options}))
     parts = f"{'' if no_heads else 'heads_'}{decoder}_{side}"
-    # The digest: sources of one name differ in weights.
+    # The digest distinguishes sources of one name with other weights.
     name = f"{parts}_{source.name}_seed_{run_config.seed}_{run_config.digest[:8]}"
     folder = to or Path("runs") / run_config.dataset / "transfer" / name
     _train(run_config, folder, Options(encode=not no_encode, device=device, threads=threads), user_dataset, images)
 
 
 def _load_images(images: Path | None, dataset: str, default_name: str = "") -> Dataset | None:
-    """Return the user's images, where a folder of them is given, under the dataset's name or another one."""
+    """Return the user's images if their folder is given, named after the dataset or ``default_name``."""
     import benchmark_data
 
     if images is not None:
@@ -211,10 +211,10 @@ def _train(
     *,
     lengthen: bool = False,
 ) -> None:
-    """Train a run, or continue it; write its codes; print where it is, and first the device.
+    """Print the device, train or continue a run, write its codes, and print its folder.
 
-    The user's images, ``given_dataset``, are those of ``image_folder``; of a run that continues without them, those
-    that its own folder names. A run that is to ``lengthen`` loses what was made of it once nothing refuses it.
+    The user's images, ``given_dataset``, are those of ``image_folder``; without them, a continued run uses the images
+    recorded in its folder. To ``lengthen`` a run removes the files derived from it, after all checks have passed.
     """
     from baselines.engines import devices
     from baselines.record import own_images, read_record
@@ -224,7 +224,7 @@ def _train(
     from baselines.training.loop import Stopped, train
     from benchmark_data.variants import splitting
 
-    if options.threads is None:  # another number rounds differently
+    if options.threads is None:  # a different number would round differently
         options = options._replace(threads=read_record(folder).get("computed", {}).get("threads"))
     options.choose_device()
     console.tell(f"device: {devices.device_summary()}")
@@ -242,7 +242,7 @@ def _train(
         if lengthen:
             claims.lengthen(folder, config.steps, dataset)
         was_trained = is_trained(folder, config)
-        is_encoded = was_trained and has_codes(folder)  # nothing changes a finished run
+        is_encoded = was_trained and has_codes(folder)  # a finished run does not change
         if was_trained:
             console.tell(f"finished before, at step {config.steps:,}: nothing is trained")
         try:
@@ -261,7 +261,7 @@ def _train(
 
 
 def _claim_folder(config: RunConfig, folder: Path, user_dataset: Dataset, image_folder: Path) -> None:
-    """Make a folder that of a run on the user's images, and have it name them, so that ``resume`` finds them."""
+    """Claim a folder for a run on the user's images, and record their folder in it, so that ``resume`` finds them."""
     from baselines.record import check_pixels, digests_of
     from baselines.training import claims, finetune, loop
 
@@ -270,13 +270,13 @@ def _claim_folder(config: RunConfig, folder: Path, user_dataset: Dataset, image_
         loop.check([config], user_dataset)
     with claims.lock_folder(folder):
         claims.claim(folder, config)
-        if (folder / "run.json").exists():  # or there is nothing to compare, and training reads them all anyway
+        if (folder / "run.json").exists():  # otherwise nothing to compare, and training reads all images anyway
             check_pixels(folder, digests_of(user_dataset))
         files.write_json(folder / "images.json", {"folder": str(image_folder.resolve())})  # for `record.own_images`
 
 
 def tell_explained(run: Run) -> None:
-    """Print how much of the images the decoder draws, and warn where that is hardly anything."""
+    """Print the share of variance that reconstructions explain, and warn if it is low."""
     from baselines.objectives import Objective
 
     share = run.explained() if run.model.decoder else math.nan
@@ -285,7 +285,7 @@ def tell_explained(run: Run) -> None:
     console.tell(f"reconstructions explain {max(share, 0.0):.0%} of the pixels' variance")
     if share < LOW_EXPLAINED_SHARE and run.model.objective.reconstructs:
         beta_hint = ", a lower beta" * hasattr(run.model.objective, "beta")
-        only_term = type(run.model.objective).terms is Objective.terms  # a weight of the only term does nothing
+        only_term = type(run.model.objective).terms is Objective.terms  # a weight of the only term has no effect
         weight_hint = "" if only_term else f", or --set reconstruction_weight={4 * run.config.reconstruction_weight:g}"
         console.warn(
             "the decoder draws hardly more than one mean picture: the codes hold little of the images. "
@@ -371,7 +371,7 @@ app.command("list")(outputs.list_)
 
 
 def _change_values(values: dict[str, Any], changes: dict[str, Any]) -> None:
-    """Change keys of a config; another objective or architecture begins with the defaults of its own parameters."""
+    """Change keys of a config; another objective or architecture starts with its own defaults."""
     for name, group in (("objective", "hyperparameters"), ("architecture", "architecture_parameters")):
         previous = values.get(name)
         if previous is not None and changes.get(name, previous) != previous and values.pop(group, None):
@@ -380,9 +380,10 @@ def _change_values(values: dict[str, Any], changes: dict[str, Any]) -> None:
 
 
 def _with_settings(values: dict[str, Any], settings: list[str], option_names: Collection[str]) -> dict[str, Any]:
-    """Put every setting where it belongs: among the objective's, the architecture's or the config's own keys.
+    """Assign every setting to the keys of the objective, the architecture or the config.
 
-    A key that has an option of its own, and was given by it (``option_names``), cannot be set, too.
+    Raises:
+        InvalidInput: a key has two values, such as one from its own option (``option_names``).
     """
     from baselines import objectives, validation
     from baselines.config import RunConfig

@@ -1,7 +1,7 @@
 """One optimiser step on each backend: gradients of the model's loss, then Adam on every weight. Internal.
 
-TensorFlow and PyTorch keep weights and moments in variables that change in place; jax passes them through a compiled
-function, which may be mapped over many models. An engine holds all the state a run has but the number of its last step.
+TensorFlow and PyTorch update weights and moments in place; jax passes them through a compiled function, which may be
+mapped over many models. An engine holds all of a run's state except the number of its last step.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def start(*models: Model, pixels: Any = None) -> Engine:
     """Return the engine of Keras' backend, at the models' weights and zero moments.
 
     Args:
-        *models: the models to train. Several, on jax alone, differ in nothing but seeds, weights, optimisers and
-            strengths; see `baselines.training.loop.SHARED_KEYS`.
-        pixels: the dataset on the device, on jax alone.
+        *models: the models to train. Several, on jax only, may differ in seeds, weights, optimisers and strengths; see
+            `baselines.training.loop.SHARED_KEYS`.
+        pixels: the dataset on the device, on jax only.
     """
     if backend.name() == "jax":
         return JaxEngine(*models, pixels=pixels)

@@ -1,7 +1,7 @@
-"""What a run computes on: the GPUs of a machine, those that the backend can use, and the choice between GPUs and CPU.
+"""Devices: the GPUs of a machine, those that the backend can use, and the choice between GPUs and CPU.
 
-A GPU that is there and that the backend was not built for is easily overlooked: training works, only slowly. So a run
-says what it computes on, and where a GPU stays idle, what to install.
+A GPU that the backend was not built for is easily overlooked: training works, only slowly. So a run prints its device
+and, if a GPU is idle, what to install.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from baselines.nets.backend import jax, ops, tensorflow, torch
 from benchmark_data.errors import InvalidInput, OffaxisWarning, UnknownName
 
 GPU_DEVICE_FILE = Path("/dev/nvidia0")
-"""What the driver of a first GPU leaves, where ``nvidia-smi`` is not installed, as in many containers."""
+"""Device files of the driver of a first GPU, for when ``nvidia-smi`` is not installed, as in many containers."""
 
 CPU_FLAGS = Path("/proc/cpuinfo")
 
@@ -29,12 +29,12 @@ INSTALL = {
     "torch": "pip uninstall --yes torch && pip install 'offaxis[torch]'",
     "tensorflow": "pip uninstall --yes tensorflow-cpu tensorflow && pip install 'offaxis[tensorflow-gpu]'",
 }
-"""The command after which a backend uses NVIDIA's GPUs. TensorFlow with and without CUDA are two packages with the same
-files, so that one must go first."""
+"""The command that installs a backend for NVIDIA's GPUs. TensorFlow with and without CUDA are two packages with the
+same files, so that one must be removed first."""
 
 
 class SlowDevice(OffaxisWarning):
-    """A run computes on what is slower than what is there, or than what it asks for."""
+    """A run computes more slowly than it could: on a CPU with a GPU idle, or in bfloat16 without hardware support."""
 
 
 class Gpus(NamedTuple):
@@ -42,7 +42,7 @@ class Gpus(NamedTuple):
 
     Attributes:
         names: their names, in order.
-        driver: the driver's version; empty where it is not known.
+        driver: the driver's version; empty if unknown.
     """
 
     names: tuple[str, ...]
@@ -50,7 +50,7 @@ class Gpus(NamedTuple):
 
 
 def installed_gpus() -> Gpus | None:
-    """Find the NVIDIA GPUs of this machine, whatever the backend can use.
+    """Find the NVIDIA GPUs of this machine, including those that the backend cannot use.
 
     Returns:
         The GPUs; None if there are none or ``CUDA_VISIBLE_DEVICES`` hides them all.
@@ -78,7 +78,7 @@ def _driver_version() -> str:
 
 
 def usable_gpus() -> list[str]:
-    """List the names of the GPUs that the backend uses; PyTorch's is one, and a tensor is put on it to see."""
+    """List the names of the GPUs that the backend uses; for PyTorch at most one, tested with a tensor."""
     if backend.name() == "torch":
         return [str(torch.cuda.get_device_name())] if ops.zeros(1).is_cuda else []
     if backend.name() == "jax":
@@ -88,7 +88,7 @@ def usable_gpus() -> list[str]:
 
 
 def describe_device() -> str:
-    """Name the device that models run on, with the backend, as a run's budget records it.
+    """Return the name of the device that models run on, with the backend, for a run's budget.
 
     Example:
         >>> describe_device()
@@ -98,20 +98,20 @@ def describe_device() -> str:
 
 
 def choose(device: str) -> None:
-    """Compute on the processor or on GPUs from here on. Call it before anything is computed.
+    """Choose the CPU or GPUs for this process. Call it before anything is computed.
 
     Args:
         device: ``"cpu"``, ``"gpu"``, or ``"auto"``: GPUs if the backend can use them.
 
     Raises:
         UnknownName: another name.
-        InvalidInput: ``"gpu"``, and the backend has none; or ``"cpu"``, and it has begun on a GPU.
+        InvalidInput: ``"gpu"``, and the backend has none; or ``"cpu"``, and it already uses a GPU.
     """
     if device not in get_args(Device):
         raise UnknownName("--device", device, get_args(Device), "For CUDA, say gpu." if "cuda" in device else "")
     if device == "cpu":
         os.environ["KERAS_TORCH_DEVICE"] = "cpu"  # Keras reads it when it is loaded
-        with contextlib.suppress(RuntimeError):  # TensorFlow's, where it has begun
+        with contextlib.suppress(RuntimeError):  # raised by TensorFlow if it is already running
             if backend.name() == "jax":
                 jax.config.update("jax_platforms", "cpu")
             elif backend.name() == "tensorflow":
@@ -129,14 +129,14 @@ def choose(device: str) -> None:
 
 
 def advice(device: str, precision: str) -> list[str]:
-    """Describe what would be faster.
+    """Return advice for faster training.
 
     Args:
-        device: what was chosen.
-        precision: of the run.
+        device: the chosen device.
+        precision: the run's precision.
 
     Returns:
-        Sentences, none where there is nothing to say.
+        Sentences; empty if there is no advice.
     """
     if usable_gpus():
         return []
@@ -155,13 +155,13 @@ def advice(device: str, precision: str) -> list[str]:
 
 
 def warn(precision: str) -> None:
-    """Warn of what would be faster; for those who train from Python. Python shows such a warning once per place."""
+    """Warn with `advice`, for training from Python. Python shows such a warning once per location."""
     for sentence in advice("auto", precision):
         warnings.warn(sentence, SlowDevice, stacklevel=3)
 
 
 def _computes_bfloat16() -> bool:
-    """Return whether the processor multiplies bfloat16 itself; true where nobody can tell."""
+    """Return whether the CPU has bfloat16 multiplication; True if unknown."""
     try:
         flags = CPU_FLAGS.read_text("utf-8").split()
     except OSError:
@@ -170,7 +170,7 @@ def _computes_bfloat16() -> bool:
 
 
 def device_summary() -> str:
-    """Describe device and backend in a line, the first that a command prints.
+    """Describe device and backend in one line, the first of a command's output.
 
     Example:
         >>> device_summary()
@@ -184,9 +184,9 @@ def device_summary() -> str:
 
 @functools.cache
 def threads() -> int:
-    """Return how many threads an operation may take on the processor: a sum is rounded as they divide it.
+    """Return the maximum number of CPU threads of an operation, which affects the rounding of sums.
 
-    As it was when this was first asked: what a process computed with does not change any more.
+    The value of the first call is cached, since a running process does not change it.
     """
     if backend.name() == "torch":
         return int(torch.get_num_threads())
@@ -198,16 +198,16 @@ def threads() -> int:
 
 
 def record(precision: str) -> dict[str, Any]:
-    """Return what ``run.json`` says of how a run was computed.
+    """Return the record in ``run.json`` of how a run was computed.
 
     Args:
-        precision: of the run.
+        precision: the run's precision.
 
     Returns:
-        ``backend``; ``device``, its name; ``devices``, how many there are; ``driver``, empty without a GPU;
-        ``threads``, those of the processor; ``precision``; ``tensorfloat32``, whether float32 products may be rounded
-        to 10 bits of mantissa, as newer GPUs do by default; ``deterministic``, whether the same run on the same device
-        with the same number of threads gives the same bits.
+        ``backend``; ``device``, its name; ``devices``, their number; ``driver``, empty without a GPU; ``threads`` of
+        the CPU; ``precision``; ``tensorfloat32``, whether float32 products may be rounded to 10 bits of mantissa, as by
+        default on newer GPUs; ``deterministic``, whether the same run on the same device with the same number of
+        threads has the same bits.
     """
     gpus = usable_gpus()
     if backend.name() == "jax":
@@ -221,7 +221,7 @@ def record(precision: str) -> dict[str, Any]:
     else:
         count = len(gpus) or 1
         tensorfloat32 = tensorflow.config.experimental.tensor_float_32_execution_enabled()
-        deterministic = True  # the engine asks for it
+        deterministic = True  # the engine enables it
     return {
         "backend": backend.name(),
         "device": gpus[0] if gpus else backend.describe_host(),

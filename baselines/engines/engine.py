@@ -1,4 +1,4 @@
-"""What an engine is, whatever the backend: a state that takes optimiser steps. Internal."""
+"""Base classes of the engines: a state that takes optimiser steps. Internal."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class Copy(NamedTuple):
-    """A model's state as it was after a step; further steps do not change it.
+    """A copy of a model's state after a step; further steps do not change it.
 
     Attributes:
-        flaw: what in it is not finite: "weight", "moment", or "" if nothing is.
-        bring: returns the state as numpy arrays. On a device's copy it waits until they are there, in whatever thread
-            calls it, so that steps go on meanwhile.
+        flaw: what is not finite: "weight", "moment", or "" if all is finite.
+        bring: returns the state as numpy arrays. If the copy is on a device, it blocks the calling thread until they
+            are transferred, while steps continue.
     """
 
     flaw: str
@@ -38,8 +38,8 @@ class Engine(abc.ABC):
         """Take one step of every model.
 
         Args:
-            *batches: for each model what `Model.loss` wants, as numpy arrays; ``rows`` int32 (n,) instead of ``images``
-                where the engine has the pixels.
+            *batches: for each model the batch for `Model.loss`, as numpy arrays; ``rows`` int32 (n,) instead of
+                ``images`` if the engine has the pixels.
 
         Returns:
             The history's scalars before the update, each of shape (models,), on the device; `backend.to_numpy` waits
@@ -52,11 +52,11 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def load(self, state: State, source: str, model: int = 0) -> None:
-        """Set a model's state, which came from ``source``; names and shapes are checked."""
+        """Set a model's state and check its names and shapes; ``source`` is its origin, for messages."""
 
 
 class OneModel(Engine):
-    """An engine of one model, whose weights are the variables of its Keras layers and change in place."""
+    """An engine of one model, which updates the variables of its Keras layers in place."""
 
     def __init__(self, model: Model, zeros_like: Callable[[Any], Any]) -> None:
         self._names = model.names()
@@ -76,7 +76,7 @@ class OneModel(Engine):
         )
 
     def copy(self, model: int = 0) -> Copy:
-        """Copy the state, to numpy arrays at once: the next step changes the variables."""
+        """Copy the state to numpy arrays immediately, since the next step changes the variables."""
         state = State(*({name: to_numpy(v) for name, v in part.items()} for part in self._state_variables()))
         return Copy(flaw([all(np.isfinite(a).all() for a in part.values()) for part in state]), lambda: state)
 
@@ -89,12 +89,12 @@ class OneModel(Engine):
 
 
 def flaw(finite: Iterable[Any]) -> str:
-    """Name the first of weights and moments that are not finite."""
+    """Return "weight" or "moment", the first that is not finite, or ""."""
     return next((name for name, valid in zip(("weight", "moment", "moment"), finite, strict=True) if not valid), "")
 
 
 def adam_step(weight: Any, first: Any, second: Any, gradient: Any, adam: Adam, step: Any) -> tuple[Any, Any, Any]:
-    """Take one step of Adam for one weight, with the formula of TensorFlow's own kernel, and of its decay, if any.
+    """Take one step of Adam for one weight, with the formula of TensorFlow's kernel, and weight decay, if any.
 
     Args:
         weight: the weight.
@@ -115,5 +115,5 @@ def adam_step(weight: Any, first: Any, second: Any, gradient: Any, adam: Adam, s
 
 
 def decays(adam: Adam) -> bool:
-    """Return whether a weight decays; a strength that differs among the models of a group is no number and may."""
+    """Return whether a weight decays; True for a decay that differs among a group's models, which is a tensor."""
     return not isinstance(adam.weight_decay, float) or adam.weight_decay != 0

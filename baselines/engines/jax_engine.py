@@ -18,22 +18,21 @@ from baselines.run_folder import State
 
 
 class JaxEngine(Engine):
-    """Models side by side: one pure function of (states, batches), mapped over the models (``jax.vmap``) and compiled.
+    """Several models: one pure function of (states, batches), mapped over the models (``jax.vmap``) and compiled.
 
-    Every array of the state has a leading axis for the models, so that the products of all of them are one batched
-    product. What happens in one model, NaN for example, touches no other. The function may reuse the old state's
-    memory.
+    Every array of the state has a leading axis for the models, so that their products are one batched product. A NaN in
+    one model does not affect the others. The function may reuse the old state's memory.
 
-    Where the machine has several devices the models are divided among them: the arrays are sharded on their leading
-    axis, and each device runs the function for its own models, without communication. Groups that cannot be divided
-    evenly are padded with copies of the last model, whose results are dropped.
+    The models are divided among all devices: the arrays are sharded on their leading axis, and each device runs the
+    function for its models, without communication. Groups that cannot be divided evenly are padded with copies of the
+    last model, whose results are dropped.
 
     Args:
         *models: the models.
-        pixels: the dataset's pixels, as `baselines.engines.pixels.place` gives them; every device gets a copy.
+        pixels: the dataset's pixels, from `baselines.engines.pixels.place`; every device gets a copy.
 
     Attributes:
-        devices: how many devices have models.
+        devices: the number of devices with models.
     """
 
     def __init__(self, *models: Model, pixels: Any = None) -> None:
@@ -69,7 +68,7 @@ class JaxEngine(Engine):
                 batch["images"] = device_pixels[batch.pop("rows")]
             return jax.vmap(update)(state, batch, varying)
 
-        # Without check_vma: it would take the transpose of a convolution for a sum over the devices.
+        # Without check_vma, which would mistake the transpose of a convolution for a sum over the devices.
         mapped = jax.shard_map(step, mesh=mesh, in_specs=(shard, shard, shard, whole), out_specs=shard, check_vma=False)
         self._step = jax.jit(mapped, donate_argnums=0)
 
@@ -78,7 +77,7 @@ class JaxEngine(Engine):
         return np.stack([*arrays, *[arrays[-1]] * self._padding])
 
     def _put(self, arrays: Sequence[Any]) -> Any:
-        """Put arrays, one for each model, on the models' devices, as one with a leading axis."""
+        """Put arrays, one for each model, on the models' devices, as one array with a leading axis."""
         return jax.device_put(self._stack(arrays), self._sharding)
 
     def step(self, *batches: Arrays) -> dict[str, Any]:
@@ -88,15 +87,15 @@ class JaxEngine(Engine):
         return {name: history[name][: self._model_count] if self._padding else history[name] for name in self._columns}
 
     def arguments(self, *batches: Arrays) -> tuple[Any, ...]:
-        """Return the compiled function's arguments: the batches are all that a step takes to the device."""
+        """Return the compiled function's arguments; a step transfers only the batches to the device."""
         stacked = {name: self._stack([batch[name] for batch in batches]) for name in batches[0]}
         return self._state, jax.device_put(stacked, self._sharding), self._varying, self._pixels
 
     def copy(self, model: int = 0) -> Copy:
-        """Copy a model's state, on the device; the first that is brought brings those of all models.
+        """Copy a model's state on the device; the first call of `Copy.bring` transfers those of all models.
 
-        Only what tells finite states from others is waited for, a few bytes, so that the device rests no longer than
-        it takes to ask for the next step.
+        This waits only for the few bytes that indicate which states are finite, so that the device is idle only until
+        the next step is submitted.
         """
         if self._copies is None:
             copies, finite = self._copy_states(self._state)
@@ -122,20 +121,20 @@ class JaxEngine(Engine):
 
 
 def _copy_states(state: tuple[list[Any], ...]) -> tuple[tuple[list[Any], ...], Any]:
-    """Copy states of models side by side; say which are finite: bool (3, models) for weights and both moments."""
+    """Copy the states of models; return also which are finite: bool (3, models) for weights and both moments."""
     finite = [[jax.numpy.isfinite(a).reshape(len(a), -1).all(1) for a in part] for part in state]
     return jax.tree.map(jax.numpy.copy, state), jax.numpy.stack([jax.numpy.stack(part).all(0) for part in finite])
 
 
 def spread(models: int, devices: int) -> tuple[int, int]:
-    """Divide models among devices: as few as possible on each, and as few devices as that takes.
+    """Divide models among devices: as few as possible on each, and then on as few devices as possible.
 
     Args:
-        models: how many models.
-        devices: how many devices there are.
+        models: the number of models.
+        devices: the number of devices.
 
     Returns:
-        How many devices have models, and how many each has.
+        The number of devices with models, and the number of models on each.
 
     Example:
         >>> spread(25, 8), spread(5, 4), spread(2, 8)

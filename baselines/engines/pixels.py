@@ -1,4 +1,4 @@
-"""A dataset's pixels on the device, so that a step on jax fetches its images there. Internal."""
+"""A dataset's pixels in the device's memory, from which steps on jax take their images. Internal."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.sources import Pixels
 
 BLOCK = 2048
-"""Images that are rendered or read at a time while the device is filled."""
+"""Images rendered or read at a time while the device is filled."""
 
 SHARE = 0.5
-"""The share of the device's free memory that pixels may take."""
+"""The maximum share of the device's free memory for pixels."""
 
 
 def free_bytes() -> int:
-    """Return the device's free memory; 0 on a CPU, which has none of its own."""
+    """Return the device's free memory in bytes; 0 on a CPU, which has no memory of its own."""
     memory = jax.local_devices()[0].memory_stats() or {}
     return int(memory.get("bytes_limit", 0) - memory.get("bytes_in_use", 0))
 
@@ -31,10 +31,10 @@ def place(dataset: Dataset, *, drawn: int) -> Any:
 
     Args:
         dataset: the dataset.
-        drawn: images that training is going to draw: if fewer than the dataset has, its pixels stay with the host.
+        drawn: the number of images that training will draw; if less than the dataset has, its pixels stay on the host.
 
     Returns:
-        jax's array, uint8, shape (N, H, W, C); None where the pixels stay with the host.
+        A jax array, uint8, shape (N, H, W, C); None if the pixels stay on the host.
     """
     if drawn < len(dataset) or len(dataset) * math.prod(dataset.image_shape) > int(SHARE * free_bytes()):
         return None
@@ -49,7 +49,7 @@ def place(dataset: Dataset, *, drawn: int) -> Any:
     workers = os.cpu_count() or 1
     starts = range(0, len(dataset), BLOCK)
     with ThreadPoolExecutor(workers) as pool:
-        for i in range(0, len(starts), workers):  # no more than these wait in the host's memory
+        for i in range(0, len(starts), workers):  # limits the blocks that wait in the host's memory
             for start, block in zip(starts[i:], pool.map(read_block, starts[i : i + workers]), strict=False):
                 pixels = write_block(pixels, block, np.int32(start))
     return pixels

@@ -16,7 +16,7 @@ from baselines.nets.backend import tensorflow
 class TensorFlowEngine(OneModel):
     """One model, with deterministic operations.
 
-    XLA is left off: on a CPU it runs the convolutional model at about half the speed.
+    XLA is off: on a CPU it runs the convolutional model at about half the speed.
     """
 
     def __init__(self, model: Model) -> None:
@@ -45,7 +45,7 @@ class TensorFlowEngine(OneModel):
                     beta1=adam.beta_1,
                     beta2=adam.beta_2,
                     epsilon=adam.epsilon,
-                    grad=tensorflow.convert_to_tensor(gradient),  # a table's is sparse
+                    grad=tensorflow.convert_to_tensor(gradient),  # an embedding's is sparse
                 )
             return {name: tensorflow.reshape(value, (1,)) for name, value in history.items()}
 
@@ -53,10 +53,10 @@ class TensorFlowEngine(OneModel):
         self._step: Any = None
 
     def step(self, *batches: Arrays) -> dict[str, Any]:
-        """Take one step of the one model.
+        """Take one step of the model.
 
-        All steps have the same shapes, so that the graph of the first is called by itself: to look for the right graph
-        each time takes as long as a small model's backward pass.
+        All steps have the same shapes, so the graph of the first is called directly: looking it up at each step takes
+        as long as a small model's backward pass.
         """
         (batch,) = batches
         tensors = {name: tensorflow.constant(array) for name, array in batch.items()}
@@ -72,7 +72,7 @@ class TensorFlowEngine(OneModel):
 
 @contextlib.contextmanager
 def _enable_determinism() -> Iterator[None]:
-    """Let operations be deterministic here alone: elsewhere those without a seed would be refused."""
+    """Enable deterministic operations only here: TensorFlow would then reject others without a seed elsewhere."""
     from tensorflow.python.framework import config  # the public names can turn this on, not off
 
     was_enabled = config.is_op_determinism_enabled()

@@ -14,11 +14,11 @@ from baselines.nets.backend import torch
 
 
 class TorchEngine(OneModel):
-    """One model, on the device of its layers, with deterministic operations where PyTorch has them.
+    """One model, on the device of its layers, with deterministic operations if PyTorch has them.
 
     The first step traces loss and gradients, with Keras' layers and PyTorch's automatic differentiation, into one list
-    of kernel calls; every further step runs that list. Without it Keras' layers take a fifth to a third longer than the
-    same layers in plain PyTorch, and with it as long or less (docs/performance.md).
+    of kernel calls, which every further step runs. Without it, Keras' layers take a fifth to a third longer than the
+    same layers in plain PyTorch; with it, as long or less (docs/performance.md).
     """
 
     def __init__(self, model: Model) -> None:
@@ -39,12 +39,12 @@ class TorchEngine(OneModel):
         self._graph: Any = None
 
     def step(self, *batches: Arrays) -> dict[str, Any]:
-        """Take one step of the one model."""
+        """Take one step of the model."""
         (batch,) = batches
         mode, memory = torch.get_deterministic_debug_mode(), torch.utils.deterministic
         was_filling = memory.fill_uninitialized_memory
         torch.set_deterministic_debug_mode("warn")
-        memory.fill_uninitialized_memory = False  # no kernel here reads what it has not written
+        memory.fill_uninitialized_memory = False  # no kernel here reads uninitialised memory
         try:
             tensors = {name: torch.from_numpy(np.asarray(a)).to(self._device) for name, a in batch.items()}
             with torch.no_grad():
@@ -54,7 +54,7 @@ class TorchEngine(OneModel):
                 gradients, history = self._graph(self._weights, tensors)  # type: tuple[list[Any], dict[str, Any]]
                 for adam, indices in self._indices_by_adam.items():
                     self._update_weights(adam, indices, gradients, int(batch["step"]))
-        finally:  # what else a program computes with PyTorch is its own business
+        finally:  # restore the settings for the program's other computations
             torch.set_deterministic_debug_mode(mode)
             memory.fill_uninitialized_memory = was_filling
         return history
@@ -71,7 +71,7 @@ class TorchEngine(OneModel):
     def _update_weights(self, adam: Any, indices: list[int], gradients: list[Any], step: int) -> None:
         """Update the weights of one optimiser, with one kernel for all of them and the formula of `adam_step`.
 
-        PyTorch adds epsilon to the corrected root, so that it is given one that is as large before the correction.
+        PyTorch adds epsilon after the bias correction of the root, so that its epsilon is rescaled to be equivalent.
         """
         weights, first_moments, second_moments, chosen_gradients, step_counts = (
             [part[i] for i in indices]

@@ -1,1 +1,1 @@
-"""Networks: the backend, encoders and decoders, and what a decoder's output means. Internal, but for `backend`."""
+"""Networks: the backend, encoders and decoders, and reconstruction losses. Internal, except for `backend`."""

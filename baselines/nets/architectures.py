@@ -2,9 +2,8 @@
 
 An architecture is a function ``(image_shape, latents, rng, *, ...) -> Networks``; its keyword arguments are the
 architecture's parameters. Weights start Glorot uniform, biases zero and scales one, drawn from ``rng`` on the host, so
-that every backend starts from the same numbers. Layers called ``encoder_1``, ``encoder_2`` ... ``mean``,
-``log_variance``, ``decoder_1`` ... ``output`` are the ones whose activations a run records and whose weights can be
-named.
+that every backend starts from the same numbers. Runs record activations of the layers ``encoder_1``, ``encoder_2`` ...
+``mean``, ``log_variance``, ``decoder_1`` ... ``output``, by whose names weights are also referred to.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def glorot(rng: np.random.Generator) -> Callable[..., Any]:
         rng: the source of randomness; layers draw from it in the order in which they are built.
 
     Returns:
-        A function (shape, dtype) -> tensor, as Keras' layers take it.
+        A function (shape, dtype) -> tensor, as required by Keras' layers.
     """
 
     def draw(shape: tuple[int, ...], dtype: Any = None) -> Any:
@@ -59,8 +58,8 @@ def conv(
 ) -> Networks:
     """Build the convolutional architecture (Bonheme and Grześ 2022, table 3): 4 x 4 kernels, stride 2, ReLU.
 
-    The first layer gets (pixel - ``pixel_mean``) / ``pixel_std``, and the last one gives pixels in these units: by
-    default pixels in [0, 1], as they are.
+    The first layer's input is (pixel - ``pixel_mean``) / ``pixel_std``, and the last layer's output is in these units:
+    by default pixels in [0, 1], unchanged.
 
     Args:
         image_shape: (H, W, C); H and W multiples of 16.
@@ -81,7 +80,7 @@ def conv(
 
 
 def conv_dlib(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> Networks:
-    """Build `conv` as disentanglement_lib's code has it: with 2 x 2 kernels in encoder layers 3 and 4.
+    """Build `conv` as in disentanglement_lib's code: with 2 x 2 kernels in encoder layers 3 and 4.
 
     Args:
         image_shape: (H, W, C); H and W multiples of 16.
@@ -98,9 +97,9 @@ def conv_dlib(image_shape: ImageShape, latents: int, rng: np.random.Generator) -
 
 
 def conv_small(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> Networks:
-    """Build `conv` with half the filters and half the units: what two cores can train by the hundred.
+    """Build `conv` with half the filters and half the units, small enough to train hundreds of runs on two cores.
 
-    It is no architecture of the papers. A step takes 27% to 29% of the multiplications of `conv`.
+    It is not from a paper. A step takes 27% to 29% of the multiplications of `conv`.
 
     Args:
         image_shape: (H, W, C); H and W multiples of 16.
@@ -219,9 +218,9 @@ PATCH, CHANNELS, BLOCKS, HEADS = 8, 64, 2, 4
 def transformer(image_shape: ImageShape, latents: int, rng: np.random.Generator) -> Networks:
     """Build a small vision transformer with a mirrored decoder.
 
-    It is no architecture of the papers. Its two blocks are those of Dosovitskiy et al. (ICLR 2021): four attention
-    heads, then two dense layers with GELU, each after a normalisation. Positions are fixed sines and cosines. All
-    tokens, not their average, are flattened, as positions are factors.
+    It is not from a paper. Its two blocks are those of Dosovitskiy et al. (ICLR 2021): four attention heads, then two
+    dense layers with GELU, each after a normalisation. Positions are fixed sines and cosines. All tokens are flattened,
+    not averaged, since positions are factors.
 
     Args:
         image_shape: (H, W, C); H and W multiples of 8.
@@ -293,7 +292,7 @@ def _positional_encoding(rows: int, columns: int) -> NDArray[np.float32]:
 
 
 def _check_multiples(image_shape: ImageShape, divisor: int, what: str) -> ImageShape:
-    """Return a shape whose height and width are multiples of a number, or refuse it."""
+    """Check that height and width are multiples of a number, and return the shape."""
     if image_shape[0] % divisor or image_shape[1] % divisor:
         raise InvalidInput(
             f"image shape: expected height and width that are multiples of {divisor} for a {what}, received "
@@ -323,7 +322,7 @@ def find(name: str) -> Callable[..., Networks]:
     """Return an architecture by name.
 
     Raises:
-        UnknownName: there is no such architecture; the message gives the near match and the list.
+        UnknownName: there is no such architecture; the message suggests the nearest name and lists all.
     """
     if name not in ARCHITECTURES:
         raise UnknownName("architecture", name, ARCHITECTURES)

@@ -1,8 +1,8 @@
-"""Keras, loaded when it is first used, and what depends on which backend runs it.
+"""Keras, loaded on first use, and functions that depend on its backend.
 
-Importing this module costs nothing, so that configurations can be read and checked, and ``--help`` printed, without
-loading TensorFlow. ``KERAS_BACKEND`` chooses the backend, as everywhere in Keras. By default it is the first of
-`BACKENDS` that is installed. What a GPU needs of each is in `baselines.engines.devices`.
+This module is cheap to import, so that configurations can be read and checked, and ``--help`` printed, without loading
+TensorFlow. ``KERAS_BACKEND`` chooses the backend, as everywhere in Keras; the default is the first of `BACKENDS` that
+is installed. Settings for GPUs are in `baselines.engines.devices`.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ Tensor: TypeAlias = Any
 """A tensor of Keras' backend."""
 
 BACKENDS = ("tensorflow", "torch", "jax")
-"""The backends that there is an engine for, the default first: docs/performance.md compares them."""
+"""The backends with an engine, the default first: docs/performance.md compares them."""
 
 
 class _LazyModule:
-    """A module that is imported when its first attribute is asked for."""
+    """A module that is imported when its first attribute is accessed."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute == "__wrapped__":  # what inspect asks of everything: no reason to import
+        if attribute == "__wrapped__":  # inspect looks it up on every object, which must not import the module
             raise AttributeError(attribute)
         return getattr(_load(self._name), attribute)
 
 
 @functools.cache
 def _load(name: str) -> Any:
-    # TensorFlow's native code logs to standard error; what matters of it comes as an exception as well.
+    # TensorFlow's native code logs to standard error; important errors are also raised as exceptions.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # By itself TensorFlow uses oneDNN on processors with AVX-512 alone; its kernels are the faster ones with AVX2 too.
+    # By default TensorFlow uses oneDNN only on processors with AVX-512; its kernels are also faster with AVX2.
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
-    # On a GPU take memory as it is needed, so that processes can share one; by themselves both take most of it at once.
+    # Allocate GPU memory on demand, so that processes can share a GPU; by default both backends reserve most of it.
     os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-    if sys.platform == "darwin":  # by itself Keras takes Apple's GPU, on which nobody has tried PyTorch's operations
+    if sys.platform == "darwin":  # by default Keras uses Apple's GPU, on which PyTorch's operations are untested
         os.environ.setdefault("KERAS_TORCH_DEVICE", "cpu")
-    if name.startswith("keras"):  # before Keras looks for a backend that may not even be installed
+    if name.startswith("keras"):  # before Keras imports its default backend, which may not be installed
         installed = (backend for backend in BACKENDS if importlib.util.find_spec(backend))
         os.environ.setdefault("KERAS_BACKEND", next(installed, BACKENDS[0]))
         _check_backend(os.environ["KERAS_BACKEND"])
@@ -70,7 +70,7 @@ def _load(name: str) -> Any:
 
 @contextlib.contextmanager
 def _defer_interrupt() -> Iterator[None]:
-    """Put off Ctrl-C to the end of the block: a library that catches it while it loads would let the training go on."""
+    """Defer Ctrl-C to the end of the block: a library that catches it during import would let the training continue."""
     previous_handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(previous_handler):
         yield
@@ -124,22 +124,22 @@ def name() -> str:
 
 
 def _check_backend(backend: str) -> str:
-    """Check that there is an engine for a backend: Keras has others."""
+    """Check that a backend has an engine here; Keras supports others."""
     if backend not in BACKENDS:
         raise UnknownName("KERAS_BACKEND", backend, BACKENDS)
     return backend
 
 
 def to_numpy(tensor: Tensor) -> NDArray[Any]:
-    """Copy a tensor or variable to a numpy array; Keras' own function warns of PyTorch's tensors and of variables."""
+    """Copy a tensor or variable to a numpy array; Keras' function warns for PyTorch's tensors and for variables."""
     value = tensor.value if isinstance(tensor, keras.Variable) else tensor
     return np.array(np.asarray(value.detach().cpu() if hasattr(value, "detach") else value))
 
 
 def one_hot(classes: Tensor, count: int) -> Tensor:
-    """Turn class ids into float32 numbers of 0 and 1, with a last axis for the classes.
+    """Encode class ids as float32 0 and 1, with a last axis for the classes.
 
-    On PyTorch Keras' own looks at the ids, which are not known while an engine traces a step.
+    On PyTorch, Keras' function reads the ids, which are unknown while an engine traces a step.
     """
     if name() != "torch" or keras.utils.is_keras_tensor(classes):
         return ops.one_hot(classes, count, dtype="float32")
@@ -147,21 +147,18 @@ def one_hot(classes: Tensor, count: int) -> Tensor:
 
 
 def no_gradients() -> contextlib.AbstractContextManager[Any]:
-    """Return a context in which nothing is kept for gradients, as PyTorch keeps it unless told otherwise."""
+    """Return a context without gradients, such as PyTorch's ``no_grad``."""
     return torch.no_grad() if name() == "torch" else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def layers_in(precision: str) -> Iterator[None]:
-    """Let Keras' layers that are built inside compute in a precision; their weights are float32 in any case.
+    """Build Keras layers that compute in a precision, with float32 weights, inside a ``with`` block.
 
-    Images have their channels last there, whatever the user's Keras is set to.
+    Image channels are last there, whatever the user's Keras settings.
 
     Args:
         precision: ``"float32"`` or ``"bfloat16"``.
-
-    Yields:
-        Nothing: it is a context.
     """
     policy, data_format, floatx = keras.config.dtype_policy(), keras.config.image_data_format(), keras.config.floatx()
     keras.config.set_floatx("float32")
@@ -186,7 +183,7 @@ def describe_host() -> str:
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """Return the versions of Python, of Offaxis and of the packages that a run's numbers depend on.
+    """Return the versions of Python, of Offaxis and of the packages that affect a run's results.
 
     Args:
         *packages: names of modules.

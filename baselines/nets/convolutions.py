@@ -1,9 +1,9 @@
-"""Convolutions for the backends on which Keras' own are slow, jax and PyTorch; on TensorFlow they are Keras' own.
+"""Faster convolutions for jax and PyTorch; on TensorFlow they are Keras' own.
 
-XLA's convolution is slow in two cases in which one matrix product is not: on a CPU, and where many models run in
-parallel, since a convolution with a different kernel for each model becomes a grouped convolution, but a matrix product
-a batched one. On PyTorch Keras pads and slices by copying, which the library's own functions do in place. The weights
-are those of Keras' layers.
+XLA's convolution is slower than one matrix product in two cases: on a CPU, and for many models in parallel, since a
+convolution with a different kernel for each model becomes a grouped convolution, but a matrix product a batched one. On
+PyTorch, Keras pads and slices by copying, which PyTorch's functions do in place. The weights are those of Keras'
+layers.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Conv2DTranspose(keras.layers.Conv2DTranspose):  # type: ignore[misc]
 
 
 def _call_torch(function: Any, images: Any, kernel: Any, bias: Any, stride: int) -> Any:
-    """Call a function of PyTorch, which has channels before places and the kernel's axes the other way round.
+    """Call a function of PyTorch, in which channels come before positions and the kernel's axes are reversed.
 
-    The images' memory stays as it is: PyTorch knows it as its format ``channels_last``.
+    The images are not copied: their memory layout is PyTorch's ``channels_last``.
     """
     weights = ops.convert_to_tensor(kernel).permute(3, 2, 0, 1)
     padding = (kernel.shape[0] - stride) // 2
@@ -55,7 +55,7 @@ def _call_torch(function: Any, images: Any, kernel: Any, bias: Any, stride: int)
 
 
 def convolve(images: Any, kernel: Any, stride: int) -> Any:
-    """Convolve with one product of matrices, padding ``"same"``.
+    """Convolve with one matrix product, padding ``"same"``.
 
     Args:
         images: (n, H, W, C); H and W are multiples of the stride.

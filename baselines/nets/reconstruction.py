@@ -1,9 +1,9 @@
-"""Reconstruction losses: what the decoder's output means and how far it is from the image.
+"""Reconstruction losses: the meaning of the decoder's output, and its distance from the image.
 
-Each takes images in [0, 1] and the decoder's output, both (n, H, W, C), and gives one value per image, summed over
-pixels and channels. A run whose reduction is ``"mean"`` divides it by H W C and takes the mean KL over the latents
-instead of the sum; this is how Michlo et al. (IJCAI 2023) state their β. With L latents, β H W C / L weighs sums alike:
-the two losses differ by the factor H W C alone, which Adam sees where gradients are as small as its epsilon.
+Each is a function of images in [0, 1] and the decoder's output, both (n, H, W, C), and returns one value per image,
+summed over pixels and channels. With the reduction ``"mean"``, a run divides it by H W C and takes the mean KL over the
+latents instead of the sum; Michlo et al. (IJCAI 2023) state their β for this. With L latents, β H W C / L is equivalent
+for sums: the losses differ only by the factor H W C, which affects Adam if gradients are as small as its epsilon.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Reconstruction(NamedTuple):
 
     Attributes:
         loss: (images, output), each (n, H, W, C), to (n,), summed over H, W, C.
-        image: what the output stands for, as an image in [0, 1].
+        image: converts the output to an image in [0, 1].
     """
 
     loss: Callable[[Tensor, Tensor], Tensor]
@@ -61,7 +61,7 @@ def mse(images: Tensor, output: Tensor) -> Tensor:
         output: the decoder's output, with no activation.
 
     Returns:
-        Shape (n,), summed over pixels; the run's reduction makes a mean of it.
+        Shape (n,), summed over pixels.
     """
     return _sum_pixels(ops.square(images - output))
 
@@ -69,7 +69,7 @@ def mse(images: Tensor, output: Tensor) -> Tensor:
 def blur(images: Tensor) -> Tensor:
     """Replace every pixel by the mean of the 63 x 63 pixels around it, zero outside the image, channel by channel.
 
-    The paper convolves by FFT; a box is separable, so that two products with a banded matrix give the same numbers.
+    The paper convolves by FFT; a box is separable, so that two products with a banded matrix compute the same.
 
     Args:
         images: float32, shape (n, H, W, C).
@@ -111,7 +111,7 @@ def find(name: str) -> Reconstruction:
     """Return a reconstruction loss by name.
 
     Raises:
-        UnknownName: there is no such loss; the message gives the near match and the list.
+        UnknownName: there is no such loss; the message suggests the nearest name and lists all.
     """
     if name not in RECONSTRUCTIONS:
         raise UnknownName("reconstruction", name, RECONSTRUCTIONS)

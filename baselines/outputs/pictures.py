@@ -21,17 +21,17 @@ GAP = 2
 """Pixels between tiles."""
 
 LABEL = 72
-"""Pixels to the left of a row that its label takes."""
+"""Width in pixels of the labels to the left of rows."""
 
 HEAD = 14
-"""Pixels above the first line that the heads of columns take."""
+"""Height in pixels of the column heads."""
 
 VALUES = 9
-"""How many values a traversed latent takes."""
+"""Number of values of a traversed latent."""
 
 
 def draw_all(run: Run, *, row: int = 0) -> list[Path]:
-    """Draw everything that this module can.
+    """Draw all pictures of this module.
 
     Args:
         run: the run.
@@ -45,11 +45,11 @@ def draw_all(run: Run, *, row: int = 0) -> list[Path]:
 
 
 def traversals(run: Run, *, row: int = 0) -> list[Path]:
-    """Draw what each latent does to an image when it goes as far either way as the objective says and the others stay.
+    """Draw latent traversals: one latent varies over the objective's range, the others are fixed to an image's code.
 
-    One line per latent, in the order of its KL divergence from the prior, largest on top. The KL is the mean over the
-    dataset's quick rows, which the reconstructions are of as well; near 0 a latent is not in use. Columns are headed
-    with the latent's value.
+    One line per latent, sorted by its KL divergence from the prior, largest on top. The KL is the mean over the
+    dataset's quick rows, which the reconstructions also show; near 0 a latent is unused. Columns are headed with the
+    latent's value.
 
     Args:
         run: the run.
@@ -107,7 +107,7 @@ def reconstructions(run: Run) -> Path:
 
 
 def losses(run: Run) -> Path:
-    """Draw the history: the loss, the reconstruction and every term, each in a panel of its own.
+    """Draw the history: the loss, the reconstruction and every term, each in its own panel.
 
     Args:
         run: the run.
@@ -116,7 +116,7 @@ def losses(run: Run) -> Path:
         ``losses.png``.
 
     Raises:
-        InvalidInput: the run has no history, or a picture that cannot be written.
+        InvalidInput: the run has no history, or a picture cannot be written.
         MissingExtra: matplotlib is not installed.
     """
     history = run.history

@@ -1,6 +1,6 @@
 """Ground truth: the factors' own values, as the best codes that a metric could be given.
 
-The control is of this project, and not of a paper.
+This control is not from a paper.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmark_data.factors import Indices
 
 @dataclasses.dataclass(frozen=True)
 class BASELINE(Untrained):
-    """One code for each factor. Any limit below 1, as from wide bins, applies to all encoders."""
+    """One code for each factor. If a metric's limit is below 1, as with wide bins, it applies to all encoders."""
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Return the factors' values, in their units."""

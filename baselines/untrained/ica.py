@@ -1,8 +1,8 @@
 """ICA of the pixels: PCA, turned to where the codes depend least on each other. FastICA (Hyvärinen, 1999).
 
-PCA cannot tell directions of equal variance apart, and factors of one kind, such as places, have equal variance: there
-it mixes them, whatever the images are. ICA looks for codes that are far from normally distributed, as those of single
-factors are. It tells what a linear map of the pixels can separate without labels.
+PCA cannot separate directions of equal variance, and factors of one kind, such as positions, have equal variance, so
+that it mixes them. ICA searches for codes that are far from normally distributed, as those of single factors are. It
+shows what a linear map of the pixels can separate without labels.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ CITATION = """@article{hyvarinen1999fast,
 }"""
 
 ITERATIONS = 1000
-"""At most; where the components have not settled by then, as those of sprites, the last are taken."""
+"""The maximum; if the components have not converged by then, as for sprites, the last are used."""
 
 
 @dataclasses.dataclass(frozen=True)
 class BASELINE(pca.BASELINE):
-    """Independent components of the principal ones, fitted to a random sample as those are; codes of variance 1.
+    """Independent components of the principal ones, fitted to the same random sample; codes of variance 1.
 
     Attributes:
-        latents: components to keep. With more than there are factors, a factor is divided among several.
-        sample: images to fit to, more than latents; all of them, for a smaller dataset.
+        latents: number of components. With more components than factors, a factor is divided among several.
+        sample: number of images to fit to, more than latents; all of a smaller dataset.
     """
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
-        """Project the images onto the components, and turn them."""
+        """Project the images onto the principal components, and rotate them."""
         fitted_pca, principal_codes = self.fit(dataset, seed=seed)
         from sklearn.decomposition import FastICA
         from sklearn.exceptions import ConvergenceWarning

@@ -36,11 +36,11 @@ CITATION = """@article{pearson1901lines,
 
 @dataclasses.dataclass(frozen=True)
 class BASELINE(Untrained):
-    """Principal components, fitted to a random sample of the dataset; of a divided one, of the rows to train on.
+    """Principal components, fitted to a random sample of the dataset, or of a split's train rows.
 
     Attributes:
-        latents: components to keep.
-        sample: images to fit to, more than latents; all of them, for a smaller dataset.
+        latents: number of components.
+        sample: number of images to fit to, more than latents; all of a smaller dataset.
     """
 
     packages: ClassVar[tuple[str, ...]] = ("numpy", "sklearn")
@@ -62,13 +62,13 @@ class BASELINE(Untrained):
 
         Args:
             dataset: the dataset.
-            seed: decides which images are fitted to.
+            seed: seed of the sample.
 
         Returns:
-            What projects images, and the codes of those that it was fitted to, float32, shape (sample, latents).
+            The fitted PCA, and the codes of its sample, float32, shape (sample, latents).
 
         Raises:
-            InvalidInput: there are too few images or numbers in one: n images differ in n - 1 directions at most.
+            InvalidInput: too few images or pixels: n images differ in n - 1 directions at most.
             MissingExtra: scikit-learn is not installed.
         """
         needs("an untrained baseline that is fitted", "metrics", "sklearn")
@@ -86,5 +86,5 @@ class BASELINE(Untrained):
 
 
 def flat(images: Pixels) -> NDArray[np.float32]:
-    """Return images as rows of numbers in [0, 1], float32."""
+    """Return images as float32 rows in [0, 1]."""
     return scaled(images).reshape(len(images), -1)

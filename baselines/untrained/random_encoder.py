@@ -1,6 +1,6 @@
 """Random encoder: an encoder at its initial weights, so what the architecture alone brings.
 
-The control is of this project, and not of a paper.
+This control is not from a paper.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchmark_data.factors import Indices
 
 @dataclasses.dataclass(frozen=True)
 class BASELINE(Untrained):
-    """The means that an untrained encoder gives.
+    """The means of an untrained encoder.
 
     Attributes:
         architecture: its architecture, with default parameters.
@@ -40,12 +40,12 @@ class BASELINE(Untrained):
         validation.within("latents", self.latents, least=1)
 
     def versions(self) -> dict[str, str]:
-        """Return the versions that decide the codes: that of the backend, which computes them, too."""
+        """Return the versions of the packages that affect the codes, with that of the backend."""
         return backend.versions(*self.packages, backend.name())
 
     def codes(self, dataset: Dataset, rows: Indices, *, seed: int) -> NDArray[np.float32]:
         """Encode the images."""
-        backend.name()  # refuses one that has no engine, before anything is built
+        backend.name()  # raises an error for a backend without an engine, before anything is built
         config = RunConfig(
             dataset=dataset.id, objective="ae", architecture=self.architecture, latents=self.latents, seed=seed
         )
