@@ -290,7 +290,7 @@ class Model:
         if self.objective.stochastic:
             activations["variance"] = np.exp(log_variance)
             sampled = codes + np.exp(0.5 * log_variance) * noise
-            codes = activations["sampled"] = sampled.astype(np.float32, copy=False)  # for the type checker
+            codes = activations["sampled"] = sampled.astype(np.float32, copy=False)  # already float32
         elif (code := self._compute_codes(codes)) is not codes:
             codes = activations["code"] = code
         if self.decoder:

@@ -382,8 +382,7 @@ def _change_values(values: dict[str, Any], changes: dict[str, Any]) -> None:
 def _with_settings(values: dict[str, Any], settings: list[str], option_names: Collection[str]) -> dict[str, Any]:
     """Assign every setting to the keys of the objective, the architecture or the config.
 
-    Raises:
-        InvalidInput: a key has two values, such as one from its own option (``option_names``).
+    A key in ``option_names``, which was set by its own option, cannot be set again.
     """
     from baselines import objectives, validation
     from baselines.config import RunConfig

@@ -1,4 +1,4 @@
-"""The papers' figures and tables, made again. Internal: ``offaxis study`` is for users."""
+"""Reproduction of the papers' figures and tables. Internal: ``offaxis study`` is for users."""
 
 from benchmark_data.errors import needs
 

@@ -1,4 +1,4 @@
-"""The figures and tables of all papers: listed, and chosen by name."""
+"""List the figures and tables of all papers, and choose them by name."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def of_paper(name: str) -> list[Entry]:
 
 
 def paper_module(name: str) -> Any:
-    """Return a paper's file, a module."""
+    """Return a paper's module."""
     return discovery.find("baselines.reproduction.papers", name, kind="paper")
 
 
 def _order_in_paper(id_: str) -> tuple[bool, int, str]:
-    """Return the place in a paper: figures before tables, by number; what else is seen in a figure comes after it."""
+    """Return the sorting key within a paper: figures before tables, by number; additional entries come after theirs."""
     label, _, suffix = id_.partition("/")[2].partition("_")
     return label.startswith("table"), int(label.lstrip("figtable")), suffix
 
@@ -55,11 +55,11 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
         names: ids, a paper's arXiv number for all of its entries, or ``"all"``.
 
     Returns:
-        The entries, each once; in the place of one that repeats another, that one.
+        The entries, each once; an entry that repeats another is replaced by it.
 
     Raises:
-        UnknownName: there is no such figure or table; the message gives the near match.
-        InvalidInput: the paper is missing; the message names those that have such a figure.
+        UnknownName: there is no such figure or table; the message suggests the nearest name.
+        InvalidInput: the paper is missing; the message names papers with such a figure.
 
     Example:
         >>> [entry.id for entry in find(["2102.06822/fig3"])]

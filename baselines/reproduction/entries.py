@@ -1,15 +1,15 @@
-"""What a figure or table of a paper is: what it needs at each tier, what it computes, and the verdict on its claim.
+"""Entries: figures and tables of papers, with their runs at each tier, computation, drawing and verdict.
 
 A file in ``baselines/reproduction/papers`` is a paper and ends in ``PAPER`` and ``ENTRIES``. An entry is a figure or a
-table: what it needs at each tier, how its numbers are computed, how they are drawn, and what the paper claims of them.
-A second claim, or a control that the paper has not, is a sentence of its own (`Second`) with a verdict of its own.
+table: its runs at each tier, how its numbers are computed and drawn, and the paper's claim about them. A second claim,
+or a control that the paper lacks, is a separate sentence (`Second`) with its own verdict.
 
 A verdict is that of `leaderboard.store.verdicts`, from one value per seed, with an error of 5% for each sentence; the
-page marks what is left after Holm over all of them. What cannot fail is an ``illustration``.
+page marks those that remain after Holm's correction over all. Claims that cannot fail are ``illustration``.
 
-Tiers: ``study`` has the papers' datasets and budgets; ``reduced`` their datasets, models and losses at a part of their
-images. ``desk`` has rendered stand-ins and what two cores train in a day, with seeds enough for a verdict; where it
-can, it takes the runs of the board (`baselines.reproduction.papers._tiers`). Few entries have ``reduced``.
+Tiers: ``study`` has the papers' datasets and budgets; ``reduced`` their datasets, models and losses with a part of
+their images. ``desk`` has rendered stand-ins and models that two cores train in a day, with enough seeds for a verdict;
+if possible, it uses the runs of the board (`baselines.reproduction.papers._tiers`). Few entries have ``reduced``.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from benchmark_data.errors import InvalidInput, UnknownName
 from leaderboard.store import verdicts
 
 TIERS = ("desk", "reduced", "study")
-"""From the least that is spent to the most: results of a later tier replace those of an earlier one."""
+"""Sorted by budget: results of a later tier replace those of an earlier one."""
 
 
 class Outcome(NamedTuple):
     """The result of an entry's computation.
 
     Attributes:
-        table: the numbers by which the claim is judged; written as ``table.csv``.
-        images: the images that are drawn, by name: uint8 or floats in [0, 1]. Only the picture is kept.
+        table: the numbers by which the claim is judged; written as ``table.csv.gz``.
+        images: the images to draw, by name: uint8 or floats in [0, 1]. Only the drawn picture is kept.
     """
 
     table: pd.DataFrame
@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
 
 
 ILLUSTRATION = "illustration"
-"""The answer to a claim that nothing could make fail."""
+"""The answer to a claim that cannot fail."""
 
 
 class Verdict(NamedTuple):
@@ -58,12 +58,11 @@ class Verdict(NamedTuple):
 
     Attributes:
         answer: a `leaderboard.store.verdicts.Answer` or `ILLUSTRATION`.
-        numbers: the numbers by which it was judged: phrase -> finite number, including controls and those that a gate
-            needs.
-        p: the p-value; None where nothing was tested.
+        numbers: the numbers by which it was judged: phrase -> finite number, including controls and conditions.
+        p: the p-value; None if nothing was tested.
         note: a remark on the verdict, such as why there is none.
-        effect: the difference that decides, positive in the claim's direction, and its 95% interval.
-        measure: the quantity of which it is a difference.
+        effect: the tested difference, positive in the claim's direction, and its 95% interval.
+        measure: the quantity of the difference.
     """
 
     answer: str
@@ -77,11 +76,11 @@ class Verdict(NamedTuple):
 def combine(
     measure: str | Sequence[str], parts: Sequence[verdicts.Comparison], numbers: Mapping[str, float], note: str = ""
 ) -> Verdict:
-    """Judge a claim by everything that it says, each of which must hold (`leaderboard.store.verdicts.judge_all`).
+    """Judge a claim with several parts, all of which must hold (`leaderboard.store.verdicts.judge_all`).
 
     Args:
-        measure: what is compared; one for each part where they differ.
-        parts: a comparison for each thing that the claim says.
+        measure: the compared quantity; one for each part if they differ.
+        parts: a comparison for each part of the claim.
         numbers: as for `Verdict`.
         note: as for `Verdict`.
     """
@@ -91,7 +90,7 @@ def combine(
 
 
 def decide(holds: bool, numbers: Mapping[str, float]) -> Verdict:
-    """Answer a claim on data that no seed decides, by what was measured."""
+    """Answer a claim about a property of the data, which has no seeds, from its measurement."""
     return Verdict("supported" if holds else "opposed", numbers, None, "a property of the data, no seeds")
 
 
@@ -100,16 +99,16 @@ class Transfer:
     """A run that starts from another: the arguments of `training.finetune.config` before the source is trained.
 
     Attributes:
-        source: the run that it starts from, which the plan has among its runs.
+        source: the run that it starts from, which must be among the plan's runs.
         dataset: the target.
         heads: reset and train the heads of mean and variance.
-        decoder: how many layers of the decoder to reset and train.
+        decoder: the number of decoder layers to reset and train.
         side: count them from the ``"inside"`` or from the ``"outside"``.
         changes: other keys of the config that differ from the source's, such as ``steps``.
     """
 
     STARTS: ClassVar[str] = "reset layers anew, by seed and source"
-    """What decides the weights at step 0, in words: a change of it is another transfer."""
+    """How the weights at step 0 are determined, in words: if it changes, so does the digest."""
 
     source: RunConfig
     dataset: str
@@ -126,7 +125,7 @@ class Transfer:
 
     @property
     def plain(self) -> RunConfig:
-        """The same run from new weights: of the same dataset, steps and seed."""
+        """The same run from new weights, with the same dataset, steps and seed."""
         config = self.source.with_steps(self.changes.get("steps", self.source.steps))
         return dataclasses.replace(config, **{"dataset": self.dataset, "split": ""} | dict(self.changes))
 
@@ -157,7 +156,7 @@ class Runs:
         """Open a run.
 
         Args:
-            config: its config, or the transfer that it is.
+            config: its config, or its transfer.
             step: the snapshot to use; the last one if None.
 
         Returns:
@@ -177,9 +176,9 @@ class Plan:
     Attributes:
         runs: the training runs.
         transfers: runs that start from the weights of some of these.
-        datasets: datasets that it uses in addition to those of the runs.
-        settings: the arguments of its computation: JSON's types, tuples and run configs. Existing tables are kept while
-            these are the same: a changed computation gets another ``version`` among them.
+        datasets: datasets in addition to those of the runs.
+        settings: the arguments of its computation: JSON types, tuples and run configs. Tables are recomputed only if
+            these change: a changed computation gets another ``version`` among them.
         codes: whether the runs' codes for the leaderboard's tasks are needed.
         own_datasets: datasets of the runs that the entry draws itself and that are not in ``benchmark_data``.
     """
@@ -200,30 +199,30 @@ class Plan:
 
     @property
     def configs(self) -> dict[str, RunConfig]:
-        """All that is trained, by digest: the runs, and the transfers as if from new weights."""
+        """All trained configs by digest: the runs, and the transfers as if from new weights."""
         return {run.digest: run for run in self.runs} | {transfer.digest: transfer.plain for transfer in self.transfers}
 
 
 Draw: TypeAlias = Callable[[Outcome, Path], None]
-"""Draws what an entry computes, as PNG."""
+"""Draws an entry's outcome as PNG."""
 
 
 def from_table(draw: Callable[..., None], **options: Any) -> Draw:
-    """Return the drawing of a table alone.
+    """Return a `Draw` that draws the table only.
 
     Args:
-        draw: takes a table and a path.
-        **options: what else it takes.
+        draw: a function of a table and a path.
+        **options: its other arguments.
     """
     return lambda result, path: draw(result.table, path, **options)
 
 
 Compute: TypeAlias = Callable[[Mapping[str, Any], Runs, str], Outcome]
-"""Takes a plan's settings, the runs and the tier."""
+"""Computes the outcome from a plan's settings, the runs and the tier."""
 
 
 Judge: TypeAlias = Callable[[pd.DataFrame], Verdict]
-"""From the table to the verdict."""
+"""Computes the verdict from the table."""
 
 
 class Second(NamedTuple):
@@ -231,8 +230,8 @@ class Second(NamedTuple):
 
     Attributes:
         claim: the sentence.
-        judge: its judge.
-        control: it has a control that the paper has not; or else the paper claims this, too.
+        judge: computes its verdict from the table.
+        control: whether we added it as a control; otherwise it is a further claim of the paper.
     """
 
     claim: str
@@ -246,20 +245,20 @@ class Entry:
 
     Attributes:
         id: arXiv number and figure or table, such as ``"2205.08399/fig3"``.
-        paper: what the paper found: a value or a direction.
+        paper: the paper's result: a value or a direction.
         claim: the paper's claim, in one sentence.
-        desk: what it needs at desk tier.
-        reduced: what it needs at reduced tier, or None.
-        study: what it needs at study tier.
-        compute: from a plan's settings, the runs and the tier to the numbers.
+        desk: its plan at desk tier.
+        reduced: its plan at reduced tier, or None.
+        study: its plan at study tier.
+        compute: computes the numbers from a plan's settings, the runs and the tier.
         draw: draws them as PNG, in the paper's layout.
-        judge: from the numbers to the verdict.
-        second: another sentence on the same table.
-        added: it is no figure or table of the paper, but a question that we added.
-        post_hoc: the question, or how it is measured, came from results that were seen before.
+        judge: computes the verdict from the table.
+        second: another sentence judged by the same table.
+        added: it is not a figure or table of the paper, but a question that we added.
+        post_hoc: the question, or how it is measured, was chosen after results had been seen.
         paper_states_steps: the paper, or a library that it names, states how long its models were trained.
-        step_factor: how many times the paper's steps its study tier has.
-        same_as: the id of the entry that this one shows again; it is run, recorded and judged there alone.
+        step_factor: the steps of its study tier, as a multiple of the paper's.
+        same_as: the id of the entry that this one repeats, which alone is run, recorded and judged.
     """
 
     id: str
@@ -279,21 +278,21 @@ class Entry:
     same_as: str = ""
 
     def sentences(self, table: pd.DataFrame) -> list[tuple[str, bool, Verdict]]:
-        """Judge a table: each sentence, whether it has a control that we added, and its verdict."""
+        """Judge a table: return each sentence, whether it is a control that we added, and its verdict."""
         claims = [(self.claim, False, self.judge(table))]
         return [*claims, (self.second.claim, self.second.control, self.second.judge(table))] if self.second else claims
 
     @property
     def tiers(self) -> tuple[str, ...]:
-        """The tiers that it has, from the least that is spent to the most."""
+        """Its tiers, sorted by budget."""
         return tuple(tier for tier in TIERS if getattr(self, tier) is not None)
 
     def plan(self, tier: str) -> Plan:
-        """Return what it needs at a tier.
+        """Return its plan at a tier.
 
         Raises:
             UnknownName: there is no such tier.
-            InvalidInput: the entry has none.
+            InvalidInput: the entry does not have this tier.
         """
         if tier not in TIERS:
             raise UnknownName("tier", tier, TIERS)
@@ -307,10 +306,10 @@ class Entry:
 
 
 def digest(content: Mapping[str, Any]) -> str:
-    """Hash what something is made of.
+    """Hash the inputs of a computation.
 
     Args:
-        content: JSON's types, tuples, and runs and transfers, which count by their own digests.
+        content: JSON types, tuples, and runs and transfers, which are replaced by their digests.
 
     Returns:
         SHA-256, in hexadecimal.

@@ -1,14 +1,14 @@
-"""What an entry leaves behind: read, checked and put into words.
+"""Read, check and format the results of entries.
 
-That is a folder, ``<into>/<id>``::
+An entry's folder, ``<into>/<id>``, holds::
 
     table.csv.gz    the numbers
     figure.png      the picture, in the paper's layout
-    verdict.json    the claims, our numbers, the verdicts with effect and p-value, and what was spent
+    verdict.json    the claims, our numbers, the verdicts with effect and p-value, and the budget
 
-``verdict.json``, the record, is written last and names the hashes of the others, so that a folder is either finished or
-not. The table and the picture are left alone as long as what they are made of is the same: runs, datasets and settings.
-Verdicts are drawn from the table, and are drawn again where a claim, or how it is judged, has changed.
+``verdict.json``, the record, is written last and holds the hashes of the others, so that its presence marks a finished
+folder. The table and the picture are kept while their inputs (runs, datasets and settings) are the same. Verdicts are
+computed from the table, and again when a claim, or how it is judged, has changed.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from benchmark_data.errors import DamagedFile
 TABLE, PICTURE, RECORD = "table.csv.gz", "figure.png", "verdict.json"
 
 SCHEMA = 3
-"""Of ``verdict.json``."""
+"""Schema version of ``verdict.json``."""
 
 RECORDED = (
     *("schema", "id", "tier", "paper", "judged"),
     *("budget", "trained", "command", "inputs", "files"),
 )
-"""What ``verdict.json`` holds; ``judged`` has the verdict of each sentence, the paper's own first, and ``trained`` the
-seconds that each run's training took, by folder."""
+"""Keys of ``verdict.json``; ``judged`` has the verdict of each sentence, the paper's own first, and ``trained`` the
+seconds of each run's training, by folder."""
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
     """Read an entry's record, and check the files that it names.
 
     Args:
-        folder: the entry's own.
+        folder: the entry's folder.
 
     Returns:
-        The content of ``verdict.json``; None if it is not there.
+        The content of ``verdict.json``; None if there is none.
 
     Raises:
-        DamagedFile: it is no record, or a file that it names is missing or another one.
+        DamagedFile: it is not a record, or a file that it names is missing or has another hash.
     """
     path = folder / RECORD
     if not path.exists():
@@ -74,18 +74,18 @@ _REMEDY = f"Remove the folder's {RECORD} and run the study again."
 
 
 def write_table(frame: pd.DataFrame, folder: Path) -> None:
-    """Write an entry's table, the same bytes for the same numbers."""
+    """Write an entry's table; the same numbers give the same bytes."""
     with files.written_atomically(folder / TABLE) as temporary:
         temporary.write_bytes(gzip.compress(frame.to_csv(index=False).encode(), mtime=0))
 
 
 def read_table(folder: Path) -> pd.DataFrame:
-    """Read the table that an entry left behind: numbers to the last digit; names that are empty stay so."""
+    """Read an entry's table, with exact numbers, and empty names as empty strings."""
     return pd.read_csv(folder / TABLE, keep_default_na=False)
 
 
 def reduce_colours(path: Path) -> None:
-    """Write a PNG again with at most 256 colours: a third of its size."""
+    """Rewrite a PNG with at most 256 colours, at a third of its size."""
     with PIL.Image.open(path) as picture:
         reduced = picture.convert("RGB").quantize(256)
     with files.written_atomically(path) as temporary:
@@ -93,7 +93,7 @@ def reduce_colours(path: Path) -> None:
 
 
 def format_record(record: Mapping[str, Any]) -> str:
-    """Return each verdict of a record in a line.
+    """Format a record, one verdict per line.
 
     Args:
         record: the content of ``verdict.json``.
@@ -111,7 +111,7 @@ def format_record(record: Mapping[str, Any]) -> str:
 
 
 def format_remarks(sentence: Mapping[str, Any]) -> str:
-    """Return a verdict's p-value and note in brackets.
+    """Format a verdict's p-value and note, in brackets.
 
     Example:
         >>> format_remarks({"p": None, "note": "MIG below 0.1"})
@@ -122,12 +122,12 @@ def format_remarks(sentence: Mapping[str, Any]) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """Return a p-value as it is printed; nothing where there is none."""
+    """Format a p-value; None as an empty string."""
     return "" if p is None else "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def format_numbers(sentence: Mapping[str, Any]) -> str:
-    """Return a verdict's numbers in one line, three digits each.
+    """Format a verdict's numbers in one line, with three digits each.
 
     Example:
         >>> format_numbers({"numbers": {"a": 1.0, "b": 0.25}})
@@ -137,7 +137,7 @@ def format_numbers(sentence: Mapping[str, Any]) -> str:
 
 
 def format_cost(records: Iterable[Mapping[str, Any]]) -> str:
-    """Describe in one line what entries took, runs that they share counted once.
+    """Format the total cost of entries in one line, with shared runs counted once.
 
     Args:
         records: the contents of their ``verdict.json``.

@@ -1,11 +1,9 @@
-"""Make the papers' figures and tables, each by one command: ``offaxis study run 2205.08399/fig3``.
+"""Reproduce the papers' figures and tables, each with one command: ``offaxis study run 2205.08399/fig3``.
 
-Entries share their training runs: a run lies where its config says (`baselines.training.sweep.run_path`), so that the
-second entry that needs it finds it, and all that a sweep can do holds here too: resuming, Ray, runs that die. A
-`Transfer` starts from another run's weights, so that its config is known once that run is done: transfers are trained
-after the runs.
-
-What an entry leaves behind, and when that is left alone, is said in `baselines.reproduction.records`.
+Entries share their training runs: a run's folder is determined by its config (`baselines.training.sweep.run_path`), so
+that every entry that needs it finds it, and runs are resumed, replaced and sent to Ray as in any sweep. A `Transfer`
+starts from another run's weights, so its config is known only once that run is done: transfers are trained after the
+runs. `baselines.reproduction.records` describes an entry's files, and when they are reused.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from leaderboard.store import verdicts
 
 
 def digest_of_inputs(entry: Entry, tier: str) -> str:
-    """Hash what an entry's table is made of at a tier: runs, transfers, datasets with versions, and settings.
+    """Hash the inputs of an entry's table at a tier: runs, transfers, datasets with versions, and settings.
 
     Returns:
         SHA-256, in hexadecimal.
@@ -51,7 +49,7 @@ def digest_of_inputs(entry: Entry, tier: str) -> str:
 
 
 def state(entry: Entry, tier: str, into: Path, runs: Path) -> str:
-    """Describe how far an entry is.
+    """Describe an entry's progress.
 
     Args:
         entry: the entry.
@@ -60,7 +58,7 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> str:
         runs: the root of the runs.
 
     Returns:
-        ``done``, of which no run is looked for, ``ready``, or how many runs are missing.
+        ``done``, without checking runs, ``ready``, or how many runs are missing.
     """
     record, plan = records.read_record(into / entry.id), entry.plan(tier)
     if record is not None and _is_current(entry, tier, record):
@@ -70,7 +68,7 @@ def state(entry: Entry, tier: str, into: Path, runs: Path) -> str:
 
 
 def _run_statuses(plan: Plan, runs: Path) -> list[sweep.RunStatus]:
-    """Look at the runs, and at the transfers whose sources are done."""
+    """Return the status of the runs, and of the transfers whose sources are done."""
     statuses = {config.digest: sweep.run_status(config, runs, encode=plan.codes) for config in plan.runs}
     ready = [
         transfer for transfer in plan.transfers if sweep.run_status(transfer.source, runs, encode=False).state == "done"
@@ -88,7 +86,7 @@ def run(
     jobs: int | None = None,
     ray: str | None = None,
 ) -> dict[str, Any]:
-    """Train what is missing, compute, draw and judge; or find that all is done, and judge the table that is there.
+    """Train missing runs, compute, draw and judge; if the entry is done, judge its existing table.
 
     Args:
         entry: the entry.
@@ -105,7 +103,7 @@ def run(
         Unavailable: a dataset is not prepared.
         InvalidInput: the folder holds results of a later tier, the entry has no such tier, a run failed, or a file
             cannot be written.
-        DamagedFile: a file in the folder is not what the record says.
+        DamagedFile: a file in the folder does not match the record.
         UnknownName: there is no such tier.
     """
     folder, plan = Path(into) / entry.id, entry.plan(tier)
@@ -129,15 +127,15 @@ def run(
 
 
 def write_record(entry: Entry, tier: str, path: Path, result: Outcome, trained: dict[str, float], start: float) -> Any:
-    """Judge and draw what an entry computed, and write its folder, the record last.
+    """Judge and draw an entry's outcome, and write its folder, the record last.
 
     Args:
         entry: the entry.
         tier: the tier.
-        path: the entry's own folder.
-        result: what it computed.
+        path: the entry's folder.
+        result: the outcome of its computation.
         trained: folder of a run -> seconds of training.
-        start: when the computation began, by `time.perf_counter`.
+        start: the time of `time.perf_counter` when the computation began.
 
     Returns:
         The content of ``verdict.json``.
@@ -161,12 +159,12 @@ def write_record(entry: Entry, tier: str, path: Path, result: Outcome, trained: 
 
 
 def judge(entry: Entry, tier: str, table: pd.DataFrame) -> dict[str, Any]:
-    """Return what a record says of an entry: what it is, and the verdict on each of its sentences.
+    """Return a record's description of an entry, with the verdict on each of its sentences.
 
     Args:
         entry: the entry.
         tier: the tier of the table.
-        table: what it computed.
+        table: the computed table.
     """
     datasets = entry.plan(tier).all_datasets
     return {
@@ -190,12 +188,12 @@ def judge(entry: Entry, tier: str, table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _is_current(entry: Entry, tier: str, record: Mapping[str, Any]) -> bool:
-    """Return whether a record's table is what would be computed now at a tier, whatever was claimed of it."""
+    """Return whether a record's table is up to date at a tier; claims do not matter."""
     return bool(record["tier"] == tier and record["inputs"] == digest_of_inputs(entry, tier))
 
 
 def _judge_again(entry: Entry, folder: Path, old: dict[str, Any]) -> dict[str, Any]:
-    """Judge an entry by the table that it left behind, and write its record anew if that says something else."""
+    """Judge an entry by its existing table, and rewrite its record if the verdicts differ."""
     cost = {"compute_seconds": old["budget"]["compute_seconds"]}
     record = old | judge(entry, old["tier"], records.read_table(folder)) | {"budget": budget(entry, old["tier"]) | cost}
     if record != old:
@@ -204,7 +202,7 @@ def _judge_again(entry: Entry, folder: Path, old: dict[str, Any]) -> dict[str, A
 
 
 def _train_runs(plan: Plan, runs: Path, **options: Any) -> None:
-    """Train the runs, then the transfers, whose sources are known by then; two that are the same are one run."""
+    """Train the runs, then the transfers, whose sources are then known; equal transfers share one run."""
     own_datasets = {dataset.id: dataset for dataset in plan.own_datasets}
     for config in (config for config in plan.runs if config.dataset in own_datasets):
         train(config, runs / sweep.run_path(config), dataset=own_datasets[config.dataset])
@@ -215,7 +213,7 @@ def _train_runs(plan: Plan, runs: Path, **options: Any) -> None:
 
 
 def _finish_runs(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **options: Any) -> None:
-    """Train what is not done; where all is, leave the folder to whoever is at work in it."""
+    """Train unfinished runs; if there are none, do not lock the folder, which another process may be using."""
     if all(sweep.run_status(config, runs, encode=encode).state == "done" for config in configs):
         return
     options["encode"] = encode
@@ -228,15 +226,15 @@ def _finish_runs(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **op
 
 
 def budget(entry: Entry, tier: str) -> dict[str, Any]:
-    """Describe what an entry trains at a tier.
+    """Describe an entry's training budget at a tier.
 
     Args:
         entry: the entry.
         tier: the tier.
 
     Returns:
-        JSON's types; ``images`` are those that a run sees, mean over the runs, and ``share`` is their part of the
-        paper's: None where nothing is trained, or the paper does not state its own.
+        JSON types; ``images`` is the number that a run sees, mean over the runs, and ``share`` its ratio to the
+        paper's: None if nothing is trained, or the paper does not state it.
     """
     plan = entry.plan(tier)
     configs = plan.configs.values()
@@ -255,12 +253,12 @@ def budget(entry: Entry, tier: str) -> dict[str, Any]:
 
 
 def _images_seen(plan: Plan) -> int:
-    """Return how many images a run sees in training, mean over a plan's runs."""
+    """Return the number of images that a run sees in training, mean over a plan's runs."""
     image_counts = [config.steps * config.images_per_step for config in plan.runs]
     return round(sum(image_counts) / len(image_counts)) if image_counts else 0
 
 
 def _architecture_name(config: RunConfig) -> str:
-    """Return an architecture with its width, where it has one."""
+    """Return an architecture's name, with its width if it has one."""
     width = config.architecture_parameters.get("width")
     return f"{config.architecture} {width}" if width else config.architecture

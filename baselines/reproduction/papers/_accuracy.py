@@ -1,4 +1,4 @@
-"""How well labels are read from the codes of an encoder: the tables of Bonheme and Grześ (2023)."""
+"""Accuracy of classifiers on an encoder's codes: the tables of Bonheme and Grześ (2023)."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from leaderboard.analyses import transfer_accuracy
 from leaderboard.store import verdicts
 
 NEAR = 0.1
-"""A loss of accuracy below which an encoder is called on par: more than any that the paper calls so (table 4)."""
+"""A loss of accuracy below which an encoder counts as on par: more than any loss that the paper calls so (table 4)."""
 
 
 OWN, OTHER, UNTRAINED = "trained on the target", "trained on the source", "untrained"
 
 
 def accuracy(runs: Runs, config: RunConfig, target: str, settings: Mapping[str, Any], step: int | None) -> pd.DataFrame:
-    """Measure how well classifiers read each label of a target from a run's codes, or read what was measured before.
+    """Measure the accuracy of classifiers for each label of a target on a run's codes, or read cached accuracies.
 
     Args:
-        runs: where the run is.
+        runs: the root of the run.
         config: its config.
-        target: the dataset that is encoded.
-        settings: ``train``, how many of the task's rows the classifiers learn from, and ``test``, how many of its
-            held-out rows they are tested on.
+        target: the dataset to encode.
+        settings: ``train``, the number of the task's rows to train the classifiers on, and ``test``, the number of its
+            held-out rows to test them on.
         step: the run's snapshot; the last one if None.
 
     Returns:
-        As `leaderboard.analyses.transfer_accuracy.measure` gives it; ``source`` is the dataset that the run was trained
-        on, or `UNTRAINED` at step 0.
+        As from `leaderboard.analyses.transfer_accuracy.measure`; ``source`` is the dataset that the run was trained on,
+        or `UNTRAINED` at step 0.
     """
     task, train, test = protocol.task(target), settings["train"], settings["test"]
     name = f"{config.digest}_{target.replace('/', '-')}_{task.version}_{train}_{test}"
@@ -73,7 +73,7 @@ def accuracies(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 
 
 def _encoder_names(table: pd.DataFrame) -> pd.Series[str]:
-    """Say whose codes each row has: the target's own encoder's, the other one's, an untrained one's, or none."""
+    """Return the encoder of each row: the target's own, the other one, an untrained one, or none."""
     encoders = [
         source if source in (transfer_accuracy.MAJORITY, UNTRAINED) else OWN if source == target else OTHER
         for source, target in zip(table["source"], table["target"], strict=True)
@@ -138,7 +138,7 @@ def judge_better(table: pd.DataFrame, key: str, better: str, worse: str) -> Verd
 
 
 def judge_nearly_every_label(table: pd.DataFrame) -> Verdict:
-    """Judge that each label is read from codes of the other encoder nearly as well as from the target's own."""
+    """Judge that the other encoder's accuracy is less than `NEAR` below the target's own, for each label."""
     means, numbers = _tree_accuracies(table, "label")
     return combine(
         "accuracy from the bound",
@@ -148,14 +148,14 @@ def judge_nearly_every_label(table: pd.DataFrame) -> Verdict:
 
 
 def _compare_margin(other: NDArray[np.float64], own: NDArray[np.float64]) -> verdicts.Comparison:
-    """Compare accuracies of which the first are said to be less than `NEAR` below the second."""
+    """Test the claim that the first accuracies are less than `NEAR` below the second."""
     return verdicts.compare([other + NEAR], [own])
 
 
 def judge_positions(table: pd.DataFrame) -> Verdict:
-    """Judge that shape loses by the other encoder, more than each other label, and that both positions gain.
+    """Judge that shape loses accuracy with the other encoder, more than each other label, and both positions gain.
 
-    If shape loses and a position gains, shape loses more than it: no part of its own, which Holm would count twice.
+    That shape loses more than a position follows from this, so it is not a separate part, which Holm would count twice.
     """
     means, numbers = _tree_accuracies(table, "label")
     own, other = ({label: _by_seed(means, label, encoder) for label in _keys(means)} for encoder in (OWN, OTHER))

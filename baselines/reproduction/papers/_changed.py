@@ -18,15 +18,15 @@ from leaderboard.analyses import latents
 from leaderboard.store import intervals, verdicts
 
 SAME = 0.05
-"""MIG by which a score may fall and still not be said to have fallen: half of the floor."""
+"""A decrease in MIG below this counts as none: half of the lowest baseline."""
 
 
 ORIGINAL, CONTROL, CHANGED = "original", "squeezed", "changed"
-"""What a dataset is to a table."""
+"""Roles of datasets in a table."""
 
 
 def role(dataset: str) -> str:
-    """Say what a dataset is to a table.
+    """Return a dataset's role in a table.
 
     Example:
         >>> [role(name) for name in ("room3d", "room3d_squeezed/eps10", "room3d_noisy/eps10")]
@@ -38,7 +38,7 @@ def role(dataset: str) -> str:
 
 
 def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
-    """Score all runs; ``base`` is the dataset without what is done to it, ``variant`` what is done."""
+    """Score all runs; ``base`` is the original dataset, ``variant`` the change to it."""
     tables = [
         _scores.table(runs, configs, tier, settings["metrics"]).assign(scale=scale)
         for scale, configs in settings["strengths"]
@@ -53,7 +53,7 @@ def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 
 
 def regularised(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
-    """Score all runs, and count each one's active units (posterior variance below 0.8) beside the dataset's factors."""
+    """Score all runs, and count each one's active units (posterior variance below 0.8) and the dataset's factors."""
     configs = [config for _, strength_configs in settings["strengths"] for config in strength_configs]
     encodings = (_hidden.encoded(runs.open(config), settings["samples"]) for config in configs)
     table = scored(settings, runs, tier).table
@@ -74,7 +74,7 @@ def draw_scores(result: Outcome, path: Path) -> None:
 
 
 def _form_names(table: pd.DataFrame) -> list[str]:
-    """Return what is done to each row's dataset, as pages name it: original, contrast-matched, perturbed or noisy."""
+    """Return the change of each row's dataset, as named on pages: original, contrast-matched, perturbed or noisy."""
     names = {ORIGINAL: ORIGINAL, CONTROL: "contrast-matched"}
     return [
         names.get(variant) or str(dataset).partition("/")[0].removeprefix(f"{base}_")
@@ -87,7 +87,7 @@ Groups: TypeAlias = dict[tuple[str, str], dict[str, pd.DataFrame]]
 
 
 def _groups(table: pd.DataFrame) -> Groups:
-    """Return the runs at the usual strength."""
+    """Group the runs at the usual strength."""
     usual_rows = table[table["scale"] == 1]
     return {
         (str(base), str(objective)): {str(variant): rows for variant, rows in part.groupby("variant", sort=False)}
@@ -106,7 +106,7 @@ def _mig_numbers(groups: Groups) -> dict[str, float]:
 
 
 def _compare_falls(pairs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], bound: float = 0.0) -> verdicts.Comparison:
-    """Test once that MIG falls by more than a bound, for pairs of tables of which the first reaches its floor."""
+    """Test once that MIG decreases by more than a bound, over the pairs of tables whose first exceeds its baseline."""
     return verdicts.compare(
         [before["mig"] - bound for before, _ in pairs],
         [after["mig"] for _, after in pairs],
@@ -118,10 +118,10 @@ GATE = "gate: VAEs with PCA's MIG, and 0.1, on the data that it would fall from"
 
 
 def judge(table: pd.DataFrame, begin: str, *, stays: bool) -> Verdict:
-    """Judge that the VAEs' MIG falls from one role's data to changed data, or that it falls by less than `SAME`.
+    """Judge that the VAEs' MIG decreases from one role's data to changed data, or, if ``stays``, by less than `SAME`.
 
     Contrast-matched data have as little contrast as changed ones. Each dataset is a test, and each VAE a stratum of it.
-    The autoencoder has little to lose and is shown only.
+    The autoencoder's MIG is too low to decrease and is only shown.
     """
     groups = _groups(table)
     numbers: dict[str, float] = {}
@@ -137,10 +137,10 @@ def judge(table: pd.DataFrame, begin: str, *, stays: bool) -> Verdict:
 
 
 def _scores_by_seed(table: pd.DataFrame) -> tuple[dict[str, NDArray[np.float64]], float]:
-    """Return what each seed has on contrast-matched and changed data, mean over objectives, and the floor of the first.
+    """Return each seed's score on contrast-matched and changed data, mean over objectives, and the first's baseline.
 
-    Runs of one seed begin with the same weights, and these two objectives take the same pairs of rows, on all forms. So
-    scores of one seed belong together, and a seed counts once.
+    Runs of one seed begin with the same weights, and these two objectives draw the same pairs of rows, on all variants.
+    So scores of one seed are paired, and a seed counts once.
     """
     usual_rows = table[table["scale"] == 1]
     means = usual_rows.groupby(["variant", "seed"])["mig"].mean().unstack("seed")
@@ -149,7 +149,7 @@ def _scores_by_seed(table: pd.DataFrame) -> tuple[dict[str, NDArray[np.float64]]
 
 
 def judge_by_seed(table: pd.DataFrame, *, stays: bool) -> Verdict:
-    """Judge that MIG falls from contrast-matched to changed data, or by less than `SAME`, seed by seed."""
+    """Judge that MIG decreases from contrast-matched to changed data, or by less than `SAME`, paired by seed."""
     means, floor = _scores_by_seed(table)
     fall = verdicts.compare([means[CONTROL]], [means[CHANGED]], paired=True, floors=[floor])
     bounded = verdicts.compare([means[CONTROL] - SAME], [means[CHANGED]], paired=True, floors=[floor - SAME]).turned()
@@ -158,7 +158,7 @@ def judge_by_seed(table: pd.DataFrame, *, stays: bool) -> Verdict:
 
 
 def _fall_numbers(comparison: verdicts.Comparison) -> dict[str, float]:
-    """Return by how much MIG falls, with its interval where there are seeds enough for one."""
+    """Return the decrease in MIG, with its interval if there are enough seeds for one."""
     numbers = {"fall from contrast-matched": comparison.difference}
     if comparison.seeds >= intervals.SEEDS:
         numbers |= {"its lower end, 95%": comparison.low, "its upper end, 95%": comparison.high}
@@ -166,7 +166,7 @@ def _fall_numbers(comparison: verdicts.Comparison) -> dict[str, float]:
 
 
 def judge_tuned(table: pd.DataFrame) -> Verdict:
-    """Judge that at the best β the MIG on a changed form is not below that on original data by `SAME`.
+    """Judge that at the best β the MIG on changed data is less than `SAME` below that on original data.
 
     The best β is the one with the highest mean, chosen on the same runs, in favour of the claim.
     """
@@ -201,10 +201,10 @@ def draw_regularised(result: Outcome, path: Path) -> None:
 
 
 def judge_robust(table: pd.DataFrame) -> Verdict:
-    """Judge that MIG on changed data stays below that on original data wherever there are units for all factors.
+    """Judge that MIG on changed data stays below that on original data if there are active units for all factors.
 
-    The original's is that at the usual strength. What has fewer active units than factors is over-pruned and does not
-    count; where nothing else is left for a dataset and an objective, nothing can be tested.
+    The original's is that at the usual strength. Runs with fewer active units than factors are over-pruned and ignored;
+    a dataset and an objective without other runs cannot be tested.
     """
     numbers: dict[str, float] = {}
     comparisons = []

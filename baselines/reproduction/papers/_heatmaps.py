@@ -1,4 +1,4 @@
-"""Heatmaps of layers, which half of two papers is made of: what is compared is data, the rest is here once."""
+"""Heatmaps of layer similarities, which make up half of two papers' figures: computation, drawing and judges."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from leaderboard.comparisons import heatmap
 from leaderboard.store import verdicts
 
 ALIKE = 0.8
-"""What the papers call a high similarity of the encoder layers of fully connected models (2205.08399, figure 14).
+"""A high similarity of the encoder layers of fully connected models, by the papers (2205.08399, figure 14).
 
-Of others they say "close to 1", which is no number; an average of this is the least that could be meant.
+For others they say "close to 1" without a number; this average is the lowest that could be meant.
 """
 
 
@@ -30,7 +30,7 @@ class Side(NamedTuple):
 
     Attributes:
         runs: the configs or transfers, one per seed.
-        share: of the training, from 0 to 1: the kept snapshot that is nearest.
+        share: share of the training, from 0 to 1; the nearest kept snapshot is used.
     """
 
     runs: tuple[RunConfig | Transfer, ...]
@@ -38,14 +38,14 @@ class Side(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A heatmap, averaged over seeds. Both models see images of the dataset that the second was trained on.
+    """A heatmap, averaged over seeds. Both models encode images of the dataset that the second was trained on.
 
     Attributes:
-        title: what stands above.
+        title: the title.
         x: rows.
         y: columns.
-        similarity: as `leaderboard.comparisons.heatmap.compare_layers` takes it.
-        model: what is seen at several times, where panels are of one model's training.
+        similarity: as for `leaderboard.comparisons.heatmap.compare_layers`.
+        model: the model, if panels show one model's training.
     """
 
     title: str
@@ -56,14 +56,14 @@ class Panel(NamedTuple):
 
 
 BEFORE, OTHERS = ", before training", ", of other seeds"
-"""Ends of the titles of a panel's controls."""
+"""Suffixes of the titles of a panel's controls."""
 
 
 def controlled(panels: Sequence[Panel]) -> list[Panel]:
-    """Return panels, and after them two controls of each: of what its similarity would be without what is claimed.
+    """Return panels, followed by two controls of each, which show the similarity to expect if the claim were false.
 
-    Models of one seed begin with the same weights, whatever their objective, and images are alike to any weights. So
-    the first models are compared before their training, too, and with those of other seeds.
+    Models of one seed begin with the same weights, whatever their objective, and any weights preserve some of the
+    images' similarity. So the first models are compared before training, and with those of other seeds.
     """
     before = [panel._replace(title=panel.title + BEFORE, x=panel.x._replace(share=0.0)) for panel in panels]
     others = [
@@ -74,7 +74,7 @@ def controlled(panels: Sequence[Panel]) -> list[Panel]:
 
 
 SAMPLES = {"desk": 2_000, "study": 5_000}
-"""Tier -> images that layers are compared on: with 500, CKA of unrelated wide layers is well above 0."""
+"""Tier -> number of images for comparing layers: with 500, CKA of unrelated wide layers is well above 0."""
 
 
 def plans(panels: Sequence[Panel]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def plans(panels: Sequence[Panel]) -> dict[str, Any]:
 
 
 def _at_tier(tier: str, panel: Panel) -> Panel:
-    """Return a tier's form of a panel."""
+    """Return a panel with a tier's runs."""
     if tier == "study":
         return panel
     x, y = (side._replace(runs=_tiers.at_tier(tier, side.runs)) for side in (panel.x, panel.y))
@@ -91,7 +91,7 @@ def _at_tier(tier: str, panel: Panel) -> Panel:
 
 
 def _name_by_share(panels: Sequence[Panel]) -> list[Panel]:
-    """Name panels of one model's training by the shares that are kept, each once."""
+    """Title the panels of one model's training by the shares of the kept snapshots, each once."""
     panels_by_title: dict[str, Panel] = {}
     for panel in panels:
         if panel.model:
@@ -115,7 +115,7 @@ def time_title(model: str, share: float) -> str:
 
 
 def _name_stand_ins(title: str) -> str:
-    """Name the stand-ins in place of the datasets."""
+    """Replace the datasets in a title by their stand-ins."""
     for published, rendered in _tiers.STAND_INS.items():
         title = re.sub(published, rendered, title, flags=re.IGNORECASE)
     return title
@@ -149,7 +149,7 @@ def step_at(config: RunConfig, share: float) -> int:
 def activations(
     runs: Runs, config: RunConfig, step: int, samples: int, dataset: str = ""
 ) -> dict[str, NDArray[np.float32]]:
-    """Take the activations of a run's layers on the first test rows of a dataset, its own if none is named."""
+    """Compute the activations of a run's layers on the first test rows of a dataset, by default its own."""
     task = protocol.task(dataset or config.dataset)
     return runs.open(config, step=step).activations(task.load().images(task.test[:samples]))
 
@@ -173,11 +173,11 @@ def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 
 
 COLUMNS = ("panel", "model", "share", "seed", "layer_x", "layer_y", "similarity")
-"""Of the table; ``model`` is empty and ``share`` 1 where a panel shows no course of training."""
+"""Columns of the table; ``model`` is empty and ``share`` 1 if a panel does not show training over time."""
 
 
 def draw(result: Outcome, path: Path) -> None:
-    """Draw the panels beside each other, means over seeds."""
+    """Draw the panels side by side, means over seeds."""
     figures.check_columns(result.table, ["panel", "layer_x", "layer_y", "similarity"])
     frames = {}
     for title, part in result.table.groupby("panel", sort=False):
@@ -192,7 +192,7 @@ def diagonal(table: pd.DataFrame, network: str) -> pd.DataFrame:
     Args:
         table: as from `compute`.
         network: ``"encoder"`` or ``"decoder"``; or the name of a layer between them: ``"mean"``, ``"variance"`` or
-            ``"sampled"``. The output counts for neither network, nor does a layer that is the input itself, such as
+            ``"sampled"``. The output belongs to neither network, nor does a layer that is the input itself, such as
             the first of a fully connected encoder, which only flattens it.
 
     Returns:
@@ -222,7 +222,7 @@ def mean_numbers(**by_name: pd.DataFrame) -> dict[str, float]:
 
 
 def compare_with_bound(values: ArrayLike, bound: float) -> verdicts.Comparison:
-    """Compare one value per seed with a bound that a claim says they exceed."""
+    """Test the claim that values, one per seed, exceed a bound."""
     seed_values = np.asarray(values, np.float64)
     return verdicts.compare([seed_values], [np.full_like(seed_values, bound)], paired=True)
 
@@ -239,19 +239,19 @@ def judge_encoder_above(table: pd.DataFrame, networks: Sequence[str] = ("decoder
 
 
 def judge_ahead(table: pd.DataFrame) -> Verdict:
-    """Judge that encoder layers are more similar to their final state than decoder layers, while models are trained."""
+    """Judge that during training encoder layers are more similar to their final state than decoder layers."""
     return judge_encoder_above(table[(table["share"] > 0) & (table["share"] < 1)])
 
 
 LEFT = 0.05
-"""What must be left of the way to the final state before training, on average, for a share of it to mean anything."""
+"""The smallest mean of 1 - c_0 (`judge_learned_first`) for which shares of it are meaningful."""
 
 
 def judge_learned_first(table: pd.DataFrame) -> Verdict:
-    """Judge that encoders are ahead of decoders on their way to the final state, at every time and for every model.
+    """Judge that encoders have made more progress to their final state than decoders, at every time, for every model.
 
-    The way begins at the state before training, which is the control: untrained encoders have most of their similarity
-    already. A network whose similarity with its final state is c_t has gone (c_t - c_0) / (1 - c_0) of it.
+    Progress is measured from the state before training, as a control, since untrained encoders have most of their
+    similarity already: with a similarity c_t to the final state it is (c_t - c_0) / (1 - c_0).
     """
     by_phrase: dict[str, float] = {}
     comparisons = []
@@ -278,12 +278,12 @@ def judge_learned_first(table: pd.DataFrame) -> Verdict:
 
 
 def judge_encoders_alike(table: pd.DataFrame) -> Verdict:
-    """Judge that encoder layers are similar, at least `ALIKE` on average, in every panel that is no control."""
+    """Judge that encoder layers are similar, at least `ALIKE` on average, in every panel except controls."""
     return _judge_alike(diagonal(table, "encoder"))
 
 
 def judge_encoders_matched(table: pd.DataFrame) -> Verdict:
-    """Judge the same of two architectures, where each encoder layer counts with the most similar of the other's."""
+    """Judge the same for two architectures, with each encoder layer matched to the other's most similar one."""
     table = without_inputs(table)
     both = table[table["layer_x"].str.startswith("encoder_") & table["layer_y"].str.startswith("encoder_")]
     best = both.groupby(["panel", "seed", "layer_x"], sort=False)["similarity"].max()
@@ -302,14 +302,14 @@ def _judge_alike(encoder: pd.DataFrame) -> Verdict:
 
 
 def judge_falls(table: pd.DataFrame, networks: Sequence[str]) -> Verdict:
-    """Judge that layers are more similar in the first panel than in the second, which share one side's runs."""
+    """Judge that layers are more similar in the first panel than in the second; both share one side's runs."""
     by_network = {network: diagonal(table, network) for network in networks}
     comparisons = [verdicts.compare([means.iloc[0]], [means.iloc[1]], paired=True) for means in by_network.values()]
     return combine("similarity", comparisons, mean_numbers(**by_network))
 
 
 def judge_metrics_agree(table: pd.DataFrame) -> Verdict:
-    """Show two similarities beside each other. That both have the same sign says next to nothing: an illustration."""
+    """Compare two similarities. That both have the same sign is hardly informative: an illustration."""
     gaps = diagonal(table, "encoder") - diagonal(table, "decoder")
     by_phrase = {f"{panel}, encoder above decoder by": float(gaps.loc[panel].mean()) for panel in gaps.index}
     return Verdict(ILLUSTRATION, by_phrase)
@@ -322,7 +322,7 @@ BETWEEN = ("mean", "variance", "sampled")
 def judge_between_dataset(table: pd.DataFrame) -> Verdict:
     """Judge that mean, variance and sampled layers are less alike in the second panel than in each of the others.
 
-    The panels are of other datasets, so that their runs are not paired.
+    The panels are of different datasets, so their runs are not paired.
     """
     means_by_layer = {name: diagonal(table, name) for name in BETWEEN}
     comparisons = [

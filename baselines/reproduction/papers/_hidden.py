@@ -1,4 +1,4 @@
-"""What a hidden pattern does to images and latents: figures 3 and 4 of Zietlow et al. (2021)."""
+"""Effects of a hidden pattern on images and latents: figures 3 and 4 of Zietlow et al. (2021)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def encoded(run: Run, samples: int) -> tuple[Indices, NDArray[np.floating], NDAr
 
 
 def pictures(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
-    """Take the same images without and with the hidden variable, and measure by how much they differ."""
+    """Select the same images without and with the hidden variable, and measure their difference."""
     images: dict[str, NDArray[Any]] = {}
     rows = []
     for base in settings["datasets"]:
@@ -47,7 +47,7 @@ def pictures(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 
 
 def judge_small(table: pd.DataFrame) -> Verdict:
-    """Show by how much pixels change: the data are made so that it is no more than they say."""
+    """Show by how much pixels change: an illustration, since the data are made with that limit."""
     means = table.groupby("dataset", sort=False)[["mean_change", "largest_change"]].agg(
         {"mean_change": "mean", "largest_change": "max"}
     )
@@ -83,7 +83,7 @@ def judge_hidden(table: pd.DataFrame) -> Verdict:
 
 
 def noises(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
-    """Measure the noise of the latent that each factor has of its own, s among them, at each strength and seed."""
+    """Measure the noise of the latent that encodes each factor, including s, at each strength and seed."""
     tables = []
     for config in settings["runs"]:
         run = runs.open(config)
@@ -99,10 +99,10 @@ def noises(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 
 
 def judge_noises(table: pd.DataFrame) -> Verdict:
-    """Judge that s has the latent with the least noise at `perturbation.DEFAULT`, and has it not at the least strength.
+    """Judge that the latent of s has the least noise at `perturbation.DEFAULT`, but not at the lowest strength.
 
-    A factor that no latent knows most of has no latent: its noise is 1, that of the prior. Where no run has one of s at
-    any strength, models know too little for its noise to mean anything.
+    A factor that no latent encodes best has no latent: its noise is 1, that of the prior. If no run has a latent of s
+    at any strength, models encode too little for its noise to be meaningful.
     """
     numbers: dict[str, float] = {}
     comparisons = []
