@@ -1,7 +1,7 @@
-"""A published run at another budget: what is not changed by name stays as it was published.
+"""A published run at another budget: keys that are not explicitly changed stay as published.
 
-A strength means what it does beside its loss, reduction and weight. So none of these can be changed here, and a form
-cannot lose one: it is made by replacing keys of `CHANGED` in the published config, never by writing a config anew.
+A strength is meaningful only with its loss, reduction and weight. So none of these can be changed here, and none can be
+lost: a form is made by replacing keys of `CHANGED` in the published config, never by writing a new config.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHANGED = (
 """The keys of a config that a smaller form of a published run may change."""
 
 TERMS = ("symmetric",)
-"""The hyperparameters that it may change."""
+"""Hyperparameters that a form may change."""
 
 
 def form(published: RunConfig, **changes: Any) -> RunConfig:
@@ -32,7 +32,7 @@ def form(published: RunConfig, **changes: Any) -> RunConfig:
         **changes: keys of `CHANGED`, or hyperparameters of `TERMS`.
 
     Returns:
-        The config. An annealing stays as long a part of the training as it was.
+        The config. An annealing keeps its share of the training.
 
     Raises:
         InvalidInput: another key is changed.

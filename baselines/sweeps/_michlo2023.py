@@ -1,24 +1,24 @@
-"""What the sweeps of Michlo, Klein and James 2023 share: mean reductions, squared error, Adam at 0.001, 256 images.
+"""Shared by the sweeps of Michlo, Klein and James 2023: mean reductions, squared error, Adam at 0.001, 256 images.
 
 The authors standardise images by the constants below, and state beta for errors of standardised pixels. Here errors are
-of pixels in [0, 1], where they are smaller by the square of the constant; so beta is, too, and the balance of the two
-terms is theirs, exactly where all channels have one constant: standardised errors weigh a channel by the inverse of its
-variance, ours weigh all alike. The networks see and give standardised pixels, as theirs do.
+of pixels in [0, 1] and smaller by the square of the constant; so is beta, and the balance of the two terms is theirs,
+exactly if all channels have one constant: standardised errors weigh a channel by the inverse of its variance, ours
+weigh all alike. Input and output of the networks are standardised pixels, as in theirs.
 
 Adam's epsilon, 1e-8 in theirs, is smaller by the same factor. With errors in [0, 1] the gradients of the encoder's
 weights begin between 1e-10 and 3e-9 (root mean square), and TensorFlow's formula, used here, weighs epsilon up to 32
-times more in the first steps than PyTorch's, which they use. With 1e-8, half of the models at spacing 8 learned nothing
-but the mean image. Their own networks in PyTorch, with errors in [0, 1], learned more with 1e-8 (4 of 4 seeds), and
-nothing else with 1e-7 (2 of 2).
+times more in the first steps than PyTorch's, which they use. With 1e-8, half of the models at spacing 8 learned only
+the mean image. Their own networks in PyTorch, with errors in [0, 1], learned more with 1e-8 (4 of 4 seeds), and only
+the mean image with 1e-7 (2 of 2).
 
-Their figures show the highest score among those that each run had while it was trained (their plotting script); here
-it is the score of the trained model.
+Their figures show each run's highest score during training (their plotting script); here it is the score of the trained
+model.
 
 What differs is the distribution of the initial weights (theirs is normal, with the variance of ours) and the encoder's
-padding: theirs, of 2 pixels on each side, makes 64 pixels 33, 17, 9 and 5 and gives 1,600 numbers to the dense layer,
-ours (``"same"``) makes them 32, 16, 8 and 4 and gives it 1,024. Their Ada-GVAE (``adavae_os`` of disent) finds what a
-pair shares by the symmetric KL divergence, as here. A version of that code averages the second mean with itself, which
-looks like a slip; here a shared mean is that of both images.
+padding: with theirs, of 2 pixels on each side, feature maps have sides of 33, 17, 9 and 5 and the dense layer 1,600
+inputs; with ours (``"same"``), 32, 16, 8 and 4, and 1,024 inputs. Their Ada-GVAE (``adavae_os`` of disent) finds the
+shared latents of a pair by the symmetric KL divergence, as here. A version of that code averages the second mean with
+itself, probably by mistake; here a shared mean is that of both images.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
     "beta_vae": {},
     "ada_gvae": {"changed": 0, "reference_pairs": True, "symmetric": True},
 }
-"""The beta-VAE, and the authors' Ada-GVAE, on pairs as the reference code draws them."""
+"""The beta-VAE, and the authors' Ada-GVAE, on pairs drawn as in the reference code."""
 
 REDUCED: dict[str, Any] = {"latents": 9, "batch_size": 64, "steps": 12_000}
-"""Of runs with the paper's model and loss at 5% of the images of figure 9 (57,600 steps of 256)."""
+"""Settings of runs with the paper's model and loss at 5% of the images of figure 9 (57,600 steps of 256)."""
 
 
 def beta(dataset: str, published: float) -> float:
@@ -84,9 +84,9 @@ def runs(
 
     Args:
         datasets: the datasets.
-        betas: as published.
+        betas: the published betas.
         seeds: the seeds.
-        objectives: of `OBJECTIVES`.
+        objectives: keys of `OBJECTIVES`.
         **settings: other keys of the config.
 
     Yields:

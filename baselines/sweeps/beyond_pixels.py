@@ -4,7 +4,7 @@
     find runs/beyond_pixels -name codes.npz -printf '%h ' |
         xargs offaxis board score --new --reproduced --tier desk --to leaderboard/published
 
-Michlo et al. (2023) say that VAEs fail on XYSquares because their loss compares pixels. This sweep has the same encoder
+Michlo et al. (2023) argue that VAEs fail on XYSquares since their loss compares pixels. This sweep has the same encoder
 and the same number of latents, images and steps as `baselines.sweeps.desk`, but no loss on pixels. InfoNCE on pairs is
 weakly supervised by pairs of images with nearby factor values, as SlowVAE is; SimCLR, VICReg and LeJEPA see two
 augmented views of each image and no supervision. The controls: the desk's VAEs are this encoder with a decoder;
@@ -39,16 +39,16 @@ TASKS = (
     *("xysquares/spacing_8", "xysquares/spacing_1", "dsprites", "xysquares/spacing_4", "xysquares/spacing_2"),
     *("dsprites_perturbed/pca32_eps10", "dsprites_noisy/eps10", "dsprites_squeezed/eps10"),
 )
-"""In the order in which they are trained."""
+"""In training order."""
 
 ROOMS = ("room3d", "room3d_squeezed/eps10", "room3d_perturbed/pca32_eps10", "room3d_noisy/eps10")
-"""The board's other tasks, trained later, for the mean over all tasks; no claim is about them."""
+"""The board's other tasks, trained later, for the mean over all tasks; the claims are not about them."""
 
 GATE = 0.1
-"""By how much the mean at spacing 1 must be above that of the random encoder for a fall to be judged."""
+"""How far the mean at spacing 1 must exceed that of the random encoder for a decrease to be tested."""
 
 CONTROL = ("xysquares/spacing_8", "xysquares/spacing_1", "dsprites")
-"""The tasks on which the factors are regressed as well."""
+"""The tasks with a supervised regression of the factors as a control."""
 
 SWEEP = tuple(
     desk.run(task, objective, seed, hyperparameters={}, selection=SELECTION)

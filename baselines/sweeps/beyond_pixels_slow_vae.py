@@ -6,8 +6,8 @@
 SlowVAE sees the same pairs as InfoNCE in `baselines.sweeps.beyond_pixels`, and has a pixel loss. With the strengths of
 its paper, its reconstructions explain no variance at spacing 8, so that its low scores may be due to its regularisation
 and not to its pixel loss. A pilot with seed 100 weakens β (of the KL divergence) and γ (of the difference between a
-pair's codes) by up to 256; a second one, with seeds 100 and 101, looks about the best of these. The runs are not on the
-board, whose SlowVAE has its paper's strengths.
+pair's codes) by up to 256; a second one, with seeds 100 and 101, searches around the best of these. The runs are not on
+the board, whose SlowVAE has its paper's strengths.
 
 **The pilots.** With the weakest γ, SlowVAE is an autoencoder: reconstructions explain 25% to 28%, and R² is 0.03 or
 less. Shortly before the collapse they explain 2% to 3%, and R² is 0.60 to 0.65: pairs order the codes, in spite of the
@@ -34,10 +34,10 @@ from baselines.sweeps import desk
 TASK = "xysquares/spacing_8"
 
 COARSE = tuple((beta, gamma) for beta in (1.0, 1 / 16, 1 / 256) for gamma in (10.0, 10 / 16, 10 / 256))
-"""β and γ that are tried with seed 100; the first are the paper's."""
+"""β and γ tried with seed 100; the first pair is the paper's."""
 
 FINE = tuple((beta, gamma) for beta in (1.0, 4.0) for gamma in (0.625, 1.25, 2.5, 5.0))
-"""β and γ about the best of these, tried with seeds 100 and 101."""
+"""β and γ around the best of these, tried with seeds 100 and 101."""
 
 
 def run(beta: float, gamma: float, seed: int, *, dataset: str = TASK, **changes: Any) -> RunConfig:

@@ -8,10 +8,10 @@ settings of them fully connected (tables 4 and 5; ``--only architecture=fc``). T
 
 Expected, from `leaderboard.analyses`: CKA of the encoder's layers before the heads stays near 1 between strengths and
 between objectives, and is near its final value early in training (figures 3, 4 and 7); that of mean and sampled codes
-on dSprites falls as beta grows, as more latents become passive (figure 5). The same trends of fully connected models
-(appendix F, figures 12 to 14).
+on dSprites decreases as beta increases, as more latents become passive (figure 5). The same trends for fully connected
+models (appendix F, figures 12 to 14).
 
-The paper's numbers are pictures; the authors' scores are at https://data.kent.ac.uk/444/.
+The paper's results are figures only; the authors' scores are at https://data.kent.ac.uk/444/.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ and 0.07 on average with five others (benchmarks/desk_pilot.csv). One seed is no
 
 Runs are ordered by task and method, so that tasks are completed one by one.
 
-Expected: β-TCVAE or FactorVAE reaches a mean MIG of 0.12 on dSprites, above PCA; MIG falls from XYSquares' spacing 1 to
-8 (Michlo et al. 2023, figure 9), and from contrast-matched or noisy dSprites and room3d to their perturbed forms
+Expected: β-TCVAE or FactorVAE reaches a mean MIG of 0.12 on dSprites, above PCA; MIG decreases from XYSquares' spacing
+1 to 8 (Michlo et al. 2023, figure 9), and from contrast-matched or noisy dSprites and room3d to their perturbed forms
 (Zietlow et al. 2021, tables 1 and 2).
 """
 
@@ -47,7 +47,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "xysquares": XYSQUARES,
     "room3d": ROOM3D,
 }
-"""Family of datasets -> the settings of all its runs, as the pilot found them."""
+"""Family of datasets -> the settings of all its runs, selected by the pilot."""
 
 SEEDS = {"dsprites": 10, "xysquares": 10, "room3d": 5}
 """Family of datasets -> the number of its seeds."""
@@ -66,9 +66,8 @@ TASKS = (
     "room3d_perturbed/pca32_eps10",
     "room3d_noisy/eps10",
 )
-"""In the order in which they are trained. The hidden variable of perturbed data is the first principal component: to
-derive a VAE's, ``conv32``, takes ten models with a mean MIG of 0.15 (`baselines.sweeps.desk_controls` has runs with
-those)."""
+"""In training order. The hidden variable of perturbed data is the first principal component: a VAE's, ``conv32``,
+requires ten models with a mean MIG of 0.15 (`baselines.sweeps.desk_controls` has runs with those)."""
 
 OBJECTIVES: dict[str, dict[str, Any]] = {
     "beta_tc_vae": {"beta": 8.0},
@@ -84,7 +83,7 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
 
 
 def family(dataset: str) -> str:
-    """Return the dataset's family without what is done to it, which may be a key of `SETTINGS`.
+    """Return the dataset's family, without its variant, which may be a key of `SETTINGS`.
 
     Example:
         >>> family("room3d_perturbed/pca32_eps10"), family("xysquares/spacing_1")
@@ -94,10 +93,10 @@ def family(dataset: str) -> str:
 
 
 def run(dataset: str, objective: str, seed: int, **changes: Any) -> RunConfig:
-    """Return a run of the desk: its model, budget and strengths, but for what is changed.
+    """Return a run with the desk's model, budget and strengths, except for ``changes``.
 
     Args:
-        dataset: of a family of `SETTINGS`.
+        dataset: a dataset of a family in `SETTINGS`.
         objective: its name; without strengths in `OBJECTIVES` it has its file's defaults.
         seed: the seed.
         **changes: fields of the config that differ.

@@ -44,15 +44,15 @@ OBJECTIVES: tuple[tuple[str, dict[str, Any]], ...] = (
     *(("factor_vae", {"gamma": gamma, "units": 256}) for gamma in (20.0, 35.0)),
     *(("annealed_vae", {"gamma": gamma, "c_max": 25.0, "iteration_threshold": 3_000}) for gamma in (10.0, 100.0)),
 )
-"""The strengths that are compared. FactorVAE's discriminator has a quarter of the paper's units, to be affordable."""
+"""The compared strengths. FactorVAE's discriminator has a quarter of the paper's units, to save time."""
 
 WEIGHTS = (1.0, 4.0, 8.0)
-"""Weights of the reconstruction that are tried on XYSquares, at both ends of the spacing sweep. The selected one must
-reconstruct something where squares do not overlap, or a low score means nothing."""
+"""Weights of the reconstruction tried on XYSquares, at both ends of the spacing sweep. With the selected one, models
+must reconstruct something where squares do not overlap, or a low score is meaningless."""
 
 SQUARED = ((2.0, 8.0), (5.0, 8.0), (12.0, 8.0), (5.0, 16.0), (12.0, 16.0))
-"""Weights of the squared error, and β, that are tried on dSprites, for images whose values leave [0, 1]
-(2102.06822/table1_floats): a Bernoulli likelihood has none for those."""
+"""Weights of the squared error, and β, tried on dSprites, for images whose values exceed [0, 1]
+(2102.06822/table1_floats), for which a Bernoulli likelihood is undefined."""
 
 
 def run(seed: int, objective: str, hyperparameters: dict[str, Any], **settings: Any) -> RunConfig:
@@ -69,7 +69,7 @@ def run(seed: int, objective: str, hyperparameters: dict[str, Any], **settings: 
 
 
 def runs() -> Iterator[RunConfig]:
-    """Yield the runs: one seed of everything before any has two."""
+    """Yield the runs, with the first seed of all before the second of any."""
     for seed in SEEDS:
         for objective, hyperparameters in OBJECTIVES:
             yield run(seed, objective, hyperparameters, **DSPRITES, **FC)

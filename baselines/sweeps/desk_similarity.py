@@ -28,10 +28,10 @@ STEPS = 1_000
 SEEDS = 5
 
 SNAPSHOTS = (25, 250, 500, 750)
-"""Shares of 0.025, 0.25, 0.5 and 0.75 of the training, and its end."""
+"""Snapshots at 0.025, 0.25, 0.5 and 0.75 of the training, and at its end."""
 
 FIRST = 2
-"""One more of fully connected models: epoch 1 of 410 (2205.08399, figure 12)."""
+"""One more snapshot of fully connected models: epoch 1 of 410 (2205.08399, figure 12)."""
 
 ANNEALED = {"c_max": 5, "gamma": 1_000, "iteration_threshold": 100_000}
 
@@ -48,11 +48,11 @@ CONV: tuple[tuple[str, str, dict[str, Any]], ...] = (
     *(("dsprites", "beta_vae", {"beta": beta}) for beta in (2, 4, 6)),
     ("room3d", "beta_vae", {"beta": 8}),
     *((dataset, "classifier", {}) for dataset in ("dsprites", "room3d", "solids")),
-    ("xyobject/plain", "beta_vae", {"beta": 1}),  # faces' stand-in
+    ("xyobject/plain", "beta_vae", {"beta": 1}),  # stand-in for CelebA
     *((dataset, "beta_tc_vae", {"beta": 2}) for dataset in ("dsprites", "solids")),
     *((dataset, "dip_vae_ii", {"lambda_od": 5, "lambda_d": 5}) for dataset in ("room3d", "solids")),
     *((dataset, "annealed_vae", ANNEALED) for dataset in ("dsprites", "room3d")),
-    ("dsprites", "beta_vae", {"beta": 256}),  # collapses (64, on a seed of its own, did not)
+    ("dsprites", "beta_vae", {"beta": 256}),  # collapses (64, tried with another seed, did not)
 )
 """Dataset, objective and strength of the convolutional models with 10 latents."""
 
@@ -62,19 +62,18 @@ FC: tuple[tuple[str, str, dict[str, Any]], ...] = (
     *((dataset, "beta_vae", {"beta": 1}) for dataset in ("room3d", "solids")),
     *((dataset, "dip_vae_ii", {"lambda_od": 1, "lambda_d": 1}) for dataset in ("dsprites", "room3d", "solids")),
 )
-"""The same of the fully connected ones."""
+"""The same for the fully connected ones."""
 
 
 def desk_form(published: RunConfig, dataset: str) -> RunConfig:
-    """Return the desk's form of a run of the papers; objective, strength, latents and seed stay.
+    """Return a paper's run at desk tier, with the same objective, strength, latents and seed.
 
     Args:
         published: the paper's run.
-        dataset: the dataset that stands in for its own.
+        dataset: the stand-in for its dataset.
 
     Returns:
-        The config, with convolutions of half the width, and an annealing that is as long a part of the training as
-        before.
+        The config, with convolutions of half the width. An annealing keeps its share of the training.
     """
     return form(
         published,

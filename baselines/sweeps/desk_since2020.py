@@ -4,15 +4,15 @@
     find runs/desk_since2020 -name codes.npz -printf '%h ' |
         xargs offaxis board score --new --reproduced --tier desk --to leaderboard/published
 
-110 runs of ten seeds each, a minute of a core or two; SlowVAE, whose pairs are those of InfoNCE, at spacings 2 and 4 as
-well. Model, batch and steps are those of `baselines.sweeps.desk`;
-strengths of SlowVAE and QLAE are the defaults of the objectives' files, which are those of their papers. Those of HFS,
-whose paper tunes them for each dataset, are the best of `baselines.sweeps.desk_since2020_pilot` by MIG, which looks at
-labels; every run says how its own were chosen. QLAE's weights are made for a reconstruction that is a mean over pixels,
-a learning rate of 1e-3 and twice as many latents as factors, so that it has these. Its gradients are as much smaller as
-a mean is than a sum, and Adam's epsilon is smaller with them: with 1e-8, mean MIG at spacing 1 was 0.51, not 0.66.
+110 runs, ten seeds each, one or two minutes of a core per run; SlowVAE, whose pairs are those of InfoNCE, also at
+spacings 2 and 4. Model, batch and steps are those of `baselines.sweeps.desk`; strengths of SlowVAE and QLAE are the
+defaults of the objectives' files, which are those of their papers. Those of HFS, whose paper tunes them for each
+dataset, are the best of `baselines.sweeps.desk_since2020_pilot` by MIG, which uses labels; every run records how its
+strengths were chosen. QLAE's weights are for a reconstruction that is a mean over pixels, a learning rate of 1e-3 and
+twice as many latents as factors, so these are used. Its gradients are smaller by the ratio of mean to sum, and so is
+Adam's epsilon: with 1e-8, mean MIG at spacing 1 was 0.51, not 0.66.
 
-Expected: MIG falls from XYSquares' spacing 1 to 8, as that of the other nine does.
+Expected: MIG decreases from XYSquares' spacing 1 to 8, as for the other nine objectives.
 """
 
 from __future__ import annotations

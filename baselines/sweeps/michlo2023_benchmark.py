@@ -6,9 +6,9 @@
 section 5.3 and table A4). Needs dSprites, Shapes3D, Cars3D and SmallNORB: ``offaxis data prepare``.
 
 Expected: the best MIG and DCI over the sweep are far lower on XYSquares than on the other four, for both objectives,
-and its best beta is smaller (figure 6). The paper's numbers are a picture.
+and its best beta is smaller (figure 6). The paper's results are a figure only.
 
-`baselines.sweeps._michlo2023` says how beta is converted and what differs from the authors' training.
+`baselines.sweeps._michlo2023` describes how beta is converted and what differs from the authors' training.
 """
 
 from baselines.sweeps._michlo2023 import runs

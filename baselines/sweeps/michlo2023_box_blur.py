@@ -6,9 +6,9 @@
 strengths on XYSquares with 5 seeds (arXiv 2202.13341, section 6.1 and table A4). Nothing is downloaded.
 
 Expected: MIG and DCI are far higher with the blur than without it, for both objectives (figure 11). The authors' notes
-say that runs with the blur and the smaller beta may diverge. The paper's numbers are a picture.
+say that runs with the blur and the smaller beta may diverge. The paper's results are a figure only.
 
-`baselines.sweeps._michlo2023` says how beta is converted and what differs from the authors' training.
+`baselines.sweeps._michlo2023` describes how beta is converted and what differs from the authors' training.
 """
 
 from baselines.sweeps._michlo2023 import runs

@@ -5,10 +5,10 @@
 160 runs of 57,600 steps: beta-VAE and Ada-GVAE at 2 strengths on XYSquares at spacings 1 to 8 with 5 seeds (arXiv
 2202.13341, section 5.4 and table A4). Nothing is downloaded.
 
-Expected: MIG and DCI rise as the spacing falls from 8, where they are near the floor, to 1 (figure 9). The paper's
-numbers are a picture.
+Expected: MIG and DCI increase as the spacing decreases from 8, where they are near the baseline, to 1 (figure 9). The
+paper's results are a figure only.
 
-`baselines.sweeps._michlo2023` says how beta is converted and what differs from the authors' training.
+`baselines.sweeps._michlo2023` describes how beta is converted and what differs from the authors' training.
 """
 
 from baselines.sweeps._michlo2023 import runs

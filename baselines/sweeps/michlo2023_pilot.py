@@ -18,7 +18,7 @@ from baselines.sweeps._michlo2023 import REDUCED, runs
 SEEDS = (100, 101, 102, 103)
 
 BETAS = {8: (0.001, 0.0001), 1: (0.001, 0.00316, 0.1)}
-"""Spacing -> strengths as published."""
+"""Spacing -> published strengths."""
 
 SWEEP = tuple(
     run
@@ -26,4 +26,4 @@ SWEEP = tuple(
     for spacing, betas in BETAS.items()
     for run in runs((f"xysquares/spacing_{spacing}",), betas, seeds=(seed,), **REDUCED)
 )
-"""One seed of everything before any has two."""
+"""The first seed of all before the second of any."""

@@ -2,7 +2,7 @@
 
     offaxis train sweep smoke
 
-Expected: eight runs, all done, in a minute or two on two cores. Their scores mean nothing.
+Expected: eight runs, all done, in a minute or two on two cores. Their scores are meaningless.
 """
 
 from baselines.config import RunConfig

@@ -1,4 +1,4 @@
-"""The importance of factors by perceived distance, and what VAEs learn of them: a question to Michlo et al. (2023)."""
+"""Importance of factors by perceived distance, and whether VAEs learn them in that order (Michlo et al. 2023)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from leaderboard.store import verdicts
 
 
 def learned(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
-    """Measure the importance of factors, and what share of each models know at each snapshot.
+    """Measure the importance of factors, and the share of each that models encode at each snapshot.
 
     Returns:
         A row per run, snapshot and factor: ``dataset``, ``seed``, ``step``, ``factor``, its ``importance`` (the mean
         perceived distance of images that differ in it alone) and ``rank`` by it, from 1, tied factors alike; and
-        ``share``, how much of its entropy the latent knows that knows most (20 bins, as in MIG).
+        ``share``, the share of its entropy encoded by the best latent (20 bins, as in MIG).
     """
     rows: list[tuple[Any, ...]] = []
     audits = {
@@ -51,7 +51,7 @@ def learned(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 
 
 def _factor_ranks(groups: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Return the rank of each factor, from 1, those of a group the same one."""
+    """Return the rank of each factor, from 1; factors of a group share one rank."""
     ranks: dict[str, float] = {}
     for group in groups:
         ranks |= dict.fromkeys(group, len(ranks) + (len(group) + 1) / 2)
@@ -59,7 +59,7 @@ def _factor_ranks(groups: Sequence[Sequence[str]]) -> dict[str, float]:
 
 
 def _rank_correlations(values: pd.DataFrame) -> NDArray[np.float64]:
-    """Return, per seed, Spearman's correlation of importance and what is known; the bound where all is known alike.
+    """Return, per seed, Spearman's correlation of importance and encoded share; the bound if all shares are equal.
 
     Args:
         values: ``rank`` in the index with ``factor``, a column per seed.
@@ -78,8 +78,8 @@ def _rank_correlations(values: pd.DataFrame) -> NDArray[np.float64]:
 def judge_learned(table: pd.DataFrame) -> Verdict:
     """Judge that the more important a factor is, the more of it is learned, averaged over the snapshots of training.
 
-    What is learned is the gain over the untrained encoder, which is the control: its codes tell factors apart, too, by
-    how far they move pixels.
+    What is learned is the gain over the untrained encoder, as a control: its codes also encode factors by how much they
+    change pixels.
     """
     numbers: dict[str, float] = {}
     comparisons = []
@@ -109,7 +109,7 @@ LEAST_GAIN = 0.05
 
 
 def _learning_steps(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the snapshot by which half of the most that is ever gained of a factor is there, the last if too little.
+    """Return the snapshot at which half of a factor's largest gain is reached; the last one if that gain is too small.
 
     Returns:
         Steps: a row per factor and rank, the most important ones first, and a column per seed.
@@ -142,7 +142,7 @@ def judge_first(table: pd.DataFrame) -> Verdict:
 
 
 def plan(tier: str, *, seeds: Sequence[int] = range(_tiers.SEEDS), **changes: Any) -> Plan:
-    """Return the plan of what is learned of factors: small β-VAEs on rendered data, at every tier.
+    """Return the plan of the order of learning: small β-VAEs on rendered data, at every tier.
 
     Args:
         tier: the tier.
@@ -172,7 +172,7 @@ FRESH: dict[str, Any] = {
     "steps": 1_500,
     "snapshots": (50, 100, 200, 300, 400, 500, 600, 800, 1_000),
 }
-"""Runs that ask which factor comes first. The question came from the others, so these have seeds of their own.
+"""Runs that test which factor is learned first. The question arose from the other runs, so these have other seeds.
 
-Twenty, since five were decided otherwise when they were trained again: steps are read off at snapshots.
+Twenty, since with five the verdict changed when they were trained again: steps are known only at snapshots.
 """

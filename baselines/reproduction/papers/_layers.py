@@ -1,4 +1,4 @@
-"""Layers over training that are no heatmap: figures 1, 5, 6 and 20 of Bonheme and Grześ (2022), and collapse."""
+"""Layers over training, other than heatmaps: figures 1, 5, 6 and 20 of Bonheme and Grześ (2022), and collapse."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leaderboard.comparisons import cka
 from leaderboard.store import verdicts
 
 SAME = 0.1
-"""Similarities that differ by less are called the same."""
+"""Similarities that differ by less count as equal."""
 
 
 LEAST, MOST = "least", "most"
@@ -53,7 +53,7 @@ def sampled(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 
 
 def _read_snapshots(settings: Mapping[str, Any], runs: Runs) -> Iterator[tuple[float, int, int, dict[str, Any]]]:
-    """Go through strengths, their seeds and snapshots, and read the layers' activations."""
+    """Yield the layers' activations for each strength, seed and snapshot."""
     for strength, configs in settings["strengths"]:
         for config in configs:
             for step in runs.open(config).steps:
@@ -61,7 +61,7 @@ def _read_snapshots(settings: Mapping[str, Any], runs: Runs) -> Iterator[tuple[f
 
 
 def judge_sampled(table: pd.DataFrame, other: str) -> Verdict:
-    """Judge that sampled and another are less similar after training at the greatest strength than at the least."""
+    """Judge that ``sampled`` and another layer end less similar at the highest strength than at the lowest."""
     final_rows = table[(table["step"] == table["step"].max()) & (table["with"] == other)]
     groups = {strength: rows.sort_values("seed")["similarity"] for strength, rows in final_rows.groupby("strength")}
     low, *_, high = groups
@@ -84,15 +84,15 @@ def against_input(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome
 
 
 def _is_input(layer: NDArray[np.floating], images: NDArray[np.floating]) -> bool:
-    """Return whether a layer only flattens the images, so that its similarity with them is 1 whatever was learned."""
+    """Return whether a layer only flattens the images, so that its similarity with them is always 1."""
     return layer.size == images.size and np.array_equal(layer.reshape(images.shape), images)
 
 
 def judge_against_input(table: pd.DataFrame, metric: str) -> Verdict:
-    """Judge that no encoder layer differs by `SAME` or more between the least and the greatest strength.
+    """Judge that no encoder layer differs by `SAME` or more between the lowest and the highest strength.
 
     Each layer has one test: that the lower of its two means is less than `SAME` below the higher. A layer that is the
-    input, with a similarity of 1 throughout, does not count.
+    input, whose similarity is always 1, is ignored.
     """
     final_rows = table[(table["step"] == table["step"].max()) & (table["metric"] == metric)]
     is_learned = final_rows.groupby("layer")["similarity"].transform("min") < 1 - 1e-6
@@ -110,7 +110,7 @@ def judge_against_input(table: pd.DataFrame, metric: str) -> Verdict:
 def judge_collapse(table: pd.DataFrame) -> Verdict:
     """Judge that the strongly regularised model's samples are less like the other's encoder than vice versa.
 
-    Both are of the same pair of runs. Layers that are the input itself count for neither.
+    Both are of the same pair of runs. Layers that are the input itself are ignored.
     """
     numbers: dict[str, float] = {}
     comparisons = []
@@ -146,10 +146,10 @@ def draw_losses(result: Outcome, path: Path) -> None:
 
 
 def judge_losses(table: pd.DataFrame) -> Verdict:
-    """Show where losses end and when half of the way there is made: an illustration.
+    """Show the final losses, and when half of the decrease is reached: an illustration.
 
-    Less regularised models end lower by construction, since the regularisation is part of the loss. A loss ends at its
-    mean over the last tenth of its lines.
+    Less regularised models end lower by construction, since the regularisation is part of the loss. The final loss is
+    the mean over the last tenth of the history.
     """
     numbers: dict[str, float] = {}
     for dataset, dataset_rows in table.groupby("dataset", sort=False):

@@ -1,4 +1,4 @@
-"""Distances between images, factors and what a VAE makes of them: figures 2 to 5, 8 and 10 of Michlo et al. (2023)."""
+"""Distances between images, factors, codes and reconstructions: figures 2 to 5, 8 and 10 of Michlo et al. (2023)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from leaderboard.analyses import perceived
 from leaderboard.store import verdicts
 
 AGREES = 0.5
-"""Rank correlation above which distances are said to follow others."""
+"""Rank correlation above which distances count as following others."""
 
 
 SPACINGS = tuple(f"xysquares/spacing_{spacing}" for spacing in range(8, 0, -1))
@@ -48,8 +48,8 @@ def matrices(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 def agreement(table: pd.DataFrame) -> dict[str, float]:
     """Return Spearman's correlation of both distances, averaged over a dataset's factors.
 
-    Where all values of a factor are equally far apart there is no order: its correlation counts as 0. Factors of two
-    values have none, and are left out.
+    A factor whose values are all equally far apart has no order: its correlation counts as 0. Factors of two values
+    have no correlation and are left out.
     """
     correlations: dict[str, list[float]] = {}
     for (dataset, _), part in table[table["first"] < table["second"]].groupby(["dataset", "factor"], sort=False):
@@ -90,7 +90,7 @@ def judge_spacing(table: pd.DataFrame) -> Verdict:
 
 
 def rows_of_traversals(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
-    """Take the images along each factor from one image, and measure how far each is from every other."""
+    """Traverse each factor from one image, and measure the distances between all images of a traversal."""
     images, rows = {}, []
     for name in settings["datasets"]:
         dataset = benchmark_data.load(name)
@@ -110,14 +110,14 @@ def rows_of_traversals(settings: Mapping[str, Any], runs: Runs, tier: str) -> Ou
 
 
 def judge_constant(table: pd.DataFrame) -> Verdict:
-    """Show that all images of a traversal are equally far apart: the dataset was made so."""
+    """Show that all images of a traversal are equally far apart, which is by construction."""
     pixel_distances = table.groupby("factor")["perceived"]
     smallest, largest = float(pixel_distances.min().min()), float(pixel_distances.max().max())
     return Verdict(ILLUSTRATION, {"smallest squared error": smallest, "largest squared error": largest})
 
 
 def judge_varying(table: pd.DataFrame) -> Verdict:
-    """Show the squared error between neighbours over that between the ends, for all traversals of a set."""
+    """Show the ratio of the squared error between neighbours to that between the ends, for all traversals."""
     numbers: dict[str, float] = {}
     for dataset, rows in table.groupby("dataset", sort=False):
         neighbour_distance = rows[rows["ground_truth"] == 1]["perceived"].mean()
@@ -138,15 +138,15 @@ def levels(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 
 
 def level_arrays(run: Run, factors: Sequence[str], count: int) -> dict[str, NDArray[Any]]:
-    """Take what a model makes of images along traversals.
+    """Compute a model's codes and reconstructions along traversals.
 
     Args:
-        run: the model; its dataset is a full grid.
-        factors: those traversed, all with as many values.
-        count: traversals of each, through random images.
+        run: the model; its dataset must be a full grid.
+        factors: the traversed factors, which must have equally many values.
+        count: the number of traversals of each, through random images.
 
     Returns:
-        Arguments of `leaderboard.analyses.perceived.measure`, images as `loss_features` gives them.
+        Arguments of `leaderboard.analyses.perceived.measure`, with images from `loss_features`.
     """
     space: Any = run.dataset.space
     starts = draws.sample(0, len(run.dataset), count)
@@ -163,7 +163,7 @@ def level_arrays(run: Run, factors: Sequence[str], count: int) -> dict[str, NDAr
 
 
 def loss_features(images: NDArray[np.floating], loss: str) -> NDArray[np.floating]:
-    """Return what the mean squared error is taken of: the pixels, and for ``box_blur`` also the blurred ones, weighed.
+    """Return the features whose mean squared error is a loss: pixels, and for ``box_blur`` also weighted blurred ones.
 
     Args:
         images: shape (n, H, W, C).
@@ -180,7 +180,7 @@ def loss_features(images: NDArray[np.floating], loss: str) -> NDArray[np.floatin
 
 
 def draw_levels(result: Outcome, path: Path) -> None:
-    """Draw the matrices, mean over seeds: a row per factor, or per loss where there are several."""
+    """Draw the matrices, mean over seeds: a row per factor, or per loss if there are several."""
     by = "factor" if result.table["reconstruction"].nunique() == 1 else "reconstruction"
     means = result.table.groupby([by, "level", "first", "second"], sort=False)["distance"].mean().reset_index()
     perceived.draw(means.assign(factor=means[by].map(_scores.label)), path)
@@ -221,7 +221,7 @@ def judge_levels(table: pd.DataFrame) -> Verdict:
 def judge_levels_blurred(table: pd.DataFrame) -> Verdict:
     """Judge that at every level the distances follow those of the factors better with the blur than without.
 
-    At the input that is a property of the data and the loss, without seeds: it is printed and not tested.
+    At the input this is a property of the data and the loss, without seeds: it is reported but not tested.
     """
     rhos = level_correlations(table, "ground truth").groupby(["level", "reconstruction"], sort=False).mean()
     phrases = [f"rank correlation with the factors, {loss}, {level}" for level, loss in rhos.index]

@@ -1,10 +1,10 @@
-"""Points of the plane whose small structure has other axes than their large one, and VAEs of them.
+"""Points in the plane whose local structure has other axes than their global one, and VAEs trained on them.
 
 Zietlow et al. (2021), figure 1 (b). The paper shows its points as a picture only; these are ours: clusters on a long
-and narrow lattice that lies at 45 degrees, and in each cluster points on a small lattice that lies straight. The
-principal axes are those of the large lattice; within a cluster the variance is along the axes of the plane.
+and narrow lattice rotated by 45 degrees, each with points on a small lattice aligned with the axes. The principal axes
+are those of the large lattice; within a cluster the variance is along the axes of the plane.
 
-A point is an image of one row, two columns and one channel, so that everything that trains on images trains on it.
+A point is an image of one row, two columns and one channel, so that models of images can be trained on it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from leaderboard import figures
 from leaderboard.store import verdicts
 
 SPACING = 20
-"""Between neighbouring clusters, in levels of a byte."""
+"""Distance between neighbouring clusters, in grey levels."""
 
 STEP = 2
-"""Between neighbouring points of a cluster."""
+"""Distance between neighbouring points of a cluster."""
 
 SPACE = FactorSpace(
     Factor("along", range(-4, 5), "ordinal"),
@@ -41,20 +41,20 @@ SPACE = FactorSpace(
     Factor("x", range(-3, 4), "ordinal"),
     Factor("y", range(-1, 2), "ordinal"),
 )
-"""Place of the cluster on the large lattice, and of the point in it."""
+"""Position of the cluster on the large lattice, and of the point in it."""
 
 NOISE = STEP
-"""Standard deviation of a coordinate given the code: structure down to the step counts."""
+"""Standard deviation of a coordinate given the code, so that structure down to one step matters."""
 
 BETWEEN = 22.5
-"""Degrees: half of what lies between the axes of the large structure and those of the small one."""
+"""Half of the angle between the axes of the global structure and those of the local one, in degrees."""
 
 SHORTEST = 1e-6
-"""Of a chord that has a direction, as a share of the images' range."""
+"""The shortest chord with a direction, as a share of the images' range."""
 
 
 def render(labels: Indices) -> Pixels:
-    """Place points: class ids int64 (n, 4) to uint8 (n, 1, 2, 1)."""
+    """Draw points: class ids int64 (n, 4) to uint8 (n, 1, 2, 1)."""
     along, across, x, y = SPACE.values(labels).T
     cluster_centre = np.stack([along - across, along + across], axis=1) * SPACING * math.sqrt(0.5)
     points = 128 + np.rint(cluster_centre) + STEP * np.stack([x, y], axis=1)
@@ -109,9 +109,9 @@ def plan(seeds: int, *, steps: int) -> Plan:
 
 
 def compute(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
-    """Encode points, and measure where the axes of the latents lie at each of them.
+    """Encode points, and measure the axes of the latents at each of them.
 
-    An axis is the chord between what the decoder makes of the codes one posterior standard deviation to either side.
+    An axis is the chord between the decoded codes one posterior standard deviation to either side.
 
     Returns:
         A row per run and point: ``model``, ``seed``, ``x`` and ``y`` in pixels, ``z1`` and ``z2``, and ``angle``, the
@@ -148,7 +148,7 @@ def _principal_angle(images: Pixels) -> float:
 def _angles(run: Run, mean: NDArray[np.floating], std: NDArray[np.floating], axis_angle: float) -> NDArray[np.float64]:
     """Return the angle of each latent's chord to the nearest of two axes at right angles: (n, 2), 0 to 45 degrees.
 
-    A latent that the decoder ignores has no axis: `BETWEEN`, which speaks for neither.
+    A latent that the decoder ignores has no axis: its angle is `BETWEEN`, which favours neither.
     """
     angles = []
     for latent in range(mean.shape[1]):
@@ -163,7 +163,7 @@ def _angles(run: Run, mean: NDArray[np.floating], std: NDArray[np.floating], axi
 
 
 def draw(result: Outcome, path: Path) -> None:
-    """Draw the points, and the codes that the first run of each model gives them; bright is far along."""
+    """Draw the points, and their codes by the first run of each model; brighter is further along."""
     figures.check_columns(result.table, ["model", "seed", "x", "y", "z1", "z2", "angle"])
     models = list(result.table["model"].unique())
     figure, axes = figures.panels(1, 1 + len(models), width=2.6, height=2.6)
@@ -189,14 +189,14 @@ def _angle_numbers(angles: Mapping[str, NDArray[np.float64]]) -> dict[str, float
 
 
 def judge_linear(table: pd.DataFrame) -> Verdict:
-    """Judge that the latents of the linear VAE lie on the principal axes, nearer than on those of the clusters."""
+    """Judge that the latents of the linear VAE are nearer to the principal axes than to those of the clusters."""
     angles = _mean_angles(table)
     comparison = verdicts.compare([np.full_like(angles["linear"], BETWEEN)], [angles["linear"]], paired=True)
     return combine("degrees from the bound", [comparison], _angle_numbers(angles))
 
 
 def judge_local(table: pd.DataFrame) -> Verdict:
-    """Judge that the non-linear VAE's lie nearer to the clusters' axes, and the linear one's to the principal ones."""
+    """Judge that the non-linear VAE's are nearer to the clusters' axes, and the linear one's to the principal ones."""
     angles = _mean_angles(table)
     bound = np.full_like(angles["fc"], BETWEEN)
     comparisons = [

@@ -1,4 +1,4 @@
-"""MIG and DCI of runs, scored once for each tier and kept beside the runs."""
+"""MIG and DCI of runs, scored once for each tier and cached next to the runs."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from leaderboard.scoring import candidates, measure
 from leaderboard.store import verdicts
 
 METRICS = ("mig", "dci")
-"""What papers report of runs."""
+"""The metrics that papers report."""
 
 SCORED_AS = {"reduced": "desk"}
-"""Tier of a study -> the protocol's tier whose metrics it takes, where that has another name."""
+"""Tier of a study -> the protocol's tier whose metrics it uses, if that has another name."""
 
 
 def scores(runs: Runs, config: RunConfig, tier: str, metrics: Sequence[str] = METRICS) -> dict[str, float]:
-    """Score a run with a tier's metrics, or read what was scored before.
+    """Score a run with a tier's metrics, or read cached scores.
 
     Args:
-        runs: where the run is.
-        config: its config; it has codes.
-        tier: the tier of the study, whose arguments the metrics take.
-        metrics: which of the tier's metrics.
+        runs: the root of the run.
+        config: its config; its codes must exist.
+        tier: the tier of the study, which determines the metrics' arguments.
+        metrics: the metrics, of the tier's.
 
     Returns:
-        Score -> value, as `leaderboard.scoring.measure.score_codes` names them.
+        Score -> value, with names as in `leaderboard.scoring.measure.score_codes`.
     """
     file = runs.open(config).folder / "codes.npz"
 
@@ -51,7 +51,7 @@ def scores(runs: Runs, config: RunConfig, tier: str, metrics: Sequence[str] = ME
 
 
 def score_pca(runs: Runs, dataset: str, tier: str, metrics: Sequence[str] = METRICS) -> dict[str, float]:
-    """Score PCA on a dataset, or read what was scored before: what comes for free, which a model must exceed.
+    """Score PCA on a dataset, or read cached scores: a baseline without training, which a model must exceed.
 
     Returns:
         Score -> value.
@@ -68,7 +68,7 @@ def score_pca(runs: Runs, dataset: str, tier: str, metrics: Sequence[str] = METR
 def _cached_scores(
     path: Path, dataset: str, tier: str, metrics: Sequence[str], codes: Callable[[], NDArray[np.float32]]
 ) -> dict[str, float]:
-    """Score with one metric after the other and keep each one's scores in its file, or read what was kept before."""
+    """Score with each metric and cache its scores in a file, or read them from there."""
     task, tier = protocol.task(dataset), SCORED_AS.get(tier, tier)
     values: dict[str, float] = {}
     for measurement in (candidate for candidate in protocol.tier(tier).measurements if candidate.metric in metrics):
@@ -81,7 +81,7 @@ def _cached_scores(
 
 
 def floor(part: pd.DataFrame, score: str) -> float:
-    """Return what the mean score of runs on one dataset must reach for a fall from there to be judged.
+    """Return the baseline that the mean score on one dataset must reach for a decrease from it to be tested.
 
     Args:
         part: rows of `table`, of one dataset.
@@ -97,7 +97,7 @@ def table(runs: Runs, configs: Iterable[RunConfig], tier: str, metrics: Sequence
     """Score runs.
 
     Args:
-        runs: where they are.
+        runs: the root of the runs.
         configs: the runs.
         tier: the tier of the study.
         metrics: ``mig``, ``dci`` or both.
@@ -124,7 +124,7 @@ def table(runs: Runs, configs: Iterable[RunConfig], tier: str, metrics: Sequence
 
 
 KEYS = {"mig": "mig", "dci": "dci.disentanglement"}
-"""Metric -> the score of it that papers report."""
+"""Metric -> its score that papers report."""
 
 
 def _column_name(key: str) -> str:
@@ -132,11 +132,11 @@ def _column_name(key: str) -> str:
 
 
 TITLES = {"mig": "MIG", "dci_disentanglement": "DCI disentanglement"}
-"""Column of `table` -> what a picture calls it."""
+"""Column of `table` -> its label in pictures."""
 
 
 def label(name: str) -> str:
-    """Return what a picture calls an objective or a reconstruction loss; anything else is called what it is.
+    """Return the label of an objective or a reconstruction loss in pictures; other names are not changed.
 
     Example:
         >>> label("beta_vae"), label("mse"), label("squeezed")
@@ -153,10 +153,10 @@ def draw_lines(frame: pd.DataFrame, path: Path, *, panel: str, x: str, y: str, g
         frame: the table.
         path: the PNG.
         panel: the column that has a panel for each value.
-        x: the column that runs to the right.
-        y: the column that runs upwards.
+        x: the column of the x axis.
+        y: the column of the y axis.
         group: the column that has a line for each value.
-        **shape: what matplotlib sets of the axes, such as ``yscale``.
+        **shape: properties of matplotlib's axes, such as ``yscale``.
     """
     figures.check_columns(frame, [panel, x, y, group])
     panels = list(frame.groupby(panel, sort=False))
@@ -170,7 +170,7 @@ def draw_lines(frame: pd.DataFrame, path: Path, *, panel: str, x: str, y: str, g
 
 
 def draw_curves(frame: pd.DataFrame, path: Path, *, x: str, group: str) -> None:
-    """Draw MIG beside DCI disentanglement over a number, a line per group with a band over runs."""
+    """Draw MIG and DCI disentanglement side by side over a number, a line per group with a band over runs."""
     figures.check_columns(frame, [x, group, *TITLES])
     scores = frame.rename(columns=TITLES).melt([x, group], list(TITLES.values()), "panel", "score")
     draw_lines(scores, path, panel="panel", x=x, y="score", group=group)

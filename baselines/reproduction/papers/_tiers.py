@@ -1,14 +1,14 @@
-"""What a tier puts in the place of the papers' datasets, models and budgets; at study tier all is the papers'.
+"""Replacements of the papers' datasets, models and budgets at each tier; the study tier has the papers' own.
 
 A run of a paper becomes a smaller one by `baselines.sweeps._forms.form`, which keeps its strength, loss and reduction.
-Where an entry needs no more than the board has, its runs are the board's (`board_runs`), with the board's strengths.
+If the board's runs suffice for an entry, it uses them (`board_runs`), with the board's strengths.
 
-``desk`` has five seeds, and ten where an entry says so. What compares layers takes the papers' kinds of architecture
-for 1,000 steps (`at_tier`, the sweep ``desk_similarity``); other models are fully connected, 128 wide, and see 3,000
-steps of 64 images (`small_fc_run`).
+``desk`` has five seeds, or ten if an entry says so. Comparisons of layers use the papers' kinds of architecture for
+1,000 steps (`at_tier`, the sweep ``desk_similarity``); other models are fully connected, 128 wide, and see 3,000 steps
+of 64 images (`small_fc_run`).
 
-XYSquares and dSprites are the papers' own; rendered datasets stand in for the others (`STAND_INS`). Nothing rendered
-has faces: xyobject, whose place, size and colour vary, stands in for CelebA.
+XYSquares and dSprites are the papers' own; rendered datasets stand in for the others (`STAND_INS`). No rendered dataset
+has faces: xyobject, whose position, size and colour vary, stands in for CelebA.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PLAIN: dict[str, Any] = {
     "batch_size": 64,
     "train_share": 0.9,
 }
-"""Of models of the desk tier that are not the board's; they see 90% of a dataset, as the board's do."""
+"""Settings of the desk tier's models that are not the board's; they see 90% of a dataset, as the board's do."""
 
 
 def stand_in(dataset: str) -> str:
@@ -65,7 +65,7 @@ def small_fc_run(published: RunConfig, **changes: Any) -> RunConfig:
     """Return a small fully connected form of a paper's run at desk tier.
 
     Args:
-        published: the study's.
+        published: the study tier's run.
         **changes: other keys of `baselines.sweeps._forms.CHANGED`.
     """
     defaults = {"dataset": stand_in(published.dataset), "split": "", "snapshots": ()}
@@ -73,11 +73,11 @@ def small_fc_run(published: RunConfig, **changes: Any) -> RunConfig:
 
 
 def at_tier(tier: str, seeds: Sequence[R]) -> tuple[R, ...]:
-    """Return a tier's form of a model's runs, or of transfers from them.
+    """Return a model's runs, or transfers from them, at a tier.
 
     Args:
         tier: the tier.
-        seeds: the study's, one per seed.
+        seeds: the study tier's runs, one per seed.
     """
     return tuple(seeds) if tier == "study" else tuple(_desk_form(run) for run in seeds[:SEEDS])
 
@@ -91,12 +91,12 @@ def _desk_form(published: Any) -> Any:
 
 
 def data_at_tier(tier: str, published: str) -> str:
-    """Return the dataset that a tier has in the place of a published one."""
+    """Return the dataset that replaces a published one at a tier."""
     return published if tier == "study" else stand_in(published)
 
 
 def board_runs(datasets: Container[str], objectives: Container[str], seeds: int = SEEDS) -> tuple[RunConfig, ...]:
-    """Return the board's own runs of some datasets and objectives, in the order of its sweeps.
+    """Return the board's runs of some datasets and objectives, in the order of its sweeps.
 
     Example:
         >>> [(run.dataset, run.seed) for run in board_runs({"dsprites", "room3d"}, {"ae"})][:6:5]

@@ -1,10 +1,10 @@
 """Bonheme and Grześ, "How do Variational Autoencoders Learn?" (2022): which layers learn first, and what changes them.
 
-Figure 1 needs no training. The study tier takes the runs of the sweep bonheme2022, and models with
-20 latents and classifiers like them; the desk tier those of the sweep desk_similarity, whose convolutions have half the
-width. Times of training are the paper's epochs as shares of it (`TIMES`), by the nearest kept snapshot.
+Figure 1 needs no training. The study tier uses the runs of the sweep bonheme2022, and similar models with 20 latents
+and classifiers; the desk tier those of the sweep desk_similarity, whose convolutions have half the width. The paper's
+epochs are converted to shares of the training (`TIMES`), and the nearest kept snapshot is used.
 
-What it says of mean, variance and samples, of all objectives and of a collapsed posterior has entries of its own.
+Claims on mean, variance and samples, on all objectives and on a collapsed posterior have separate entries.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from leaderboard.analyses import layers_against_input, sample_size
 PAPER = "2205.08399"
 
 CARS, SPRITES, NORB = SNAPSHOTS
-"""Cars3D, dSprites and SmallNORB, as the sweep has them."""
+"""Cars3D, dSprites and SmallNORB, as in the sweep."""
 
 EVERY = 6_000
 """Steps between two snapshots of datasets for which the papers state no others (appendix C, table 1)."""
@@ -49,12 +49,12 @@ def models(
     Args:
         dataset: the dataset.
         objective: the objective.
-        strength: beta, lambda or the capacity, whichever it has.
+        strength: the objective's beta, lambda or capacity.
         architecture: ``conv`` or ``fc`` in the paper.
-        latents: how many.
+        latents: the number of latents.
 
     Returns:
-        Those of all seeds, as in the paper's sweep.
+        The runs of all seeds, as in the paper's sweep.
     """
     hyperparameters: dict[str, dict[str, float]] = {
         "beta_vae": {"beta": strength},
@@ -85,7 +85,7 @@ def side(dataset: str, objective: str, strength: float = 0, *, share: float = 1.
 def over_time(
     title: str, dataset: str, objective: str, strength: float, shares: tuple[float, ...], **options: Any
 ) -> list[Panel]:
-    """Return panels of one model at several times against itself after training, the first of them before it."""
+    """Return panels of one model at several times, beginning before training, against itself after training."""
     trained = side(dataset, objective, strength, **options)
     return [
         Panel(
@@ -136,7 +136,7 @@ CROSSED = [
 ]
 """Every objective of `FIRST_LAST` on every dataset."""
 ARCHITECTURES = ("conv", "fc", "transformer")
-"""The paper's two and one more, of which it asks whether they learn alike (section 5)."""
+"""The paper's two objectives, and one more, since it asks whether others learn alike (section 5)."""
 OVER_TIME = [
     panel
     for name in ARCHITECTURES
@@ -165,7 +165,7 @@ def with_both_similarities(panel: Panel) -> list[Panel]:
 
 
 def _loss_plans() -> dict[str, Any]:
-    """Return the plans of figure 20. Below study tier: of what other figures train at both ends."""
+    """Return the plans of figure 20. Below study tier they use runs of other figures at both ends."""
     trained_elsewhere = {(CARS, "beta_vae"), (SPRITES, "beta_vae"), (SPRITES, "dip_vae_ii")}
     plans = {}
     for tier in ("desk", "study"):
@@ -182,7 +182,7 @@ def _loss_plans() -> dict[str, Any]:
 
 
 def _strength_plans(dataset: str, values: tuple[float, ...], **settings: Any) -> dict[str, Any]:
-    """Return plans that look at all snapshots of β-VAEs."""
+    """Return plans that use all snapshots of β-VAEs."""
     plans = {}
     for tier, count in _heatmaps.SAMPLES.items():
         by_strength = tuple((value, _tiers.at_tier(tier, models(dataset, "beta_vae", value))) for value in values)

@@ -53,45 +53,45 @@ SHARED = 0.5
 """Rank correlation above which a property of the images counts as shared."""
 
 LEAST_MOVE = 0.1
-"""Pixels: standard deviation of places below which reconstructions count as all alike."""
+"""Standard deviation of positions, in pixels, below which reconstructions count as identical."""
 
 
 LAYERS = 6
-"""Of a decoder."""
+"""Number of a decoder's layers."""
 
 IMAGES = {"desk": 2_000, "study": 5_000}
-"""Tier -> images that are reconstructed."""
+"""Tier -> number of reconstructed images."""
 
 
 def vaes(dataset: str, tier: str = "study") -> tuple[RunConfig, ...]:
-    """Return the plain VAEs of a published dataset, or of what stands in for it."""
+    """Return the plain VAEs of a published dataset, or of its stand-in."""
     return _tiers.at_tier(tier, models(dataset, "beta_vae", 1))
 
 
 def _retrained_transfers(**options: Any) -> tuple[Transfer, ...]:
-    """Return transfers, by default of what the authors' code retrains: heads and the decoder's innermost layer."""
+    """Return transfers; by default, as in the authors' code, heads and the decoder's innermost layer are retrained."""
     return tuple(Transfer(source=run, dataset=CARS, **options) for run in vaes(FACES))
 
 
 def judge_generic(table: pd.DataFrame) -> Verdict:
     """Judge that encoders differ no more across datasets than across objectives on one, and that decoders do.
 
-    Panels come in pairs of datasets: models of one dataset first, those of two after it; the third is of the first
-    pair, too. Seed by seed, two panels of a pair share the runs of one dataset.
+    Panels are in pairs of datasets: first models of one dataset, then those of two; the third belongs to the first
+    pair, too. For each seed, two panels of a pair share the runs of one dataset.
     """
     encoder, decoder = _heatmaps.diagonal(table, "encoder"), _heatmaps.diagonal(table, "decoder")
     references = [0, 0, 0, 3, 3][: len(encoder)]
     comparisons = []
     for panel in (panel for panel, own_reference in enumerate(references) if panel != own_reference):
         reference = references[panel]
-        if panel != 2:  # whose encoder is that of the panel before, frozen
+        if panel != 2:  # its encoder is the frozen one of the previous panel
             comparisons.append(verdicts.compare([encoder.iloc[panel] + SAME], [encoder.iloc[reference]], paired=True))
         comparisons.append(verdicts.compare([decoder.iloc[reference]], [decoder.iloc[panel]], paired=True))
     return combine("CKA from the bound", comparisons, _heatmaps.mean_numbers(encoder=encoder, decoder=decoder))
 
 
 def _image_properties(images: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
-    """Measure images in [0, 1], shape (n, H, W, C): brightness, and place and size of what is bright.
+    """Measure images in [0, 1], shape (n, H, W, C): brightness, and position and size of the bright part.
 
     The size is the number of pixels above half of the image's range.
     """
@@ -110,7 +110,7 @@ def _image_properties(images: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
 def shared(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
     """Reconstruct images of the target with VAEs of the source, and correlate properties of both over the images.
 
-    Reconstructions are rounded to 8 bits: what nobody can see in them is not kept.
+    Reconstructions are rounded to 8 bits, so that invisible differences are ignored.
     """
     target = benchmark_data.load(settings["target"])
     images = target.images(protocol.task(target.id).test[: settings["images"]])
@@ -131,7 +131,7 @@ def shared(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 
 
 def _spearman(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
-    """Return Spearman's correlation, 0 where one does not vary."""
+    """Return Spearman's correlation; 0 if one does not vary."""
     if min(np.ptp(before), np.ptp(after)) <= 1e-9:
         return 0.0
     return float(scipy.stats.spearmanr(before, after).statistic)
@@ -157,9 +157,9 @@ def judge_brightness(table: pd.DataFrame) -> Verdict:
 
 
 def judge_places(table: pd.DataFrame) -> Verdict:
-    """Judge that places are shared, by correlations above `SHARED`, and that size is less so, run by run.
+    """Judge that positions are shared, by correlations above `SHARED`, and that size is less so, run by run.
 
-    Reconstructions in which nothing moves, all alike, have no places to compare.
+    Identical reconstructions, in which nothing moves, have no positions to compare.
     """
     rhos, numbers = _correlation_table(table)
     comparisons = [_heatmaps.compare_with_bound(rhos.loc[axis], SHARED) for axis in ("x", "y")]
@@ -172,7 +172,7 @@ def judge_places(table: pd.DataFrame) -> Verdict:
 
 
 def retrained(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
-    """Take the reconstruction loss of transfers on images of their target that none was trained on, nats an image."""
+    """Measure the reconstruction loss of transfers on held-out images of their target, in nats per image."""
     rows: list[tuple[bool, int, int, float]] = []
     task = protocol.task(settings["transfers"][0].dataset)
     config = runs.open(settings["transfers"][0]).config
@@ -207,7 +207,7 @@ def _loss_table(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Any], dict[str,
 
 
 def judge_layers(table: pd.DataFrame) -> Verdict:
-    """Judge that the loss falls with every further layer; transfers from one source are paired."""
+    """Judge that the loss decreases with every further layer; transfers from one source are paired."""
     losses, layers, numbers = _loss_table(table)
     comparisons = [
         verdicts.compare([losses.loc[fewer, heads]], [losses.loc[more, heads]], paired=True)
@@ -218,7 +218,7 @@ def judge_layers(table: pd.DataFrame) -> Verdict:
 
 
 def judge_heads(table: pd.DataFrame) -> Verdict:
-    """Judge that retrained heads change the loss less than all layers do, however many layers are retrained."""
+    """Judge that retrained heads change the loss less than all layers do, for each number of retrained layers."""
     losses, layers, numbers = _loss_table(table)
     comparisons = []
     for heads in (False, True):
@@ -267,7 +267,7 @@ def _accuracy_plans(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -
 
     Args:
         pairs: target -> source.
-        labels: those that the study tier shows; all if none is named.
+        labels: those shown at study tier; all by default.
     """
     plans = {}
     for tier in IMAGES:
@@ -290,7 +290,7 @@ def _accuracy_plans(pairs: Mapping[str, str], *, labels: tuple[str, ...] = ()) -
 
 
 PAIRS = {SPRITES: SOLIDS, SOLIDS: SPRITES, FACES: CARS, CARS: FACES}
-"""Target -> source, as table 1 has them."""
+"""Target -> source, as in table 1."""
 
 ATTRIBUTES = (
     "Attractive",
@@ -302,7 +302,7 @@ ATTRIBUTES = (
     "Wavy_Hair",
     "Wearing_Lipstick",
 )
-"""Of CelebA, as table 4 has them."""
+"""Labels of CelebA, as in table 4."""
 
 DOMAINS = [
     bonheme2022.ACROSS[0]._replace(title="cars3d alone, β-VAE and DIP-VAE II"),
@@ -313,7 +313,7 @@ DOMAINS = [
 ]
 
 FIRST_PAPER = {1: 1, 2: 3, 4: 7, 10: 9, 11: 10, 12: 11, 13: 12, 15: 14, 16: 16, 17: 17, 18: 18, 19: 19, 20: 20}
-"""Figures -> those of the authors' first paper that they show again."""
+"""Figures -> those of the authors' first paper that they repeat."""
 
 COLLAPSED = "Samples of a strongly regularised model are less similar to a weakly regularised encoder than vice versa."
 _RETRAINED_OPTIONS: dict[str, Any] = {

@@ -52,7 +52,7 @@ def scored(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 
 
 def _explained_numbers(table: pd.DataFrame, column: str) -> tuple[dict[str, float], str]:
-    """Return what reconstructions explain, by objective and another column, and a note of what has collapsed."""
+    """Return the explained variance, by objective and another column, and a note of collapsed models."""
     if "explained" not in table:
         return {}, ""
     means = table.groupby(["objective", column], sort=False)["explained"].mean()
@@ -72,18 +72,18 @@ def scored_by_spacing(settings: Mapping[str, Any], runs: Runs, tier: str) -> Out
 
 
 def _best_by_seed(part: pd.DataFrame, score: str) -> pd.Series[float]:
-    """Return the highest score of each seed over its settings: settings are chosen among, and are no seeds."""
+    """Return the highest score of each seed over its settings, which are selected and do not count as seeds."""
     return part.groupby("seed")[score].max()
 
 
 def judge_scores_by_spacing(table: pd.DataFrame) -> Verdict:
-    """Judge that MIG and DCI are higher at the least spacing than at the greatest, and that no step goes the other way.
+    """Judge that MIG and DCI are higher at the smallest spacing than at the largest, with no reversal between.
 
-    Where a seed has several strengths, as at study tier, the best one counts.
+    If a seed has several strengths, as at study tier, the best one counts.
 
-    Each objective and score must fall from one end to the other, from above the floor. A single step between neighbours
-    that goes significantly up (Holm over all steps) contradicts the claim; a step is one test of all objectives, since
-    twelve tests of five seeds each could decide nothing.
+    Each objective and score must decrease from one end to the other, from above the baseline. A significant increase
+    between neighbouring spacings (Holm over all steps) contradicts the claim; a step is one test over all objectives,
+    since twelve tests of five seeds each could not reach significance.
     """
     numbers: dict[str, float] = {}
     end_comparisons, step_comparisons, measures = [], [], []
@@ -112,7 +112,7 @@ def judge_scores_by_spacing(table: pd.DataFrame) -> Verdict:
 
 
 def draw_densities(result: Outcome, path: Path) -> None:
-    """Draw how both scores spread over the runs on each dataset: the first objective to the left, the other right."""
+    """Draw the distributions of both scores over runs on each dataset: the first objective left, the other right."""
     figures.check_columns(result.table, ["dataset", "objective", *SCORES])
     datasets = list(result.table["dataset"].unique())
     figure, axes = figures.panels(1, len(SCORES), width=1.2 + 0.8 * len(datasets))
@@ -135,7 +135,7 @@ def draw_densities(result: Outcome, path: Path) -> None:
 def judge_densities(table: pd.DataFrame) -> Verdict:
     """Judge that the best scores on XYSquares are below those on every other dataset, for each objective.
 
-    The paper looks at the highest score over the settings alone (section 5.3): here at that of each seed.
+    The paper compares only the highest score over the settings (section 5.3); here it is that of each seed.
     """
     numbers: dict[str, float] = {}
     comparisons = []
@@ -154,7 +154,7 @@ def judge_densities(table: pd.DataFrame) -> Verdict:
 
 
 def judge_blur(table: pd.DataFrame) -> Verdict:
-    """Judge that the blurred error gives higher scores than the squared error alone, for each objective."""
+    """Judge that scores with the blurred error are higher than with the squared error alone, for each objective."""
     numbers: dict[str, float] = {}
     comparisons, measures = [], []
     for (objective, score), by_loss in (
@@ -172,7 +172,7 @@ def judge_blur(table: pd.DataFrame) -> Verdict:
 
 
 def latents(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
-    """Decode traversals of the latents that say most about one image, and score the run."""
+    """Decode traversals of the most informative latents of one image, and score the run."""
     run = runs.open(settings["run"])
     images = run.dataset.images([settings["row"]])
     posterior = run.encode(images)
@@ -191,7 +191,7 @@ def latents(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 
 
 def judge_latents(table: pd.DataFrame) -> Verdict:
-    """Show the MIG of the run and how many latents change the picture. A random encoder has a low MIG, too."""
+    """Show the run's MIG and the number of latents that change the picture; a random encoder has a low MIG, too."""
     numbers = {"MIG of the run": float(table["mig"].iloc[0])}
     return Verdict(ILLUSTRATION, numbers | {"latents that change the picture": float((table["change"] > 1e-3).sum())})
 
@@ -203,7 +203,7 @@ CARS = next(
     if (run.dataset, run.objective, run.latents) == ("cars3d/64_bilinear", "beta_vae", 9)
     and math.isclose(run.hyperparameters["beta"], _michlo2023.beta(run.dataset, 0.001))
 )
-"""The paper does not say which β-VAE figure 4 shows; this one weighs both terms most nearly as a VAE does."""
+"""The paper does not state the β-VAE of figure 4; this one's weights of both terms are closest to a VAE's."""
 OVERLAP = sweep.find("michlo2023_overlap")
 _BOX_BLUR = sweep.find("michlo2023_box_blur")
 _GREATEST_BETA = max(run.hyperparameters["beta"] for run in _BOX_BLUR)
@@ -219,7 +219,7 @@ _DESK_SQUARES_RUN = _tiers.board_runs(("xysquares/spacing_8",), ("beta_vae",))[0
 _DESK_BLUR = tuple(
     _tiers.small_fc_run(run, latents=9, **({"symmetric": False} if run.objective == "ada_gvae" else {})) for run in BLUR
 )
-"""Ada-GVAE here has the one-sided divergence, as the board's has."""
+"""Ada-GVAE here has the one-sided divergence, as on the board."""
 
 
 _REDUCED_SPACING_8 = tuple(run for run in michlo2023_reduced.SWEEP if run.dataset == "xysquares/spacing_8")
@@ -250,7 +250,7 @@ def _matrices_plan(datasets: tuple[str, ...], traversals: int, factors: Mapping[
 
 
 def _single_factors(dataset: str) -> dict[str, tuple[str, ...]]:
-    """Return every factor by itself, as figure 4 has it."""
+    """Return every factor separately, as in figure 4."""
     return {name: (name,) for name in benchmark_data.load(dataset).space.names}
 
 
@@ -261,7 +261,7 @@ def _levels_plan(runs: Iterable[RunConfig], factors: Mapping[str, tuple[str, ...
 
 
 def _blur_plan(runs: Iterable[RunConfig], **options: Any) -> Plan:
-    """Return the plan of figure 10: the blur above, and all factors together, which have the same statistics."""
+    """Return the plan of figure 10: the blur above, and all factors pooled, since their statistics are equal."""
     beta_vae_runs = sorted((run for run in runs if run.objective == "beta_vae"), key=lambda run: run.reconstruction)
     return _levels_plan(beta_vae_runs, {"all": benchmark_data.load(beta_vae_runs[0].dataset).space.names}, **options)
 

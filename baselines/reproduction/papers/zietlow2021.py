@@ -49,22 +49,22 @@ OBJECTIVES: dict[str, dict[str, float]] = {
 }
 
 LATENTS = {"dsprites": 5, "shapes3d": 6}
-"""As many as there are factors."""
+"""Number of latents, that of the factors."""
 
 
 SEEDS = 10
 
 SCALES = (0.5, 1.0, 2.0, 4.0)
-"""What figure 5 multiplies the strengths by."""
+"""Multipliers of the strengths in figure 5."""
 
 TUNED = (2.0, 4.0, 8.0)
-"""Among what table 2 seeks the β for noisy data; the paper found 16, four times that of `OBJECTIVES`."""
+"""Multipliers of β for noisy data in table 2; the paper selected a β of 16, four times that of `OBJECTIVES`."""
 
 LEARNED, BY_PIXELS = "_perturbed/conv32_eps10", "_perturbed/pca32_eps10"
-"""What stands behind the name of perturbed data, by a latent of a β-VAE, as in the paper, and by a component of PCA."""
+"""Name suffixes of perturbed data: by a latent of a β-VAE, as in the paper, and by a component of PCA."""
 
 NOISY, SQUEEZED = "_noisy/eps10", "_squeezed/eps10"
-"""The same of the controls."""
+"""Name suffixes of the controls."""
 
 VAES = tuple(objective for objective in OBJECTIVES if objective != "ae")
 
@@ -72,14 +72,14 @@ _STRONGEST_VAES = ("beta_tc_vae",)
 """The VAE of the desk tier that is above the baseline."""
 
 PAIRED = ("ada_gvae", "ada_ml_vae")
-"""Weakly supervised objectives, with their defaults: on contrast-matched sprites no others reach the floor. The paper
-has none."""
+"""Weakly supervised objectives, with their defaults: on contrast-matched sprites no others reach the baseline. The
+paper has none."""
 
 SQUARED = {"weight": 12.0, "beta": 16.0}
-"""Of the squared error on original images, by the MIG of other seeds (sweep desk_pilot)."""
+"""Weight of the squared error and β on original images, by the MIG of other seeds (sweep desk_pilot)."""
 
 FRESH = range(_tiers.SEEDS, _tiers.SEEDS + SEEDS)
-"""Seeds of `PAIRED` at desk tier: by the board's, before them, the two were chosen."""
+"""Seeds of `PAIRED` at desk tier; the two were chosen by the board's seeds, which come before these."""
 
 
 def runs(
@@ -88,9 +88,9 @@ def runs(
     """Return the runs of a table.
 
     Args:
-        variants: what stands behind the dataset's name, such as ``"_noisy/eps10"``.
+        variants: suffixes of the datasets' names, such as ``"_noisy/eps10"``.
         objectives: rows of the table.
-        bases: the datasets that are changed, of `LATENTS`.
+        bases: the original datasets, of `LATENTS`.
     """
     return tuple(
         RunConfig(
@@ -154,12 +154,12 @@ def table_plans(
     """Return the plans of a table that compares variants, or one of them with the unchanged data.
 
     Args:
-        variants: what stands behind the datasets' names; nothing for the unchanged data.
+        variants: suffixes of the datasets' names; empty for the original data.
         objectives: rows of the table.
         desk: the datasets at desk tier.
-        bases: the datasets that are changed, at the other tiers.
-        change: what else is changed in each run.
-        seeds: at desk tier, as many as the board's or a multiple.
+        bases: the original datasets at the other tiers.
+        change: further changes to each run.
+        seeds: the seeds at desk tier, as many as the board's or a multiple.
     """
     published = runs(variants, objectives, bases)
     board_runs = _tiers.board_runs(desk, objectives)
@@ -172,7 +172,7 @@ def table_plans(
 
 
 def longer(run: RunConfig) -> RunConfig:
-    """Return a run with three times as many steps: does a fall come of short training?
+    """Return a run with three times as many steps, to test whether a decrease is due to short training.
 
     Example:
         >>> longer(runs(("",), ("ae",))[0]).steps
@@ -182,7 +182,7 @@ def longer(run: RunConfig) -> RunConfig:
 
 
 def floats(run: RunConfig) -> RunConfig:
-    """Return a run with a squared error in which changed images have the contrast of the original ones.
+    """Return a run with a squared error that restores the contrast of changed images to that of the original ones.
 
     Example:
         >>> [round(floats(run).reconstruction_weight, 2) for run in runs(("", NOISY), ("beta_tc_vae",))[::10]][:2]
@@ -198,7 +198,7 @@ def floats(run: RunConfig) -> RunConfig:
 
 
 def _tuned_plans() -> dict[str, Any]:
-    """Return the plans that seek the strength of a β-VAE for noisy dSprites."""
+    """Return the plans that select the strength of a β-VAE for noisy dSprites."""
     configs_by_tier = {
         "desk": _tiers.board_runs(("dsprites", f"dsprites{NOISY}"), ("beta_vae",)),
         "study": runs(("", NOISY), ("beta_vae",), {"dsprites"}),
@@ -233,7 +233,7 @@ def _noise_plans() -> dict[str, Any]:
 def _strength_plans() -> dict[str, Any]:
     """Return the plans of figure 5: at desk tier for the β-TCVAE on sprites.
 
-    It is the one VAE that reaches the baseline there: from another's MIG a pattern has little to take.
+    It is the only VAE above the baseline there: the MIG of the others is too low to decrease.
     """
     published = runs(("", LEARNED), VAES)
     tiers = {
@@ -245,7 +245,7 @@ def _strength_plans() -> dict[str, Any]:
 
 
 def _claim_and_judges(beginning: str, template: str, *, stays: bool) -> dict[str, Any]:
-    """Return claim and judge of a table and of its control, of some models."""
+    """Return claim and judge of a table and of its control, for some models."""
     judge_original, judge_control = (
         functools.partial(_changed.judge, begin=role, stays=stays) for role in (_changed.ORIGINAL, _changed.CONTROL)
     )
@@ -282,10 +282,10 @@ def _table_entries(
 
     Args:
         label: such as ``"table1"``.
-        paper: what the paper found.
+        paper: the paper's result.
         objectives: rows of the table.
-        forms: what stands behind the names of changed datasets, and of those of our own entries at desk tier.
-        claim: gives claim, judge and control from the words that they begin with.
+        forms: name suffixes of the changed datasets, and of those of our own entries at desk tier.
+        claim: returns claim, judge and control from their first words.
         paired: claim and judge of the objectives on pairs.
     """
     study_form, desk_form = forms
