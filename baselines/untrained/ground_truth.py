@@ -1,6 +1,6 @@
 """Ground truth: the factors' own values, as the best codes that a metric could be given.
 
-This control is not from a paper.
+The control is of this project, and not of a paper.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Random encoder: an encoder at its initial weights, so what the architecture alone brings.
 
-This control is not from a paper.
+The control is of this project, and not of a paper.
 """
 
 from __future__ import annotations

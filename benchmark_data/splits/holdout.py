@@ -1,7 +1,8 @@
 """Holdout: nine tenths of the rows to train on, one tenth to test on, at random.
 
-For any dataset; not from a paper. ``draws.permutation(seed, n)`` orders the n rows, and the first ceil(n / 10) are for
-testing, as for the sides of transfer pairs (`benchmark_data.variants.pairs.train_and_test_rows`).
+For any dataset. The rule is of this project, and not of a paper. ``draws.permutation(seed, n)`` orders the n rows, and
+the first ceil(n / 10) are for testing, as for the sides of transfer pairs
+(`benchmark_data.variants.pairs.train_and_test_rows`).
 """
 
 from __future__ import annotations
