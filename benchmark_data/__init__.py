@@ -123,13 +123,13 @@ def load(name: str, **parameters: object) -> Dataset:
     from benchmark_data.variants import splitting
 
     if not isinstance(name, str):
-        raise InvalidInput(f"name of a dataset: expected a text, such as 'dsprites', received {name!r}.")
+        raise InvalidInput(f"name of a dataset: expected a string, such as 'dsprites', received {name!r}.")
     base_name, rule = splitting.parse_divided_name(name)
     if rule and not parameters:
         return _load_divided(load(base_name).id, rule)
     request, (name, _, config) = name, name.partition("/")
     if not name or (os.path.isdir(request) and name not in names()):
-        raise UnknownName("dataset", request, names(), f"A folder is read by benchmark_data.from_folder({request!r}).")
+        raise UnknownName("dataset", request, names(), f"To read a folder: benchmark_data.from_folder({request!r})")
     declared: Dataset | Family = discovery.find("benchmark_data.datasets", name, kind="dataset").DATASET
     known_configs = declared.configs if isinstance(declared, Family) else {}
     if config and config not in known_configs and not rule:
@@ -179,7 +179,7 @@ def named_or_folder(name: str) -> Dataset:
     if not is_dataset:
         if name and Path(name).is_dir():
             return user_images.from_folder(name)
-        remedy = "It is a file: name the folder that it is in." if Path(name).is_file() else ""
+        remedy = "This is a file. Pass the folder that contains it." if Path(name).is_file() else ""
         raise UnknownName("dataset or existing folder", name, names(), remedy)
     return load(name)
 

@@ -140,7 +140,7 @@ def run(app: typer.Typer, name: str | None = None) -> None:
     try:
         app(prog_name=name)
     except (OffaxisError, MemoryError) as error:  # numpy says how much memory it asked for
-        tell(f"error: {str(error) or 'too little memory.'}", style="red")
+        tell(f"error: {str(error) or 'not enough memory.'}", style="red")
         sys.exit(2)
     except OSError as error:  # a full disk, a name that is too long, a folder without permission
         if error.filename is None and error.errno is None:

@@ -56,7 +56,7 @@ class Splits(dict[str, range]):
 
     def __missing__(self, name: str) -> NoReturn:
         holdout_name = f"{self.dataset}{'.' if '/' in self.dataset else '/'}holdout"
-        own_images_hint = "of your own images, benchmark_data.split(dataset, 'holdout')"
+        own_images_hint = "for your own images, use benchmark_data.split(dataset, 'holdout')"
         remedy = f"{holdout_name} has the splits train and test; {own_images_hint}." if name == "test" else ""
         raise UnknownName(f"split of {self.dataset}", name, self, remedy)
 
@@ -245,8 +245,8 @@ class Dataset:
     def __getitem__(self, index: object) -> NoReturn:
         """Say what to use instead: a dataset gives batches of images and labels by method, not examples by index."""
         raise InvalidInput(
-            f"{self.id}[{index!r}]: expected a batch by method, such as images([0, 1, 2]) and labels([0, 1, 2]), "
-            "received an index. A DataLoader of PyTorch takes benchmark_data.torch's dataset; see docs/recipes.md."
+            f"{self.id}[{index!r}]: expected a call of a method, such as images([0, 1, 2]) or labels([0, 1, 2]), "
+            "received an index. For a DataLoader of PyTorch, use benchmark_data.torch.Images (docs/recipes.md)."
         )
 
     def labels(self, indices: Integer[ArrayLike, " n"], factors: Sequence[str] | None = None) -> Int64[Indices, "n F"]:

@@ -54,8 +54,8 @@ class Factor:
             object.__setattr__(self, "values", tuple(float(v) for v in self.values))
         except (TypeError, ValueError) as error:
             raise InvalidInput(
-                f"factor {self.name!r}: expected numbers as values, received {self.values!r:.80}. Number these, "
-                "and name them: values=range(3), kind='categorical', labels=('square', 'ellipse', 'heart')."
+                f"factor {self.name!r}: expected numbers as values, received {self.values!r:.80}. Number them, and "
+                "name them by labels: values=range(3), kind='categorical', labels=('square', 'ellipse', 'heart')."
             ) from error
         object.__setattr__(self, "labels", tuple(self.labels) or _format_values(self.values))
         if not self.values:
@@ -242,7 +242,7 @@ class _BaseFactors:
             ((2, 4), True, [[0, 0], [1, 3]], [11])
         """
         if not len(rows) or rows.step != 1:
-            raise InvalidInput(f"rows of a part: expected one or more that follow one another, received {rows!r}.")
+            raise InvalidInput(f"rows of a part: expected one or more consecutive rows, received {rows!r}.")
         labels = self.labels(np.arange(rows.start, rows.stop))
         uniques = [np.unique(column, return_inverse=True) for column in labels.T]
         factors = [with_values(factor, ids.tolist()) for factor, (ids, _) in zip(self.factors, uniques, strict=True)]
@@ -437,9 +437,9 @@ def check_integers(what: str, indices: object) -> NDArray[np.integer]:
         return array
     received, remedy = f"{array.dtype} of shape {array.shape}", "Round and cast them to int64."
     if isinstance(indices, slice):
-        received, remedy = repr(indices), "Give range(start, stop, step)."
+        received, remedy = repr(indices), "Pass range(start, stop, step)."
     elif array.dtype == bool:
-        received, remedy = f"a mask of shape {array.shape}", "Give numpy.flatnonzero(mask)."
+        received, remedy = f"a mask of shape {array.shape}", "Pass numpy.flatnonzero(mask)."
     elif array.dtype.kind in "iu":
-        remedy = "For one image, give a list of one row." if array.ndim == 0 else "Give rows.ravel()."
+        remedy = "For one image, pass a list of one row." if array.ndim == 0 else "Pass rows.ravel()."
     raise InvalidInput(f"{what}: expected integers of shape (n,), received {received}. {remedy}")

@@ -77,7 +77,7 @@ def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -
     try:
         if os.path.isdir(path) and not replace:
             raise InvalidInput(
-                f"{path}: expected a path that is free, received an existing folder. Remove it or choose another path."
+                f"{path}: expected a new path, received an existing folder. Remove it or choose another path."
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         for leftover in path.parent.glob(f"{glob.escape(temporary.name.removesuffix(suffix))}*.part"):
@@ -91,7 +91,9 @@ def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -
         _sync_entry(path.parent)
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST) and os.path.isdir(path):
-            raise InvalidInput(f"Another process wrote {path} meanwhile. Use that, or choose another path.") from error
+            raise InvalidInput(
+                f"Another process wrote {path} in the meantime. Use that, or choose another path."
+            ) from error
         raise unwritable(path, error) from error
     finally:
         _remove(temporary)
@@ -180,7 +182,7 @@ def unwritable(path: Path, error: OSError) -> InvalidInput:
         The error to raise.
     """
     return InvalidInput(
-        f"{path}: expected a place that can be written, received {type(error).__name__}: {error.strerror or error}. "
+        f"{path}: expected a writable path, received {type(error).__name__}: {error.strerror or error}. "
         "Check the folder's permissions and the free space, or choose another path."
     )
 
@@ -430,7 +432,7 @@ def path_in_run(folder: Path, name: str) -> Path:
     raise DamagedFile(
         f"{folder}: expected a run folder, which has {name}, received "
         f"{'a folder without it' if folder.is_dir() else 'a file' if folder.exists() else 'no such folder'}. "
-        f"{f'There are runs in it: {listed}. Name those.' if runs else ''}"
+        f"{f'It contains runs: {listed}. Pass those instead.' if runs else ''}"
     )
 
 

@@ -346,22 +346,22 @@ def _publish_locked(dataset: Dataset, folder: Path, progress: Callable[[int], No
 def check_publishable(dataset: Dataset, folder: Path) -> None:
     """Check that a dataset may be published to a folder, before any work is done."""
     if not dataset.redistributable:
-        published_remedy = "Everyone has to prepare it from its source: offaxis data prepare."
+        published_remedy = "Every user has to prepare it from its source: offaxis data prepare"
         own_remedy = (
-            "Read it by benchmark_data.hf.as_dataset. If it is your own to pass on, say so first: "
+            "Read it with benchmark_data.hf.as_dataset. If you may redistribute it, state that first: "
             "dataclasses.replace(dataset, license=..., redistributable=True)."
         )
         raise InvalidInput(
-            f"publish {dataset.id}: expected a licence that allows to pass on copies, received {dataset.license}. "
+            f"publish {dataset.id}: expected a licence that permits redistribution, received {dataset.license}. "
             f"{published_remedy if parallel.is_loadable_by_name(dataset) else own_remedy}"
         )
     if set("*?[") & set(str(folder)) or "::" in str(folder):
-        raise InvalidInput(f"{folder}: expected a folder without *, ?, [ and ::, which `datasets` takes for patterns.")
+        raise InvalidInput(
+            f"{folder}: expected a path without *, ?, [ and ::, which `datasets` reads as patterns. Rename it."
+        )
     for split in dataset.splits:
         if not re.fullmatch(r"\w+(\.\w+)*", split):
-            raise InvalidInput(
-                f"publish {dataset.id}: expected splits named by letters and digits, received {split!r}."
-            )
+            raise InvalidInput(f"publish {dataset.id}: expected split names of letters and digits, received {split!r}.")
     records = {path: read_json(path) for path in folder.glob(f"*/{card.RECORD}")}
     names = {r["name"] if isinstance(r, dict) and "name" in r else "other files" for r in records.values()}
     entries = [*(path for path in folder.glob("[!.]*") if path.is_file()), *folder.glob("[!.]*/[!.]*")]

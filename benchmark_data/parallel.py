@@ -78,8 +78,8 @@ def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
         InvalidInput: no cluster answers at the address, none of its nodes has as many GPUs, or GPUs without Ray.
     """
     if not 0 <= gpus < math.inf or (gpus and address is None):
-        expected = "at least 0" if address else "0 where tasks do not go to Ray"
-        raise InvalidInput(f"--gpus: expected {expected}, received {gpus:g}. GPUs are what --ray shares out.")
+        expected = "at least 0" if address else "0 without --ray"
+        raise InvalidInput(f"--gpus: expected {expected}, received {gpus:g}. Only --ray assigns GPUs to tasks.")
     if address is None:
         yield
         return
@@ -103,7 +103,7 @@ def on_ray(address: str | None, *, gpus: float = 0.0) -> Iterator[None]:
             )
         except (OSError, ValueError) as error:
             raise InvalidInput(
-                f"--ray: expected local, or the address of a cluster that runs, received {address}. Start one with: "
+                f"--ray: expected local, or the address of a running cluster, received {address}. Start one with: "
                 "ray start --head"
             ) from error
     token = _ray_gpus.set(gpus)
@@ -160,8 +160,8 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
         )
     except concurrent.futures.BrokenExecutor as error:
         raise OffaxisError(
-            "A worker process was killed, as where the machine has no memory left. Run the same again, which keeps "
-            "whatever was finished, with less running beside it."
+            "A worker process was killed, possibly because memory ran out. Free some memory, then run the same command "
+            "again: finished work is kept."
         ) from error
 
 

@@ -87,7 +87,7 @@ def check_split_text(dataset: Dataset, split: object) -> str:
     """Return a split that was given as a text, as it must be."""
     if not isinstance(split, str):
         raise InvalidInput(
-            f"split of {dataset.id}: expected a text, such as 'train', 'train[:10%]' or 'train+test', received "
+            f"split of {dataset.id}: expected a string, such as 'train', 'train[:10%]' or 'train+test', received "
             f"{split!r}."
         )
     return split
@@ -170,7 +170,7 @@ def share(count: int, shard: tuple[int, int], *, even: bool = False) -> range:
     """
     if np.shape(shard) != (2,) or not all(map(is_whole, shard)) or not 0 <= shard[0] < shard[1]:
         raise InvalidInput(
-            "shard: expected (number of this process, how many there are), such as (0, 2) and (1, 2), received "
+            "shard: expected (index of this process, number of processes), such as (0, 2) or (1, 2), received "
             f"{shard!r}."
         )
     process, processes = shard
@@ -414,13 +414,13 @@ class Pairs(Images):
             )
         if isinstance(changed, int | np.integer) and not 0 < changed <= len(self._varying):
             raise InvalidInput(
-                f"changed: expected 1 to {len(self._varying)}, the factors that vary, received {changed}."
+                f"changed: expected 1 to {len(self._varying)}, the number of factors that vary, received {changed}."
             )
         if isinstance(changed, Iterable):
             named_columns = np.array([self._space.column(name) for name in changed], np.int64)
             changed = len(np.intersect1d(named_columns, self._varying))
             if not changed or changed < len(named_columns):
-                received = "one twice, or one that has a single value here" if len(named_columns) else "none"
+                received = "a factor twice, or one with a single value here" if len(named_columns) else "none"
                 raise InvalidInput(f"changed: expected factors that vary, each once, received {received}.")
             self._varying = named_columns
         draws.check_seed(seed)
@@ -440,11 +440,11 @@ class Pairs(Images):
             if np.array_equal(rows, consecutive):
                 space = space.part(consecutive)
             else:
-                received = "rows that do not follow one another"
+                received = "rows that are not consecutive"
         if received or not space.full:
             raise InvalidInput(
-                f"pairs of {self.dataset.id}: expected a dataset that is a full grid of factors, or a part that is "
-                f"one (as of the split rules interpolation and extrapolation), received {received or repr(space)}."
+                f"pairs of {self.dataset.id}: expected a full grid of factors, or a part that is one (as by the split "
+                f"rules interpolation and extrapolation), received {received or repr(space)}."
             )
         return space
 

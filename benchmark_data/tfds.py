@@ -143,7 +143,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         if shuffle_files and (read_config is None or read_config.enable_ordering_guard):
             config = f"/{self.builder_config.name}" if self.builder_config else ""
             raise InvalidInput(
-                f"{self.name}{config}: shuffle_files=True is not for files whose records stand in a fixed order. Take "
+                f"{self.name}{config}: shuffle_files=True is not supported: the order of records is fixed. Use "
                 f"benchmark_data.tfds.as_dataset({self.dataset.id!r}, shuffle_seed=0), which shuffles all rows."
             )
         with _use_array_record_adapter():
@@ -241,8 +241,8 @@ def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = No
         declared = None
     if declared is not dataset:
         raise InvalidInput(
-            f"files of {dataset.id} for TFDS: expected a published dataset, undivided, received another one. Read "
-            "it by benchmark_data.tfds.as_dataset or benchmark_data.hf.as_dataset."
+            f"files of {dataset.id} for TFDS: expected a published, undivided dataset, received another one. Read it "
+            "with benchmark_data.tfds.as_dataset or benchmark_data.hf.as_dataset."
         )
     return maker(data_dir=data_dir and user_path(data_dir), config=dataset.config or None)
 
@@ -300,7 +300,7 @@ def as_dataset(
     dataset.prepare()
     schema = features(dataset)
     if as_supervised and columns is not None:
-        raise InvalidInput(f"columns of {dataset.id}: give columns or as_supervised, not both.")
+        raise InvalidInput(f"columns of {dataset.id}: pass columns or as_supervised, not both.")
     column_names = (
         ["image", "factors"] if as_supervised else reading.check_columns(dataset, columns, encoding.columns(dataset))
     )
@@ -360,8 +360,8 @@ def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None) -> P
     built_digest = (tfds_builder.info.metadata or {}).get("digest")
     if tfds_builder.info.splits and dataset.prepared and built_digest != dataset.digest()._asdict():
         raise InvalidInput(
-            f"{tfds_builder.data_path}: expected files of {dataset.id} as it is now, received files of other or "
-            "unknown pixels or labels. Remove them, and build it again."
+            f"{tfds_builder.data_path}: expected files with the current pixels and labels of {dataset.id}, received "
+            "files with other or unknown ones. Remove them, and build it again."
         )
     with contextlib.redirect_stdout(io.StringIO()):  # TFDS prints that it downloads a dataset of unknown size
         tfds_builder.download_and_prepare()

@@ -179,7 +179,7 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         reading.check_order(None, epoch)
         check_count("done", done, 0)
         if done > len(self):
-            raise InvalidInput(f"done: expected at most {len(self)}, the batches of an epoch, received {done}.")
+            raise InvalidInput(f"done: expected at most {len(self)}, the number of batches per epoch, received {done}.")
         self.epoch, self.done, self.given = epoch, done, None
 
     def __iter__(self) -> Iterator[Indices]:
@@ -254,8 +254,8 @@ def loader(
     """
     if options.get("shuffle") or any(options.get(name) is not None for name in ("sampler", "batch_sampler")):
         raise InvalidInput(
-            "loader: expected neither shuffle nor a sampler, since it draws the batches, received one. Shuffle by "
-            "shuffle_seed=0; a sampler: torch.utils.data.DataLoader(data, 64, sampler=..., collate_fn=collate)."
+            "loader: expected no shuffle and no sampler, since it draws batches itself, received one. Pass "
+            "shuffle_seed=0. To use a sampler: torch.utils.data.DataLoader(data, 64, sampler=..., collate_fn=collate)."
         )
     if isinstance(data, str | Dataset):
         raise InvalidInput(f"loader: expected Images or Pairs, such as Images('dsprites'), received {data!r}.")

@@ -142,7 +142,7 @@ class Cached(Source):
                 if not self.ready:
                     if os.path.lexists(self.folder):  # said before hours of downloading
                         raise DamagedFile(
-                            f"{self.folder}: expected a prepared dataset or nothing, received a folder without "
+                            f"{self.folder}: expected a prepared dataset or no folder, received a folder without "
                             "meta.json. Remove the folder and prepare the dataset again."
                         )
                     self._build(manual_dir, keep_downloads)

@@ -73,8 +73,8 @@ class PublishedStatistics:
 
     def _mismatch_error(self, dataset: Dataset, expected: str, received: str) -> DamagedFile:
         return DamagedFile(
-            f"pixels of {dataset.id}: expected {expected} ({self.source}), received {received}. The source file is not "
-            "the published one: remove it and what was prepared from it, and fetch it again, or use another copy."
+            f"pixels of {dataset.id}: expected {expected} ({self.source}), received {received}. The source file "
+            "is not the published one. Remove it and the prepared folder, then prepare the dataset again."
         )
 
 

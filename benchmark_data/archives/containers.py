@@ -50,7 +50,7 @@ def damaged_file_on_error(path: Path) -> Iterator[None]:
     except (OffaxisError, MemoryError):
         raise
     except Exception as error:  # damaged bytes make zipfile, h5py, zlib and numpy raise more kinds than can be listed
-        raise damage(path, "an archive that can be read", f"{type(error).__name__}: {error}") from error
+        raise damage(path, "a readable archive", f"{type(error).__name__}: {error}") from error
 
 
 def check_size(path: Path, what: str, size: int) -> None:
@@ -58,7 +58,7 @@ def check_size(path: Path, what: str, size: int) -> None:
     max_bytes = limit(MEMBER_VARIABLE, MEMBER_LIMIT)
     if size > max_bytes:
         raise DamagedFile(
-            f"{path}: {what} takes {size:,} bytes unpacked, more than {max_bytes:,}. If that is right, set "
+            f"{path}: {what} takes {size:,} bytes unpacked, more than {max_bytes:,}. If this size is right, set "
             f"{MEMBER_VARIABLE} to a larger number."
         )
 
@@ -124,8 +124,8 @@ def npz_slabs(path: Path, name: str) -> Slabs:
         with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as stream:
             shape, by_column, dtype = read_npy_header(f"{path}: {name}", stream)
             if dtype.hasobject or not shape or (by_column and len(shape) > 1):
-                received = "Python objects" if dtype.hasobject else f"shape {shape}{', column by column' * by_column}"
-                raise damage(path, f"numbers in {name}, row by row", received)
+                received = "Python objects" if dtype.hasobject else f"shape {shape}{' in Fortran order' * by_column}"
+                raise damage(path, f"numbers in {name}, in C order", received)
             yield stream, shape, dtype
 
     return make_slabs(path, name, open_array)
@@ -156,10 +156,10 @@ def make_slabs(path: Path, name: str, opened: Callable[[], AbstractContextManage
                 count = min(rows_per_slab, shape[0] - start)
                 content = stream.read(count * row_bytes)
                 if len(content) != count * row_bytes:
-                    raise damage(path, f"{shape[0]} rows in {name}", f"an end in or after row {start}")
+                    raise damage(path, f"{shape[0]} rows in {name}", f"data that end in or after row {start}")
                 yield start, np.frombuffer(content, dtype).reshape(count, *shape[1:])
             if stream.read(1):  # Reading to the end also makes zipfile check the CRC.
-                raise damage(path, f"{shape[0]} rows in {name}", "more bytes than its header says")
+                raise damage(path, f"{shape[0]} rows in {name}", "more bytes than its header states")
 
     return Slabs(shape, dtype, read_slabs())
 
@@ -203,7 +203,7 @@ def hdf5_slabs(path: Path, name: str) -> Slabs:
     if chunks:
         # A chunk is unpacked whole: a slab that ends within one would unpack it twice.
         rows_per_slab = max(chunks[0], rows_per_slab // chunks[0] * chunks[0])
-    check_size(path, f"rows of {name} that are packed together", rows_per_slab * row_bytes)
+    check_size(path, f"a chunk of rows of {name}", rows_per_slab * row_bytes)
 
     def read_slabs() -> Iterator[tuple[int, NDArray[Any]]]:
         with _open_hdf5_array(path, name) as array:
@@ -223,7 +223,7 @@ def _open_hdf5_array(path: Path, name: str) -> Iterator[Any]:
         array = file[name] if isinstance(link, h5py.HardLink) else None
         is_in_this_file = isinstance(array, h5py.Dataset) and array.file == file
         if array is None or not is_in_this_file or array.external or array.is_virtual or not array.shape:
-            raise damage(path, f"an array {name} in this file", f"{array if array is not None else link!r}")
+            raise damage(path, f"an array {name} stored in this file", f"{array if array is not None else link!r}")
         yield array
 
 

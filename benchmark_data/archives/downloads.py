@@ -144,11 +144,11 @@ def find_manual(download: Download, manual_dir: Path | None) -> Path | None:
     if manual_dir is None:
         return None
     if not os.path.isdir(manual_dir) or not os.access(manual_dir, os.X_OK):
-        raise InvalidInput(f"manual folder: expected a folder that can be read, received {str(manual_dir)!r}.")
+        raise InvalidInput(f"manual folder: expected a readable folder, received {str(manual_dir)!r}.")
     copies = [manual_dir / name for name in (download.name, *download.aliases)]
     manual_copy = next((copy for copy in copies if copy.is_file()), None)
     if manual_copy is not None and not os.access(manual_copy, os.R_OK):
-        raise InvalidInput(f"{manual_copy}: expected a file that can be read. Check its permissions.")
+        raise InvalidInput(f"{manual_copy} cannot be read. Check its permissions.")
     return manual_copy
 
 
@@ -170,7 +170,7 @@ def _check_copy(download: Download, path: Path, progress: rich.progress.Progress
     if fetched.difference and download.binding:
         raise DamagedFile(
             f"{path}: expected {_describe_expected(download)}, received {fetched.difference}. Replace it with an "
-            "unbroken copy, or take it out of the manual folder to download it."
+            "intact copy, or remove it from the manual folder to download the file."
         )
     return fetched
 
@@ -213,13 +213,13 @@ def _fetch_from_mirrors(
                 # Resume as long as each attempt brings more bytes.
                 if _size_on_disk(part) <= length_before:
                     break
-    resume_note = f" {_size_on_disk(part):,} bytes are kept and will be resumed." if _size_on_disk(part) else ""
-    folder_note = f" (nothing of that name in {manual_dir})" if manual_dir else ""
+    resume_note = f" The next attempt resumes after {_size_on_disk(part):,} bytes." if _size_on_disk(part) else ""
+    folder_note = f" ({manual_dir} has no such file)" if manual_dir else ""
     failure_list = "; ".join(f"from {urlsplit(url).netloc}: {failure}" for url, failure in failures.items())
     raise Unavailable(
-        f"{download.name}: expected {_describe_expected(download)}, received {failure_list or 'no mirror to ask'}. "
-        f"Try again later, or put your own copy of {download.name} in a folder and name the folder with {MANUAL_DIR}, "
-        f"or --manual-dir of offaxis data prepare{folder_note}.{resume_note}"
+        f"{download.name}: expected {_describe_expected(download)}, received {failure_list or 'no address'}. "
+        f"Try again later, or put your own copy of {download.name} in a folder and pass it as "
+        f"--manual-dir to offaxis data prepare, or in the variable {MANUAL_DIR}{folder_note}.{resume_note}"
     )
 
 
@@ -266,7 +266,7 @@ def _announced_length(download: Download, response: requests.Response, offset: i
         raise _RefusedResponse(HTML)
     content_range = response.headers.get("Content-Range", "")
     if response.status_code == 206 and not content_range.startswith(f"bytes {offset}-"):
-        raise _RefusedResponse(f"the part {content_range!r} instead of bytes {offset}-")
+        raise _RefusedResponse(f"the byte range {content_range!r} instead of bytes {offset}-")
     length = response.headers.get("Content-Length", "")
     total = offset + int(length) if length.isdecimal() else None
     if total is not None and (total > (download.size or LIMIT) or download.size not in (None, total)):
@@ -326,11 +326,11 @@ def _describe_error(error: Exception) -> str:
     if isinstance(error, requests.HTTPError) and response is not None:
         return f"HTTP {response.status_code} {response.reason}"
     if isinstance(error, requests.Timeout) or "Read timed out" in str(error):
-        return "no answer in time"
+        return "a timeout"
     if isinstance(error, requests.TooManyRedirects):
-        return "redirects without end"
+        return "too many redirects"
     if isinstance(error, requests.exceptions.ChunkedEncodingError):
-        return "the connection broke off"
+        return "an interrupted connection"
     if isinstance(error, requests.ConnectionError):
         return "no connection"
     return str(error)

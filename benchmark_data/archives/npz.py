@@ -134,7 +134,7 @@ def read_named(path: str | os.PathLike[str], arrays: Mapping[str, ArraySpec]) ->
     if unread:
         more = f" and {len(unread) - 5} more" if len(unread) > 5 else ""
         warnings.warn(
-            f"{path}: not read: {', '.join(map(repr, unread[:5]))}{more}; expected {' and '.join(map(repr, arrays))}",
+            f"{path}: ignored {', '.join(map(repr, unread[:5]))}{more}; expected {' and '.join(map(repr, arrays))}",
             UnknownMembers,
             stacklevel=2,
         )

@@ -48,7 +48,7 @@ class PictureFiles(Source):
         for position, row in enumerate(indices):
             with open_picture(self.paths[row]) as picture:
                 if _height_width(picture) != self.shape[:2]:
-                    raise DamagedFile(f"{self.paths[row]} has another size than when the dataset was made.")
+                    raise DamagedFile(f"{self.paths[row]}: its size has changed. Restore it or make the dataset again.")
                 pixels[position] = upright_pixels(picture, self.shape[2])
         return pixels
 
@@ -87,7 +87,7 @@ def is_grey(what: str, picture: Image, then: str) -> bool:
     """Return whether a picture is grey; raise an error if it has more bits than Pillow converts without clipping."""
     if picture.mode.startswith(("I", "F")) or ";16" in str(getattr(picture, "tile", "")):
         raise InvalidInput(
-            f"{what}: expected 8 bits for each channel, received Pillow's mode {picture.mode}. Scale pixels to "
+            f"{what}: expected 8 bits per channel, received Pillow mode {picture.mode}. Scale pixels to "
             f"0 ... 255 {then}."
         )
     return picture.mode in ("1", "L", "LA")

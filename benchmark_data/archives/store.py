@@ -51,7 +51,7 @@ def root() -> Path:
 
     default = platformdirs.user_cache_dir("offaxis")
     if default.startswith("~") and not os.environ.get(CACHE):  # a container's user may have no home folder
-        raise InvalidInput(f"home folder: expected one, received none. Set {CACHE} to a folder for prepared datasets.")
+        raise InvalidInput(f"There is no home folder for prepared datasets. Set {CACHE} to the folder to keep them in.")
     folder = user_path(os.environ.get(CACHE) or default)
     try:
         folder.is_dir()
@@ -153,7 +153,7 @@ class Writer:
             self._stream = (folder / "files.bin").open("wb")
         else:
             if encoding == "bits" and math.prod(shape) % 8:
-                raise InvalidInput(f"bits: expected images of a multiple of 8 pixels, received {shape}.")
+                raise InvalidInput(f"encoding bits: expected a multiple of 8 pixels per image, received shape {shape}.")
             row_shape = shape if encoding == "raw" else (math.prod(shape) // 8,)
             path = folder / ("images.npy" if encoding == "raw" else "bits.npy")
             # Rows are written to the file, not the map, whose dirty pages would count as this process's memory.
@@ -256,7 +256,7 @@ class Writer:
         if len(missing):
             raise DamagedFile(
                 f"{self._what}: expected {self.rows:,} images with labels, received {self.rows - len(missing):,}; "
-                f"row {missing[0]} is the first that is missing."
+                f"the first missing row is {missing[0]}."
             )
         if self.encoding == "files":
             np.save(self.folder / "files.npy", self._file_spans)
@@ -276,7 +276,7 @@ class Writer:
                 f"{self._what}: expected rows in [0, {self.rows - 1}], received rows in [{rows.min()}, {rows.max()}]."
             )
         if self._written[rows].any() or len(np.unique(rows)) != len(rows):
-            raise DamagedFile(f"{self._what}: expected each row once, received a row that comes twice.")
+            raise DamagedFile(f"{self._what}: expected each row once, received the same row twice.")
         self._written[rows] = True
 
     def _write_at(self, offset: int, content: NDArray[np.uint8]) -> None:
@@ -301,7 +301,7 @@ class Store:
         self.folder = folder
         self.meta: dict[str, Any] = read_json(folder / "meta.json")
         if not isinstance(self.meta, dict):
-            raise self._damaged_error("a meta.json without names")
+            raise self._damaged_error("a meta.json that is not a JSON object")
         try:
             self.rows: int = self.meta["rows"]
             self.shape: tuple[int, int, int] = tuple(self.meta["image_shape"])
@@ -309,11 +309,11 @@ class Store:
             packed_bytes = math.prod(self.shape) // 8
             row_shape = {"raw": self.shape, "bits": (packed_bytes,), "files": (2,)}.get(self.encoding)
         except KeyError as error:
-            raise self._damaged_error(f"no {error} in meta.json") from error
+            raise self._damaged_error(f"a meta.json without {error}") from error
         except TypeError as error:
-            raise self._damaged_error(f"a meta.json that describes no images: {error}") from error
+            raise self._damaged_error(f"a meta.json with an invalid description: {error}") from error
         if row_shape is None:
-            raise self._damaged_error(f"pixels kept as {self.encoding!r}")
+            raise self._damaged_error(f"the unknown encoding {self.encoding!r}")
         lengths = (self.rows, *self.shape)
         if not all(is_whole(n) and n > 0 for n in lengths) or len(lengths) != 4 or math.prod(self.shape) > LARGEST:
             raise self._damaged_error(f"{str(self.rows)[:20]} images of shape {str(self.shape)[:60]}")
@@ -324,7 +324,7 @@ class Store:
             except (OSError, ValueError) as error:  # not there, or empty
                 raise self._damaged_error(f"files.bin: {error}") from error
             if self._file_spans.min() < 0 or len(self._file_bytes) < int(self._file_spans.sum(axis=1).max()):
-                raise self._damaged_error("a files.bin that was cut off")
+                raise self._damaged_error("a truncated files.bin")
         else:
             self._pixels = self._map_array("images" if self.encoding == "raw" else "bits", np.uint8, row_shape)
         mapped: Any = self._file_bytes if self.encoding == "files" else self._pixels
@@ -345,7 +345,7 @@ class Store:
             DamagedFile: a file was truncated after it was opened, or an image cannot be decoded or has another size.
         """
         if self._mmap.size() < self._mmap_size:  # reading past its end would kill the process (SIGBUS)
-            raise self._damaged_error("pixels that were cut since they were opened")
+            raise self._damaged_error("pixels that were truncated after they were opened")
         if self.encoding == "raw":
             return self._pixels[rows]
         if self.encoding == "bits":

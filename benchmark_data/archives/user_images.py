@@ -118,7 +118,7 @@ def from_images(
     pixels = images if isinstance(images, np.ndarray) else _stack_images(what, images)
     _check_layout(what, pixels)
     if pixels.dtype != np.uint8 or pixels.ndim not in (3, 4) or not pixels.size:
-        remedy = "Give pixels, or a folder's path."
+        remedy = "Pass an array of pixels, or the path of a folder."
         if pixels.dtype.kind in "biufc" and pixels.size:
             remedy = "Scale pixels to 0 ... 255 and cast them to uint8."
         if pixels.dtype == np.uint8 and pixels.size:
@@ -179,7 +179,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     else:
         name = re.sub(r"[^a-z0-9_]+", "_", folder.resolve().name.lower())
         _check_dataset_name(
-            name, f"Rename the folder, to my_{name} say, or in Python: from_folder({str(folder)!r}, 'my_{name}')"
+            name, f"Rename the folder, such as to my_{name}, or pass a name: from_folder({str(folder)!r}, 'my_{name}')"
         )
     table_paths = sorted(
         path for path in folder.glob("*") if path.suffix.lower() == ".csv" and path.name[0] != "." and path.is_file()
@@ -187,7 +187,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     if len(table_paths) > 1:
         raise InvalidInput(
             f"{folder}: expected pictures and at most one CSV file of labels, received "
-            f"{', '.join(table_path.name for table_path in table_paths)}."
+            f"{', '.join(table_path.name for table_path in table_paths)}. Remove all but one."
         )
     if not table_paths:
         return _dataset_of_files(name, picture_files.list_pictures(folder), {})
@@ -202,7 +202,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     unnamed = sorted(set(picture_files.list_pictures(folder)) - set(paths))
     if unnamed:
         warnings.warn(
-            f"{len(unnamed):,} of the pictures in {folder} have no row in {table_path.name} and are left out: "
+            f"{len(unnamed):,} of the pictures in {folder} have no row in {table_path.name} and are ignored: "
             f"{unnamed[0].relative_to(folder)}{', ...' if len(unnamed) > 1 else ''}",
             OffaxisWarning,
             stacklevel=2,
@@ -230,15 +230,15 @@ def _read_table(path: Path) -> Any:
         table = read_csv(keep_default_na=False, na_values=[""])
         numeric_columns = read_csv().select_dtypes("number").dropna(axis=1, how="all")
         if not isinstance(table.index, pd.RangeIndex):  # pandas takes the first cells of longer rows for their names
-            raise ValueError("rows with more cells than names; a comma at a line's end begins one more")
+            raise ValueError("rows with more cells than the header; a trailing comma adds a cell")
     except (ValueError, OverflowError) as error:
         raise InvalidInput(f"{path}: expected a table in UTF-8 with a header, received {error}.") from error
     if os.path.isfile(path.parent / names[0]):
-        raise InvalidInput(f"{path}: expected a header, received {names[0]!r}, a picture. Name the columns in line 1.")
+        raise InvalidInput(f"{path}: expected column names in line 1, received the picture {names[0]!r}. Add a header.")
     _check_column_names(str(path), names)
     if len(table) == 0 or len(table.columns) < 2:
         raise InvalidInput(
-            f"{path}: expected a column that names files, one or more factors, and a row for each picture, received "
+            f"{path}: expected a column of file names, one or more factors, and a row for each picture, received "
             f"{len(table.columns)} columns and {len(table)} rows. Separate columns by commas."
         )
     for column in table:
@@ -255,8 +255,8 @@ def _check_column_names(what: str, names: Sequence[object]) -> None:
     for name in names:
         if not isinstance(name, str) or not name:
             raise InvalidInput(
-                f"name of a factor among {what}: expected a text, received {name!r}. Name the columns, such as 'kind'. "
-                "In pandas, write tables with index=False."
+                f"name of a factor among {what}: expected a string, received {name!r}. Name the columns, such as "
+                "'kind'. In pandas, write tables with index=False."
             )
         if names.count(name) > 1:
             raise InvalidInput(f"{what}: expected columns of different names, received {name!r} twice. Rename one.")
@@ -267,7 +267,7 @@ def _picture_paths(table_path: Path, table: Any, column: str) -> tuple[Path, ...
     if table[column].dtype.kind not in "OUT":
         raise InvalidInput(
             f"column {column!r} of {table_path}: expected names of picture files, received "
-            f"{table[column].iloc[0].item()!r}. Call the column that names the files file_name."
+            f"{table[column].iloc[0].item()!r}. Name the column of file names file_name."
         )
     names = [str(name) for name in table[column]]
     paths = tuple(table_path.parent / name for name in names)
@@ -278,7 +278,7 @@ def _picture_paths(table_path: Path, table: Any, column: str) -> tuple[Path, ...
         if not os.path.isfile(path):
             raise DamagedFile(
                 f"{table_path}, line {line}: expected a picture in the folder, received {name!r}, which is not there. "
-                "Correct the name, or take the line out."
+                "Correct the name or remove the line."
             )
         if path in seen:
             raise InvalidInput(f"{table_path}, line {line}: expected each picture once, received {name!r} again.")
@@ -301,8 +301,8 @@ def _check_dataset_name(name: str, remedy: str = "") -> None:
     is_text = isinstance(name, str)
     if not is_text or not re.fullmatch(r"[a-z0-9_]+", name) or name in discovery.names("benchmark_data.datasets"):
         raise InvalidInput(
-            "name of a dataset: expected lower-case letters, digits and underscores, and no published dataset's name, "
-            f"received {repr(name) if is_text else type(name).__name__}. {remedy}"
+            "name of your dataset: expected lower-case letters, digits and underscores, not the name of a published "
+            f"dataset, received {repr(name) if is_text else type(name).__name__}. {remedy}"
         )
 
 
@@ -335,15 +335,15 @@ def _check_layout(what: str, pixels: NDArray[Any]) -> None:
     if pixels.ndim == 3 and pixels.shape[2] in (1, 3, 4):
         raise InvalidInput(
             f"{what}: expected uint8 of shape (n, H, W) or (n, H, W, C), received {pixels.dtype} of shape "
-            f"{pixels.shape}. It looks like one image: pass images[None]. Grey images so narrow: images[..., None]."
+            f"{pixels.shape}. For one image, pass images[None]; for grey images this narrow, images[..., None]."
         )
     if pixels.ndim == 4 and pixels.shape[1] in (1, 3, 4) and pixels.shape[3] > 4:
         raise InvalidInput(
             f"{what}: expected uint8 of shape (n, H, W, C), received {pixels.dtype} of shape {pixels.shape}. It looks "
-            "like NCHW: pass images.transpose(0, 2, 3, 1), or of a tensor images.permute(0, 2, 3, 1)."
+            "like NCHW: pass images.transpose(0, 2, 3, 1), or for a tensor images.permute(0, 2, 3, 1)."
         )
     if pixels.ndim == 4 and pixels.shape[3] not in (1, 3, 4):
-        raise InvalidInput(f"{what}: expected 1, 3 or 4 channels, received {pixels.shape[3]}. Choose: images[..., :3].")
+        raise InvalidInput(f"{what}: expected 1, 3 or 4 channels, received {pixels.shape[3]}. Select: images[..., :3].")
 
 
 def _stack_images(what: str, images: Any) -> Pixels:
@@ -352,7 +352,7 @@ def _stack_images(what: str, images: Any) -> Pixels:
 
     if not isinstance(images, Iterable):
         raise InvalidInput(
-            f"{what}: expected an array (n, H, W, C), images one after another, or a folder, received {images!r}."
+            f"{what}: expected an array (n, H, W, C), an iterable of images, or a folder, received {images!r}."
         )
     arrays: list[NDArray[Any]] = []
     grey_positions: list[int] = []
@@ -369,7 +369,7 @@ def _stack_images(what: str, images: Any) -> Pixels:
             arrays.append(np.asarray(image))
         except (RuntimeError, TypeError, ValueError) as error:  # of numpy and PyTorch
             raise InvalidInput(
-                f"{what}: expected uint8 arrays, received {type(image).__name__}: {error}. Give the images alone: "
+                f"{what}: expected uint8 arrays, received {type(image).__name__}: {error}. Pass the images only: "
                 "(x for x, _ in data). Scale pixels of tensors to 0 ... 255 and cast them to torch.uint8."
             ) from error
     for position in grey_positions if has_colours else ():
@@ -394,7 +394,7 @@ def _label_columns(what: str, labels: Any) -> Mapping[str, ArrayLike]:
     else:
         raise InvalidInput(
             f"{what}: expected a dictionary of columns by name, or a table with named columns, received "
-            f"{type(labels).__name__} without names. Give them a name, as in labels={{'kind': labels}}."
+            f"{type(labels).__name__} without names. Name them, as in labels={{'kind': labels}}."
         )
     _check_column_names(what, [name for name, _ in columns])
     return dict(columns)
@@ -416,7 +416,7 @@ def _encode_column(name: str, values: ArrayLike, count: int) -> tuple[Factor, ND
         received = f"{array[not_finite[0]]} in row {not_finite[0]}"
     if received:
         raise InvalidInput(
-            f"labels {name!r}: expected {count} finite numbers or texts, one for each image, received {received}."
+            f"labels {name!r}: expected {count} finite numbers or strings, one for each image, received {received}."
         )
     classes, ids = np.unique(array, return_inverse=True)
     if array.dtype.kind == "f" and 2 * len(classes) <= count:  # of more values, none stands for a class
@@ -424,7 +424,7 @@ def _encode_column(name: str, values: ArrayLike, count: int) -> tuple[Factor, ND
         if len(close):
             pair = f"{classes[close[0]]} and {classes[close[0] + 1]}"
             warnings.warn(
-                f"labels {name!r}: {pair} differ by rounding alone and become two classes: round them (numpy.round).",
+                f"labels {name!r}: {pair} differ only by rounding but become two classes. Round them (numpy.round).",
                 OffaxisWarning,
                 stacklevel=4,
             )

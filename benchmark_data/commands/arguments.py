@@ -25,7 +25,7 @@ NameOrFolder = Annotated[
     str,
     typer.Argument(
         metavar="NAME|FOLDER",
-        help="A dataset, one of its configs, or a folder of pictures with one CSV file of labels.",
+        help="A dataset, one of its configs, or a folder of pictures, with labels in one CSV file if there are any.",
         autocompletion=names_like,
     ),
 ]

@@ -39,7 +39,7 @@ ManualDir = Annotated[
 ]
 Ray = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Work on this Ray cluster; local starts one on this machine."),
+    typer.Option(metavar="ADDRESS", help="Run tasks on this Ray cluster; local starts one on this machine."),
 ]
 
 
@@ -80,7 +80,7 @@ def info(
     configs = () if kind == "own" else benchmark_data.configs(dataset.name)
     sources = {
         "download": "archive, to be downloaded",
-        "derive": "values of a latent, which baselines.outputs.hidden_variable makes",
+        "derive": "values of a latent, to be computed by baselines.outputs.hidden_variable",
         "own": f"the pictures in {name}",
     }
     digest = dataset.digest() if dataset.prepared else None
@@ -155,12 +155,12 @@ def show(
 @app.command()
 def audit(
     name: NameOrFolder,
-    traversals: Annotated[int, typer.Option(min=2, help="Traversals of each factor.")] = 200,
-    pairs: Annotated[int, typer.Option(min=2, help="Random pairs, and images searched for collisions.")] = 5000,
+    traversals: Annotated[int, typer.Option(min=2, help="Number of traversals of each factor.")] = 200,
+    pairs: Annotated[int, typer.Option(min=2, help="Number of random pairs, and of images for collisions.")] = 5000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 0,
     file: Annotated[
         Path | None,
-        typer.Option("--to", metavar="FILE", help="Write the numbers, .json."),
+        typer.Option("--to", metavar="FILE", help="Also write the results to this .json file."),
     ] = None,
 ) -> None:
     """Measure how far pixel distances reveal a dataset's factors.
@@ -222,7 +222,7 @@ def prepare(
                 if "sha256" in source:
                     say(f"  {source['name']}: {source['size']:,} bytes, SHA-256 {source['sha256']}, {source['origin']}")
                     if source["difference"]:
-                        say(f"  its bytes are not those whose hash was published, but {source['difference']}")
+                        say(f"  warning: this is not the published file: it has {source['difference']}")
             for note, value in cached.store().meta["notes"].items():
                 say(f"  {note}: {value}")
         say(f"  quick digest: pixels {digest.pixels}, factors {digest.factors}")
@@ -231,7 +231,9 @@ def prepare(
 @app.command()
 def build(
     names: Names,
-    to: Annotated[Path | None, typer.Option(metavar="DIR", help="TFDS's data_dir. Default: TFDS's own.")] = None,
+    to: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="TFDS's data_dir to build in. Default: that of TFDS.")
+    ] = None,
     ray: Ray = None,
 ) -> None:
     """Build files for TensorFlow Datasets, to be read by `tfds.load` and `tfds.data_source`."""
@@ -255,7 +257,7 @@ def publish(
     from benchmark_data.publish import card
 
     if len(dataset_names := dict.fromkeys(dataset.name for dataset in datasets)) > 1:
-        raise InvalidInput(f"{to}: expected configs of one dataset, received {', '.join(dataset_names)}.")
+        raise InvalidInput(f"{to}: expected configs of one dataset, received {', '.join(dataset_names)}. Publish one.")
     for dataset in datasets:
         hf.check_publishable(dataset, to)
     with parallel.on_ray(ray), console.progress() as bars:
@@ -270,8 +272,10 @@ def publish(
 @app.command()
 def verify(
     names: Names,
-    tfds: Annotated[Path | None, typer.Option(metavar="DIR", help="Compare the copy in this data_dir of TFDS.")] = None,
-    hf: Annotated[Path | None, typer.Option(metavar="DIR", help="Compare the copy that `publish` wrote here.")] = None,
+    tfds: Annotated[Path | None, typer.Option(metavar="DIR", help="Also check the copy in this TFDS data_dir.")] = None,
+    hf: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also check the copy that `publish` wrote here.")
+    ] = None,
     full: Annotated[bool, typer.Option("--full", help="Read every row instead of 1,024.")] = False,
     ray: Ray = None,
 ) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmark_data import console
 
-app = console.command_line("What is installed here.")
+app = console.command_line("Show the installed extras, backends and GPUs.")
 
 BACKENDS = {"tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax",), "torch": ("torch",)}
 """Backend of Keras -> the packages that provide it."""
@@ -56,7 +56,7 @@ def on_gpus() -> dict[str, str]:
         if any(map(version, BACKENDS[backend])):
             process = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=False)
             line = process.stdout.strip().rpartition("\n")[2]
-            reports[backend] = line if line.startswith("on ") else "no tensor could be put on it; docs/gpu.md helps"
+            reports[backend] = line if line.startswith("on ") else "this backend cannot use it; see docs/gpu.md"
     return reports
 
 
@@ -65,12 +65,12 @@ def _describe_extra(extra: str, missing: list[str], gpus: dict[str, str]) -> str
         return f"lacks {', '.join(missing)}: pip install 'offaxis[{extra}]'"
     backend = {"gpu": "jax", "tensorflow-gpu": "tensorflow"}.get(extra, "")
     unused = backend and not gpus.get(backend, "").startswith("on ")
-    return f"installed, but {backend} put no tensor on a GPU" if unused else "ready"
+    return f"installed, but {backend} cannot use the GPU" if unused else "ready"
 
 
 def _describe_backend(name: str) -> str:
     status = next((f"{package} {version(package)}" for package in BACKENDS[name] if version(package)), "not installed")
-    return status + ("; KERAS_BACKEND chooses it" if os.environ.get("KERAS_BACKEND") == name else "")
+    return status + ("; selected by KERAS_BACKEND" if os.environ.get("KERAS_BACKEND") == name else "")
 
 
 def missing_of_extras() -> dict[str, list[str]]:

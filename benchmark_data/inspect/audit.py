@@ -209,12 +209,12 @@ def audit(
         Estimate(value=0.0, low=0.0, high=0.0)
     """
     if not isinstance(dataset, Dataset):
-        raise InvalidInput(f"dataset: expected what benchmark_data.load(name) returns, received {dataset!r}.")
+        raise InvalidInput(f"dataset: expected a Dataset, as from benchmark_data.load(name), received {dataset!r}.")
     for what, number in (("traversals", traversals), ("pairs", pairs)):
         check_count(f"number of {what}", number, 2)
     varying_columns = [column for column, factor in enumerate(dataset.space.factors) if factor.size > 1]
     if len(dataset) < 2 or not varying_columns:
-        remedy = "" if dataset.space.factors else "Factors of one's own pictures come from a CSV file in their folder."
+        remedy = "" if dataset.space.factors else "For factors of your pictures, add a CSV file to their folder."
         raise InvalidInput(
             f"audit of {dataset.id}: expected two images or more, and a factor with two values or more, received "
             f"{len(dataset)} images, {len(varying_columns)} such factors. {remedy}"

@@ -49,7 +49,7 @@ def summary(audit: Audit) -> list[str]:
     is_whole_dataset = audit.sample == audit.images
     lines = [
         f"giveaway: {_format_interval(audit.giveaway)}",
-        f"expected to be learned: {order or 'nothing is known of the order'}",
+        f"expected order of learning: {order or 'unknown'}",
         f"random pairs: mean distance {_format_interval(audit.random, 4)}",
         f"collisions: {audit.collisions:,} of {audit.sample:,} images equal one with other labels"
         + (" (the whole dataset)" if is_whole_dataset else f" (a sample of {audit.images:,})"),
@@ -57,27 +57,27 @@ def summary(audit: Audit) -> list[str]:
     unseen = [entry.factor.name for entry in audit.factors if not entry.traversals]
     if unseen:
         names = ", ".join(unseen)
-        lines.append(f"not measured, since no two images differ in it alone: {names}; leave out columns such as ids")
+        lines.append(f"not measured, since no two images differ only in it: {names}; remove columns such as ids")
     unordered = [
         entry.factor.name
         for entry in audit.factors
         if entry.traversals and entry.factor.kind not in ("ordinal", "cyclic")
     ]
     if unordered:
-        lines.append(f"no correlation and no overlap, since their values have no order: {', '.join(unordered)}")
+        lines.append(f"no correlation or overlap, since their values have no order: {', '.join(unordered)}")
     if few := [f"{entry.factor.name} {entry.few}" for entry in audit.factors if entry.few]:
         lines.append(
-            "few images in a row, so that the giveaway and its interval say little of others of their kind: traversals "
-            f"with an order: {', '.join(few)}; more images, or a grid of values"
+            "few traversals with an order, so the giveaway and its interval may not generalise to further images: "
+            f"{', '.join(few)}; add images, or use a grid of values"
         )
     if math.isnan(audit.giveaway.value):
         measured = [entry.factor for entry in audit.factors if entry.traversals]
         ordered = [factor.name for factor in measured if factor.size > 2 and factor.kind in ("ordinal", "cyclic")]
         lines.append(
-            "no giveaway, since the order of values takes images at two distances along one factor, such as three in a "
-            f"row, and there are none in {', '.join(ordered)}: more images, or more values"
+            "no giveaway, since it needs images at two distances along one factor, such as three values in a row, and "
+            f"there are none in {', '.join(ordered)}; add images or values"
             if ordered
-            else "no giveaway, since no factor that was measured has an order"
+            else "no giveaway, since no measured factor has an order"
         )
     return lines
 

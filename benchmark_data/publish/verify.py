@@ -308,4 +308,4 @@ _READERS: dict[Library, Callable[[Dataset, Copy], _TFDSReader | _HFReader]] = {"
 def _missing_copy_error(dataset: Dataset, path: Path, command: str, destination: Path) -> InvalidInput:
     remedy = f"offaxis data {command} {dataset.id} --to {shlex.quote(str(destination))}"
     advice = "Remove it and make" if command == "build" and path.exists() else "Make"  # TFDS keeps what is there
-    return InvalidInput(f"{path}: expected a whole copy of {dataset.id}, received none. {advice} one with: {remedy}")
+    return InvalidInput(f"{path}: expected a complete copy of {dataset.id}, received none. {advice} one with: {remedy}")

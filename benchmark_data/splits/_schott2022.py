@@ -103,7 +103,7 @@ def composed(space: FactorSpace) -> dict[int, list[int]]:
     """
     columns = held_columns(space, "composition")
     if len(columns) < 2:
-        raise InvalidInput(f"split rule 'composition': expected two factors with an order or more, received {space!r}.")
+        raise InvalidInput(f"split rule 'composition': expected two or more factors with an order, received {space!r}.")
     q = float(held_out_share(tuple(space.sizes[column] for column in columns)))
     n = len(columns)
     first_share = 1 - (1 - (1 - q) ** n) ** (1 / n)

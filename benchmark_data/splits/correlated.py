@@ -126,7 +126,7 @@ def _scaled(space: FactorSpace, column: int) -> NDArray[np.float64]:
     if not np.isfinite(values).all():
         name = space.names[column]
         raise InvalidInput(
-            f"factor {name!r} of split rule 'correlated': expected a value of each class, received {values}."
+            f"factor {name!r} of split rule 'correlated': expected a finite value for each class, received {values}."
         )
     scaled: NDArray[np.float64] = (values - values.min()) / max(values.max() - values.min(), np.finfo(np.float64).tiny)
     return scaled.reshape([-1 if axis == column else 1 for axis in range(len(space.sizes))])
@@ -163,7 +163,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
     cumulative_weights = np.cumsum(np.rint(row_weights[candidates] * UNITS).astype(np.uint64))
     if not cumulative_weights[-1]:
         raise InvalidInput(
-            f"sigma of {variant!r}: expected a wider one, so that some rows have a weight, received {sigma:g}."
+            f"sigma of {variant!r}: expected a larger value, since all weights round to 0, received {sigma:g}."
         )
     drawn = draws.bits(seed, np.arange(len(candidates)), 2)[:, 1] % cumulative_weights[-1]
     row_weights[test] = 0.0  # a user's sampler must not draw them

@@ -155,7 +155,7 @@ def _best_choice(
     if choice_count > MAX_CHOICES:
         raise InvalidInput(
             f"candidates: expected at most {MAX_CHOICES:,} ways to choose {value_count} of them, received "
-            f"{choice_count:,} of {len(matrix)}. Give fewer candidates, such as every second one."
+            f"{choice_count:,} of {len(matrix)}. Pass fewer candidates, such as every second one."
         )
     first, second = np.triu_indices(value_count, 1)
     spacing = (second - first).astype(np.float64)

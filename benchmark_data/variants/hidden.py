@@ -127,7 +127,7 @@ class HiddenVariable:
         name = f"{self.base.name}_perturbed"
         if self.kind != "pca":
             remedy = (
-                "Train it with baselines.outputs.hidden_variable.derive, or write values of your own with "
+                "Compute it with baselines.outputs.hidden_variable.derive, or write your own values with "
                 "benchmark_data.variants.hidden.write_hidden."
             )
         elif name in discovery.names("benchmark_data.datasets"):
@@ -277,7 +277,7 @@ def principal_component(base: Dataset) -> dict[str, ArrayLike]:
 
     start = draws.normal(SEED, [0], pixel_count)[0]
     if not covariance(start).any():
-        raise InvalidInput(f"images of {base.id}: expected images that differ, received one image, many times.")
+        raise InvalidInput(f"images of {base.id}: expected images that differ, received identical images.")
     operator = LinearOperator((pixel_count, pixel_count), matvec=covariance, dtype=np.float64)
     component = eigsh(operator, k=1, v0=start, tol=1e-10)[1][:, 0]
     component *= np.sign(component @ start)

@@ -110,7 +110,7 @@ def pattern(s: ArrayLike, height: int, width: int) -> Bytes:
     """
     shifts = np.asarray(s, np.float64) * ROWS_PER_STD
     if not (np.abs(shifts) < 10_000).all():
-        raise InvalidInput(f"s: expected standardised values, received values up to {np.abs(s).max():g}.")
+        raise InvalidInput(f"s: expected standardised values, within 312.5 of 0, received up to {np.abs(s).max():g}.")
     divisors = 1 + (draws.bits(SEED, [0], width)[0] % np.uint64(4)).astype(np.int64)
     top_rows = np.rint(shifts[:, None] / divisors).astype(np.int64)
     first_row = int(top_rows.min())

@@ -190,7 +190,7 @@ def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Spl
     """Divide a dataset's rows by a rule: see `benchmark_data.split`."""
     check_undivided(base)
     if not isinstance(name, str):
-        raise InvalidInput(f"split rule: expected a text, such as 'holdout', received {name!r}.")
+        raise InvalidInput(f"split rule: expected a string, such as 'holdout', received {name!r}.")
     rule_name, variant, named_seed = _parse_name(name)
     rule = _find_rule(rule_name)
     seed = named_seed if seed is None else seed
@@ -201,7 +201,7 @@ def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Spl
             f"split rule {rule_name!r}: expected no variant, received {variant!r}. Write just {rule_name!r}."
         )
     if seed and not rule.DRAWN:
-        raise InvalidInput(f"seed of split {name!r}: expected none, since the rule draws nothing, received {seed}.")
+        raise InvalidInput(f"seed of split {name!r}: expected none, since the rule is not random, received {seed}.")
     seed = int(seed)  # as the name has it
     parts = rule.divide(base.space, variant=variant, seed=seed)
     for array in (parts.train, parts.test, parts.weights):
@@ -223,8 +223,8 @@ def check_undivided(dataset: Dataset) -> None:
     base, rule = parse_divided_name(dataset.id)
     if rule:
         raise InvalidInput(
-            f"splits of {dataset.id}: expected a dataset that is not divided, received one that {rule!r} divides. "
-            f"Divide {base}."
+            f"splits of {dataset.id}: expected an undivided dataset, received one that is divided by {rule!r}. "
+            f"Divide {base} instead."
         )
 
 
@@ -330,7 +330,7 @@ def parse_split(dataset: str, part: str) -> tuple[str, str]:
         return dataset, part
     if chosen_part not in ("", "train", "test"):
         raise InvalidInput(
-            f"split {part!r}: expected train or test behind the colon, received {chosen_part!r}. A rule's variant "
+            f"split {part!r}: expected train or test after the colon, received {chosen_part!r}. A rule's variant "
             f"follows a full stop, such as correlated.posX-posY-0.1. List them: offaxis data info {dataset} --splits"
         )
     return divided_name(dataset, name), chosen_part or "train"
@@ -356,11 +356,11 @@ def resolve(dataset: object, name: str) -> Dataset:
         {'train': range(0, 18), 'test': range(18, 20)}
     """
     if not isinstance(dataset, Dataset):
-        received = f"received {dataset!r}. Name a published one in the config."
-        raise InvalidInput(f"dataset: expected one, as benchmark_data.from_folder gives it, {received}")
+        received = f"received {dataset!r}. For a published dataset, pass only its name in the config."
+        raise InvalidInput(f"dataset: expected a Dataset, such as from benchmark_data.from_folder, {received}")
     base, rule = parse_divided_name(name)
     if name == dataset.id:
         return dataset
     if base != dataset.id:
-        raise InvalidInput(f"dataset: expected the config's, {name!r}, received {dataset.id!r}.")
+        raise InvalidInput(f"dataset: expected {name!r}, as in the config, received {dataset.id!r}.")
     return split(dataset, rule).dataset

@@ -90,7 +90,7 @@ def facts(configs: Sequence[Dataset], dataset: Dataset) -> str:
         "rendered": "nothing: the images are drawn when they are asked for",
         "on disk": "downloaded files, which this machine has",
         "download": f"downloaded files: `offaxis data prepare {dataset.name}` fetches and checks them",
-        "derive": "values of a latent, which `baselines.outputs.hidden_variable` makes",
+        "derive": "values of a latent, to be computed by `baselines.outputs.hidden_variable`",
     }
     if not stores(dataset) and source_kind(dataset) == "on disk":
         origins["on disk"] = origins["rendered"]

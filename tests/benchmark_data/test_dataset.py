@@ -188,17 +188,17 @@ def test_datasets_cannot_be_changed():
 def test_an_index_says_what_to_use_instead():
     """What PyTorch's DataLoader(dataset) comes to."""
     for use in (lambda: toy()[0], lambda: list(toy())):
-        with pytest.raises(InvalidInput, match=r"toy\[0\]: expected a batch by method, such as images\(.*recipes\.md"):
+        with pytest.raises(InvalidInput, match=r"toy\[0\]: expected a call of a method, such as images\(.*recipes\.md"):
             use()
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (slice(0, 5), r"received slice\(0, 5, None\)\. Give range\(start, stop, step\)\."),
-        (np.arange(10) < 3, r"received a mask of shape \(10,\)\. Give numpy\.flatnonzero\(mask\)\."),
-        (3, r"received int64 of shape \(\)\. For one image, give a list of one row\."),
-        ([[1, 2]], r"received int64 of shape \(1, 2\)\. Give rows\.ravel\(\)\."),
+        (slice(0, 5), r"received slice\(0, 5, None\)\. Pass range\(start, stop, step\)\."),
+        (np.arange(10) < 3, r"received a mask of shape \(10,\)\. Pass numpy\.flatnonzero\(mask\)\."),
+        (3, r"received int64 of shape \(\)\. For one image, pass a list of one row\."),
+        ([[1, 2]], r"received int64 of shape \(1, 2\)\. Pass rows\.ravel\(\)\."),
         ([[1], [2, 3]], r"received setting an array element with a sequence"),
         ([0.5], r"received float64 of shape \(1,\)\. Round and cast them to int64\."),
     ],
@@ -230,7 +230,7 @@ def test_a_text_for_a_number_is_told_from_it():
 
 
 def test_a_dataset_is_asked_for_by_name():
-    with pytest.raises(InvalidInput, match="name of a dataset: expected a text, such as 'dsprites', received 3"):
+    with pytest.raises(InvalidInput, match="name of a dataset: expected a string, such as 'dsprites', received 3"):
         benchmark_data.load(3)
 
 
@@ -287,7 +287,7 @@ def test_parameters_stand_beside_neither_config_nor_split(name, said):
 
 
 def test_a_path_in_place_of_a_name_is_named_whole():
-    with pytest.raises(UnknownName, match=r"dataset: .* received '/abs/folder'. A folder is read by .*from_folder"):
+    with pytest.raises(UnknownName, match=r"dataset: .* received '/abs/folder'. To read a folder: .*from_folder"):
         benchmark_data.load("/abs/folder")
 
 
@@ -296,7 +296,7 @@ def test_a_folder_in_place_of_a_name_is_told_how_to_be_read(tmp_path, monkeypatc
     (tmp_path / "mine" / "pics").mkdir(parents=True)
     (tmp_path / "dsprites").mkdir()  # a name stays one
     assert benchmark_data.load("dsprites").id == "dsprites"
-    with pytest.raises(UnknownName, match=r"A folder is read by benchmark_data.from_folder\('mine/pics'\)"):
+    with pytest.raises(UnknownName, match=r"To read a folder: benchmark_data.from_folder\('mine/pics'\)"):
         benchmark_data.load("mine/pics")
 
 

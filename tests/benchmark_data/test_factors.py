@@ -46,7 +46,7 @@ def test_labels_of_close_values_differ():
         (((1, 2), "ordinal", "", ("a",)), "expected 2 labels, all different, received 1 labels, 1 different"),
         (((1, 2), "ordinal", "", ("a", "a")), "expected 2 labels, all different, received 2 labels, 1 different"),
         (((1, 1),), "expected 2 labels, all different, received 2 labels, 1 different"),
-        ((("red", "green"),), r"expected numbers as values, received \('red', 'green'\). Number these, and name"),
+        ((("red", "green"),), r"expected numbers as values, received \('red', 'green'\). Number them, and name"),
         ((5,), "expected numbers as values, received 5"),
     ],
 )
@@ -199,7 +199,7 @@ def test_a_part_has_the_values_that_occur_there_and_the_rows_of_the_whole():
         with pytest.raises(InvalidInput, match="rows: expected rows from"):
             rest.labels(wrong)
     for wrong in (range(3, 3), range(0, 8, 2)):
-        with pytest.raises(InvalidInput, match="rows of a part: expected one or more that follow one another"):
+        with pytest.raises(InvalidInput, match="rows of a part: expected one or more consecutive rows"):
             SPACE.part(wrong)
 
 

@@ -80,7 +80,7 @@ def test_an_existing_folder_is_not_replaced(tmp_path):
     (tmp_path / "folder").mkdir()
     for folder in (tmp_path / "folder", ".", "/"):  # the last two have no name
         with (
-            pytest.raises(InvalidInput, match=r"expected a path that is free, received an existing folder\. Remove it"),
+            pytest.raises(InvalidInput, match=r"expected a new path, received an existing folder\. Remove it"),
             written_atomically(folder),
         ):
             raise AssertionError("the block must not run")
@@ -89,7 +89,7 @@ def test_an_existing_folder_is_not_replaced(tmp_path):
 
 def test_nothing_written_is_an_error(tmp_path):
     with (
-        pytest.raises(InvalidInput, match="expected a place that can be written, received FileNotFoundError"),
+        pytest.raises(InvalidInput, match="expected a writable path, received FileNotFoundError"),
         written_atomically(tmp_path / "file"),
     ):
         pass
@@ -99,7 +99,7 @@ def test_nothing_written_is_an_error(tmp_path):
 def test_a_file_stands_where_the_folder_should_be(tmp_path):
     (tmp_path / "file").write_text("")
     with (
-        pytest.raises(InvalidInput, match=r"expected a place that can be written, received .*Error"),
+        pytest.raises(InvalidInput, match=r"expected a writable path, received .*Error"),
         written_atomically(tmp_path / "file" / "x") as temporary,
     ):
         temporary.write_text("1")
@@ -116,7 +116,7 @@ def test_a_folder_without_permission(tmp_path):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no /proc here")
 def test_a_folder_that_refuses_even_root():
-    with pytest.raises(InvalidInput, match=r"/proc/file: expected a place that can be written, received \w+Error"):
+    with pytest.raises(InvalidInput, match=r"/proc/file: expected a writable path, received \w+Error"):
         write_json("/proc/file", 1)
 
 
@@ -268,9 +268,7 @@ def test_a_folder_is_no_json(tmp_path):
 
 def test_unwritable_names_path_and_reason(tmp_path):
     error = unwritable(tmp_path / "x", OSError(errno.EROFS, "Read-only file system"))
-    assert str(error).startswith(
-        f"{tmp_path}/x: expected a place that can be written, received OSError: Read-only file"
-    )
+    assert str(error).startswith(f"{tmp_path}/x: expected a writable path, received OSError: Read-only file")
 
 
 def test_a_lock_keeps_others_out_until_it_is_released(tmp_path):
@@ -291,7 +289,7 @@ def test_a_lock_keeps_others_out_until_it_is_released(tmp_path):
 def test_a_lock_that_cannot_be_written_names_what_is_locked(tmp_path):
     (tmp_path / "file").write_text("")
     with (
-        pytest.raises(InvalidInput, match="results: expected a place that can be written"),
+        pytest.raises(InvalidInput, match="results: expected a writable path"),
         exclusive(tmp_path / "file" / ".lock", what=tmp_path / "results"),
     ):
         pass
@@ -311,9 +309,7 @@ def test_a_name_may_be_as_long_as_file_systems_allow(tmp_path):
     path = tmp_path / ("\u00e9" * 120 + "x" * 15)
     write_text(path, "whole")
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
-    with pytest.raises(
-        InvalidInput, match="expected a place that can be written, received OSError: File name too long"
-    ):
+    with pytest.raises(InvalidInput, match="expected a writable path, received OSError: File name too long"):
         write_text(path.with_name(path.name + "x"), "too long")
     with written_atomically(path) as temporary:
         temporary.write_text("x")

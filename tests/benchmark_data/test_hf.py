@@ -137,7 +137,7 @@ def test_extras_that_are_corrected_are_published_anew(tmp_path):
 
 @pytest.mark.parametrize("name", ["a[b]", "a::b"])
 def test_a_folder_that_would_be_a_pattern_is_refused(tiny_grid, tmp_path, name):
-    with pytest.raises(InvalidInput, match=r"expected a folder without \*, \?, \[ and ::, which `datasets` takes for"):
+    with pytest.raises(InvalidInput, match=r"expected a path without \*, \?, \[ and ::, which `datasets` reads as"):
         hf.publish(tiny_grid, tmp_path / name)
 
 
@@ -261,7 +261,7 @@ def test_images_without_factors_are_published(tmp_path):
     assert [finding.problem for finding in verify.verify(mine, [("hf", tmp_path)], full=True)] == ["", ""]
     with pytest.raises(InvalidInput, match="split of mine: expected at least one row, received none"):
         hf.publish(dataclasses.replace(mine, splits={"train": range(5), "test": range(0)}), tmp_path)
-    with pytest.raises(InvalidInput, match="publish mine: expected splits named by letters and digits, received 't-b'"):
+    with pytest.raises(InvalidInput, match="publish mine: expected split names of letters and digits, received 't-b'"):
         hf.publish(dataclasses.replace(mine, splits={"train": range(3), "t-b": range(3, 5)}), tmp_path)
 
 
@@ -349,14 +349,14 @@ def test_progress_counts_every_row_written_and_hashed(tiny_family, tmp_path):
 
 def test_a_licence_that_forbids_copies_blocks(tiny_grid, tmp_path):
     closed = dataclasses.replace(tiny_grid, redistributable=False, license="non-commercial research")
-    with pytest.raises(InvalidInput, match="licence that allows to pass on copies, received non-commercial research"):
+    with pytest.raises(InvalidInput, match="licence that permits redistribution, received non-commercial research"):
         hf.publish(closed, tmp_path / "never")
     assert not (tmp_path / "never").exists()
     with pytest.raises(
-        InvalidInput, match=r"Read it by benchmark_data\.hf\.as_dataset\. If it is your own to pass on, say so"
+        InvalidInput, match=r"Read it with benchmark_data\.hf\.as_dataset\. If you may redistribute it, state"
     ):
         hf.publish(closed, tmp_path / "never")  # TFDS has no builder of it
-    with pytest.raises(InvalidInput, match=r"Everyone has to prepare it from its source: offaxis data prepare"):
+    with pytest.raises(InvalidInput, match=r"Every user has to prepare it from its source: offaxis data prepare"):
         hf.publish(benchmark_data.load("celeba"), tmp_path / "never")
 
 
@@ -459,9 +459,9 @@ def test_the_card_describes_columns_that_only_some_configs_have():
 
 def test_publish_to_a_place_that_cannot_be_written(tiny_grid, tmp_path, disk_full):
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidInput, match="place that can be written, received NotADirectoryError"):
+    with pytest.raises(InvalidInput, match="writable path, received NotADirectoryError"):
         hf.publish(tiny_grid, tmp_path / "file")
-    refused = pytest.raises(InvalidInput, match=r"parquet: expected a place that can be written, received OSError")
+    refused = pytest.raises(InvalidInput, match=r"parquet: expected a writable path, received OSError")
     with refused, disk_full(300):
         hf.publish(tiny_grid, tmp_path / "folder")
     assert not [path for path in (tmp_path / "folder").rglob("*") if path.is_file()]
@@ -661,7 +661,7 @@ def test_without_files_wrong_names(tiny_grid):
 def test_a_split_is_a_text_or_a_named_one(tiny_grid):
     assert len(hf.as_dataset(tiny_grid, split=datasets.Split.TRAIN)) == 12
     for wrong in (["train"], datasets.ReadInstruction("train", to=3)):
-        with pytest.raises(InvalidInput, match="split of tiny_grid: expected a text, such as 'train'"):
+        with pytest.raises(InvalidInput, match="split of tiny_grid: expected a string, such as 'train'"):
             hf.as_dataset(tiny_grid, split=wrong)
 
 

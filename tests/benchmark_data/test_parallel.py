@@ -43,7 +43,7 @@ def test_an_error_in_a_worker_process_arrives_whole(error):
 
 def test_a_killed_worker_is_told_in_one_sentence():
     """As by the system where it has no memory left."""
-    with pytest.raises(OffaxisError, match="A worker process was killed, as where the machine has no memory left"):
+    with pytest.raises(OffaxisError, match="A worker process was killed, possibly because memory ran out"):
         list(parallel.in_parallel(signal.raise_signal, [(signal.SIGKILL,), (signal.SIGKILL,)], 2))
 
 

@@ -164,7 +164,7 @@ def test_a_ray_of_ones_own(monkeypatch, capsys):
 
 
 def test_no_cluster_at_the_address(monkeypatch, capsys, tmp_path):
-    message = "error: --ray: expected local, or the address of a cluster that runs, received nowhere. Start one with"
+    message = "error: --ray: expected local, or the address of a running cluster, received nowhere. Start one with"
     for arguments in (
         ["build", "xysquares"],
         ["publish", "xysquares", "--to", tmp_path / "x"],

@@ -87,7 +87,7 @@ def test_processes_share_all_rows(seed):
     assert sorted(np.concatenate(shares)) == list(range(11))
     assert [len(reading.order(range(11), seed=seed, shard=(i, 3), even=True)) for i in range(3)] == [3, 3, 3]
     for shard in ((3, 3), (-1, 3), 2, (0,), (0, 2.0), (0, "2"), "02"):
-        message = rf"shard: expected \(number of this process.*received {re.escape(repr(shard))}"
+        message = rf"shard: expected \(index of this process.*received {re.escape(repr(shard))}"
         with pytest.raises(InvalidInput, match=message):
             reading.order(range(11), shard=shard)
 
@@ -213,15 +213,17 @@ def test_both_images_are_of_the_chosen_rows():
 
 
 def test_pairs_that_cannot_be(tiny_family, tiny_grid):
-    with pytest.raises(InvalidInput, match="pairs of tiny_family/plus_1: expected a dataset that is a full grid"):
+    with pytest.raises(InvalidInput, match="pairs of tiny_family/plus_1: expected a full grid"):
         reading.Pairs(tiny_family.configs["plus_1"])
     for changed in (0, 3):
-        with pytest.raises(InvalidInput, match=f"changed: expected 1 to 2, the factors that vary, received {changed}"):
+        with pytest.raises(
+            InvalidInput, match=f"changed: expected 1 to 2, the number of factors that vary, received {changed}"
+        ):
             reading.Pairs(tiny_grid, changed=changed)
-    with pytest.raises(InvalidInput, match="changed: expected factors that vary, each once, received one twice"):
+    with pytest.raises(InvalidInput, match="changed: expected factors that vary, each once, received a factor twice"):
         reading.Pairs("xysquares", changed=["x_R", "x_R"])
     squares = range(737280 // 3)
-    with pytest.raises(InvalidInput, match="received one twice, or one that has a single value here"):
+    with pytest.raises(InvalidInput, match="received a factor twice, or one with a single value here"):
         reading.Pairs("dsprites", rows=squares, changed=["shape", "posX"])
     with pytest.raises(InvalidInput, match="changed: expected factors that vary, each once, received none"):
         reading.Pairs(tiny_grid, changed=[])
@@ -229,17 +231,15 @@ def test_pairs_that_cannot_be(tiny_family, tiny_grid):
 
 def test_partners_are_not_drawn_from_what_is_held_out():
     """Of a divided dataset all rows make a grid again, and those of SmallNORB, which has two parts by itself."""
-    with pytest.raises(
-        InvalidInput, match=r"pairs of xysquares/spacing_1\.composition: expected a dataset that is a f"
-    ):
+    with pytest.raises(InvalidInput, match=r"pairs of xysquares/spacing_1\.composition: expected a f"):
         reading.Pairs("xysquares/spacing_1.composition", split="train")
     grid = FactorSpace(Factor("a", (0, 1)), Factor("b", (0, 1, 2)))
     whole = from_images("mine", np.zeros((6, 4, 4, 1), np.uint8), dict(zip("ab", grid.labels(range(6)).T, strict=True)))
     assert len(reading.Pairs(whole)) == 6
-    for rows, received in ((range(5), "FactorTable"), ([0, 2, 4], "rows that do not follow one another")):
-        with pytest.raises(InvalidInput, match=f"pairs of mine: expected a dataset .* part .* received {received}"):
+    for rows, received in ((range(5), "FactorTable"), ([0, 2, 4], "rows that are not consecutive")):
+        with pytest.raises(InvalidInput, match=f"pairs of mine: expected a full grid .* part .* received {received}"):
             reading.Pairs(whole, rows=rows)
-    received = "rows that do not follow one another"
+    received = "rows that are not consecutive"
     for rule in ("holdout", "correlated.posx-posy-0.1"):  # the latter draws rows with replacement
         with pytest.raises(InvalidInput, match=f"pairs of dsprites: expected a dataset .* part .* received {received}"):
             reading.Pairs("dsprites", rows=benchmark_data.split("dsprites", rule).train)
@@ -283,7 +283,7 @@ def test_a_name_with_a_point_is_read(tiny_family):
 
 
 def test_a_split_is_a_text(tiny_grid):
-    with pytest.raises(InvalidInput, match=r"split of tiny_grid: expected a text, such as 'train', .* \['train'\]"):
+    with pytest.raises(InvalidInput, match=r"split of tiny_grid: expected a string, such as 'train', .* \['train'\]"):
         reading.Images(tiny_grid, split=["train"])
 
 

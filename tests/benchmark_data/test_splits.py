@@ -96,7 +96,7 @@ def test_in_composition_every_value_is_seen_where_only_one_factor_is_large(sizes
 
 def test_composition_needs_two_factors_with_an_order():
     for other in (Factor("one", [0]), Factor("kind", range(3), "categorical")):
-        with pytest.raises(InvalidInput, match="expected two factors with an order or more"):
+        with pytest.raises(InvalidInput, match="expected two or more factors with an order"):
             composition.divide(FactorSpace(Factor("x", range(6)), other))
 
 
@@ -255,7 +255,9 @@ def test_a_wrong_variant_of_correlated(variant, message):
 
 def test_what_has_no_value_correlates_with_nothing():
     space = FactorSpace(Factor("a", (0, math.nan, 2), "categorical"), Factor("b", range(20)))
-    with pytest.raises(InvalidInput, match="factor 'a' of split rule 'correlated': expected a value of each class"):
+    with pytest.raises(
+        InvalidInput, match="factor 'a' of split rule 'correlated': expected a finite value for each class"
+    ):
         correlated.divide(space, variant="a-b-0.1")
 
 
@@ -263,7 +265,7 @@ def test_a_sigma_that_leaves_no_row():
     """Of two rows one is held out; where that is the one whose factors agree, the other has no weight."""
     space = FactorSpace(Factor("a", (0,)), Factor("b", range(2)))
     seed = next(seed for seed in range(64) if holdout.divide(space, seed=seed).test.tolist() == [0])
-    with pytest.raises(InvalidInput, match=r"expected a wider one, so that some rows have a weight, received 0\.01"):
+    with pytest.raises(InvalidInput, match=r"expected a larger value, since all weights round to 0, received 0\.01"):
         correlated.divide(space, variant="a-b-0.01", seed=seed)
 
 

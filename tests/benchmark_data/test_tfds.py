@@ -193,7 +193,7 @@ def test_files_of_other_pixels_are_not_taken_for_built(tmp_path):
     folder = provider.build(own_images(0), tmp_path)
     assert provider.build(own_images(0), tmp_path) == folder
     with pytest.raises(
-        InvalidInput, match="expected files of corrected as it is now, received files of other or unknown"
+        InvalidInput, match="expected files with the current pixels and labels of corrected, received files with other"
     ):
         provider.build(own_images(1), tmp_path)
     shutil.rmtree(folder)
@@ -232,7 +232,7 @@ def test_a_copy_that_is_no_longer_whole_is_not_taken_for_built(builders, tmp_pat
         ):
             provider.build(tiny_grid, tmp_path)
         _, found = verify.verify(tiny_grid, [("tfds", tmp_path)])
-        assert "expected a whole copy of tiny_grid, received none. Remove it and make" in found.problem
+        assert "expected a complete copy of tiny_grid, received none. Remove it and make" in found.problem
     (folder / "dataset_info.json").write_text(info)
     next(folder.glob("*.array_record*")).unlink()
     with pytest.raises(DamagedFile, match=r"array_record-0\S*: expected a file, received none. Remove .*1\.2\.3"):
@@ -261,7 +261,7 @@ def builders_folder(data_dir, name):
 @pytest.mark.parametrize("file_format", ["array_record", "tfrecord"])
 def test_full_disk(file_format, builders, tmp_path, disk_full):
     builder = builders["tiny_grid"](data_dir=tmp_path, file_format=file_format)
-    refused = pytest.raises(InvalidInput, match=r"place that can be written, received OSError: .*File too large")
+    refused = pytest.raises(InvalidInput, match=r"writable path, received OSError: .*File too large")
     with refused, disk_full(1000):
         builder.download_and_prepare()
     assert not builders_folder(tmp_path, "tiny_grid").exists()
@@ -271,7 +271,7 @@ def test_full_disk(file_format, builders, tmp_path, disk_full):
 def test_unwritable_folder(builders, tmp_path):
     (tmp_path / "file").write_text("")
     builder = builders["tiny_grid"](data_dir=tmp_path / "file")
-    with pytest.raises(InvalidInput, match="place that can be written, received NotADirectoryError"):
+    with pytest.raises(InvalidInput, match="writable path, received NotADirectoryError"):
         builder.download_and_prepare()
 
 
@@ -309,7 +309,8 @@ def test_another_dataset_of_a_published_name_is_not_built(tmp_path, tiny_grid, m
     ):
         for ask in (provider.builder, provider.build):
             with pytest.raises(
-                InvalidInput, match=r"files of .* for TFDS: .*, undivided, received another one\. Read it by .*hf\.as"
+                InvalidInput,
+                match=r"files of .* for TFDS: .*, undivided dataset, received another one\. Read it with .*hf\.as",
             ):
                 ask(changed, tmp_path)
     assert not list(tmp_path.iterdir())
@@ -554,15 +555,15 @@ def test_without_files_choices_that_cannot_be(tiny_grid):
         ({"columns": []}, r"columns of tiny_grid: expected a list of names, such as \['image'\], .* received \[\]"),
         (
             {"columns": ["image"], "as_supervised": True},
-            "columns of tiny_grid: give columns or as_supervised, not both",
+            "columns of tiny_grid: pass columns or as_supervised, not both",
         ),
         ({"first_epoch": -1, "shuffle_seed": 0}, "epoch: expected at least 0, received -1"),
         *(
             ({"shuffle_seed": seed}, re.escape(f"seed: expected an integer in [0, 2**64), received {seed}"))
             for seed in (-1, 1.5, 2**64)
         ),
-        ({"split": tfds.even_splits("train", 2)[0]}, "split of tiny_grid: expected a text, such as 'train'"),
-        ({"split": ["train"]}, "split of tiny_grid: expected a text, such as 'train'"),
+        ({"split": tfds.even_splits("train", 2)[0]}, "split of tiny_grid: expected a string, such as 'train'"),
+        ({"split": ["train"]}, "split of tiny_grid: expected a string, such as 'train'"),
     ):
         with pytest.raises(InvalidInput, match=message):
             provider.as_dataset(tiny_grid, **options)

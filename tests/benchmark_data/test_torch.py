@@ -193,7 +193,7 @@ def test_a_negative_epoch_is_named(provider):
 
 def test_a_place_that_an_epoch_does_not_have_is_named(provider, tiny_grid):
     loader = provider.loader(provider.Images(tiny_grid, rows=range(10)), 4)
-    with pytest.raises(InvalidInput, match="done: expected at most 3, the batches of an epoch, received 99"):
+    with pytest.raises(InvalidInput, match="done: expected at most 3, the number of batches per epoch, received 99"):
         loader.load_state_dict({"epoch": 0, "batches": 99})
     with pytest.raises(InvalidInput, match="done: expected at least 0, received -1"):
         loader.batch_sampler.set_epoch(0, -1)

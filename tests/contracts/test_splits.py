@@ -80,7 +80,7 @@ def test_a_seed_matters_where_the_rule_draws_and_is_refused_elsewhere(rule):
         assert other.digests["train"] != first.digests["train"]
         assert benchmark_data.split("xyobject", other.name).digests == other.digests
     else:
-        with pytest.raises(InvalidInput, match="expected none, since the rule draws nothing, received 1"):
+        with pytest.raises(InvalidInput, match="expected none, since the rule is not random, received 1"):
             benchmark_data.split("xyobject", name, seed=1)
 
 

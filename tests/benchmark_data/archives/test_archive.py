@@ -306,14 +306,14 @@ def test_arrays_are_sized_before_they_are_unpacked(tmp_path, monkeypatch):
     with pytest.raises(DamagedFile, match=r"a row of images takes 1,000,001 bytes unpacked"):
         list(containers.npz_slabs(tmp_path / "a.npz", "images").slabs)
     monkeypatch.setattr(containers, "SLAB", 1)
-    with pytest.raises(DamagedFile, match=r"rows of images .* takes? 1,000,100 bytes unpacked"):
+    with pytest.raises(DamagedFile, match=r"rows? of images takes 1,000,100 bytes unpacked"):
         containers.hdf5_slabs(tmp_path / "a.h5", "images")
 
 
 def test_readers_raise_one_kind_of_error(tmp_path):
     """What zipfile, h5py and numpy raise of damaged bytes has more kinds than their pages list."""
     for kind in (RuntimeError, TypeError, tokenize.TokenError, AssertionError):
-        message = f"an archive that can be read, received {kind.__name__}"
+        message = f"a readable archive, received {kind.__name__}"
         with pytest.raises(DamagedFile, match=message), containers.damaged_file_on_error(tmp_path):
             raise kind("broken")
 
@@ -333,11 +333,11 @@ def test_rubbish_is_named_as_such(tmp_path):
     path = tmp_path / "rubbish"
     path.write_bytes(gzip.compress(b"rubbish" * 1000))
     for read in (zip_members, tar_members):
-        with pytest.raises(DamagedFile, match=r"rubbish: expected an archive that can be read, received"):
+        with pytest.raises(DamagedFile, match=r"rubbish: expected a readable archive, received"):
             list(read(path, lambda name: True))
-    with pytest.raises(DamagedFile, match=r"rubbish: expected an archive that can be read"):
+    with pytest.raises(DamagedFile, match=r"rubbish: expected a readable archive"):
         npz_slabs(path, "images")
-    with pytest.raises(DamagedFile, match=r"rubbish: expected an archive that can be read"):
+    with pytest.raises(DamagedFile, match=r"rubbish: expected a readable archive"):
         hdf5_slabs(path, "images")
 
 

@@ -97,7 +97,7 @@ def test_compression_that_a_server_names_stays(server, tmp_path):
 
 def test_redirects_without_end(server, fetched):
     url = server.add("loop", b"", status=302, location="/loop")
-    with pytest.raises(Unavailable, match="redirects without end"):
+    with pytest.raises(Unavailable, match="too many redirects"):
         fetched(url)
 
 
@@ -127,7 +127,7 @@ def test_without_a_hash_only_the_same_file_is_resumed(server, fetched):
 
 def test_a_file_that_changed_on_the_server_is_begun_anew(server, fetched, left):
     url = server.add("data.bin", CONTENT, cut=MIB + 10, ranges=False)
-    with pytest.raises(Unavailable, match=r"the connection broke off.*1,048,576 bytes are kept and will be resumed"):
+    with pytest.raises(Unavailable, match=r"an interrupted connection.*The next attempt resumes after 1,048,576 bytes"):
         fetched(url, size=len(CONTENT))
     assert left() == ["data.bin.part", "data.bin.part.json"]
     changed = CONTENT[::-1]
@@ -138,14 +138,14 @@ def test_a_file_that_changed_on_the_server_is_begun_anew(server, fetched, left):
 
 def test_a_weak_tag_does_not_guard_a_resumption(server, fetched):
     url = server.add("data.bin", CONTENT, cut=MIB + 10, etag='W/"weak"')
-    with pytest.raises(Unavailable, match="the connection broke off"):
+    with pytest.raises(Unavailable, match="an interrupted connection"):
         fetched(url, size=len(CONTENT))
     assert {wanted for _, wanted, _ in server.served} == {None}
 
 
 def test_a_server_that_cannot_serve_parts_is_asked_for_the_whole(server, fetched):
     url = server.add("data.bin", CONTENT, cut=2 * MIB + 10, ranges=False)
-    with pytest.raises(Unavailable, match="the connection broke off"):
+    with pytest.raises(Unavailable, match="an interrupted connection"):
         fetched(url)
     server.add("data.bin", CONTENT, ranges=False)
     assert fetched(url).path.read_bytes() == CONTENT
@@ -156,8 +156,8 @@ def test_wrong_bytes_are_refused_with_both_hashes(server, fetched, left):
     url = server.add("data.bin", wrong)
     message = (
         rf"data.bin: expected 3,500,000 bytes with SHA-256 {SHA256}, received from 127.0.0.1:\d+: SHA-256 "
-        rf"{hashlib.sha256(wrong).hexdigest()}. Try again later, or put your own copy of data.bin in a folder and name "
-        r"the folder with OFFAXIS_MANUAL_DIR, or --manual-dir of offaxis data prepare."
+        rf"{hashlib.sha256(wrong).hexdigest()}. Try again later, or put your own copy of data.bin in a folder and pass "
+        r"it as --manual-dir to offaxis data prepare, or in the variable OFFAXIS_MANUAL_DIR."
     )
     with pytest.raises(Unavailable, match=message):
         fetched(url)
@@ -244,7 +244,7 @@ def test_a_stalled_server_is_left_and_the_part_kept(server, fetched):
 
 
 def test_a_stalled_server_alone(server, fetched):
-    with pytest.raises(Unavailable, match="no answer in time"):
+    with pytest.raises(Unavailable, match="a timeout"):
         fetched(server.add("data.bin", CONTENT, stall=30.0), timeout=0.2)
 
 
@@ -270,7 +270,7 @@ def test_a_hash_that_does_not_bind_is_recorded(server, fetched):
 
 
 def test_no_mirror_at_all(fetched, tmp_path):
-    with pytest.raises(Unavailable, match=r"no mirror to ask.*\(nothing of that name in "):
+    with pytest.raises(Unavailable, match=r"no address.*\(.* has no such file\)"):
         fetched(manual_dir=tmp_path)
 
 
@@ -299,13 +299,13 @@ def test_the_users_own_copy_is_checked(fetched, tmp_path):
 
 
 def test_a_manual_folder_that_is_none(fetched, tmp_path):
-    with pytest.raises(InvalidInput, match=r"manual folder: expected a folder that can be read, received '.*nowhere'"):
+    with pytest.raises(InvalidInput, match=r"manual folder: expected a readable folder, received '.*nowhere'"):
         fetched(manual_dir=tmp_path / "nowhere")
 
 
 def test_an_unwritable_folder(server, fetched, tmp_path):
     (tmp_path / "downloads").write_text("in the way")
-    with pytest.raises(InvalidInput, match="expected a place that can be written"):
+    with pytest.raises(InvalidInput, match="expected a writable path"):
         fetched(server.add("data.bin", CONTENT))
 
 

@@ -85,7 +85,7 @@ def test_means_are_of_the_counted_rows(tmp_path):
         ([0], TEN[:1].astype(np.int64), r"images of ten: expected uint8 of shape \(1, 8, 8, 1\), received int64"),
         ([0], TEN[:1, :4], r"received uint8 of shape \(1, 4, 8, 1\)"),
         ([10], TEN[:1], r"expected rows in \[0, 9\], received rows in \[10, 10\]"),
-        ([0, 0], TEN[:2], "expected each row once, received a row that comes twice"),
+        ([0, 0], TEN[:2], "expected each row once, received the same row twice"),
         ([0], TEN[:1] // 2, "expected black and white pixels, received shades of grey"),
     ],
 )
@@ -97,7 +97,7 @@ def test_rows_that_cannot_be_written(tmp_path, rows, images, message):
 
 
 def test_bits_need_whole_bytes(tmp_path):
-    with pytest.raises(InvalidInput, match="expected images of a multiple of 8 pixels"):
+    with pytest.raises(InvalidInput, match="expected a multiple of 8 pixels per image"):
         Writer(tmp_path / "made", name="ten", rows=10, shape=(5, 5, 1), encoding="bits")
 
 
@@ -106,7 +106,7 @@ def test_a_row_that_is_missing(tmp_path, columns):
     writer = Writer(tmp_path / "made", name="ten", rows=10, shape=SHAPE, columns=columns)
     writer.images(np.arange(10 if columns else 9), TEN[: 10 if columns else 9])
     writer.labels(np.arange(9), np.zeros((9, 1), np.int64))
-    with pytest.raises(DamagedFile, match="expected 10 images with labels, received 9; row 9 is the first"):
+    with pytest.raises(DamagedFile, match="expected 10 images with labels, received 9; the first missing row is 9"):
         writer.finish()
 
 
@@ -139,7 +139,7 @@ def test_the_environment_chooses_the_place(monkeypatch, tmp_path):
     monkeypatch.delenv("OFFAXIS_CACHE")
     assert store.root().name == "offaxis"
     monkeypatch.setattr("platformdirs.user_cache_dir", lambda name: "~/.cache/offaxis")  # without a home folder
-    with pytest.raises(InvalidInput, match=r"home folder: expected one, received none\. Set OFFAXIS_CACHE"):
+    with pytest.raises(InvalidInput, match=r"There is no home folder for prepared datasets\. Set OFFAXIS_CACHE"):
         store.root()
 
 
@@ -171,7 +171,7 @@ def test_opening_reads_no_pixels(tmp_path):
     [
         (lambda folder: os.truncate(folder / "images.npy", 1000), "expected a prepared dataset, received images.npy: "),
         (lambda folder: (folder / "images.npy").unlink(), "Remove the folder and prepare the dataset again"),
-        (lambda folder: (folder / "meta.json").write_text("{}"), "received no 'rows' in meta.json"),
+        (lambda folder: (folder / "meta.json").write_text("{}"), "received a meta.json without 'rows'"),
         (lambda folder: (folder / "meta.json").write_text("{"), "expected valid JSON"),
         (
             lambda folder: (folder / "meta.json").write_text(
@@ -179,9 +179,9 @@ def test_opening_reads_no_pixels(tmp_path):
             ),
             "received another number of images",
         ),
-        (lambda folder: (folder / "meta.json").write_text("[]"), r"received a meta\.json without names"),
-        (lambda folder: meta(folder, image_shape=64), r"received a meta\.json that describes no images"),
-        (lambda folder: meta(folder, encoding="jpeg"), "received pixels kept as 'jpeg'"),
+        (lambda folder: (folder / "meta.json").write_text("[]"), r"received a meta\.json that is not a JSON object"),
+        (lambda folder: meta(folder, image_shape=64), r"received a meta\.json with an invalid description"),
+        (lambda folder: meta(folder, encoding="jpeg"), "received the unknown encoding 'jpeg'"),
         (
             lambda folder: np.save(folder / "images.npy", np.zeros((192, 32, 32, 3), np.uint8)),
             r"received images\.npy of uint8 and shape \(192, 32, 32, 3\)",
@@ -207,11 +207,11 @@ def meta(folder, **changes):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda folder: os.truncate(folder / "files.bin", 20), r"received a files.bin that was cut off"),
+        (lambda folder: os.truncate(folder / "files.bin", 20), r"received a truncated files.bin"),
         (lambda folder: os.truncate(folder / "files.bin", 0), r"received files\.bin: "),
         (lambda folder: (folder / "files.bin").unlink(), r"received files\.bin: .*Remove the folder and prepare"),
         (lambda folder: np.save(folder / "files.npy", np.zeros(1, np.int64)), r"files\.npy of int64 and shape \(1,\)"),
-        (lambda folder: np.save(folder / "files.npy", np.array([[-9, 9]])), r"received a files.bin that was cut off"),
+        (lambda folder: np.save(folder / "files.npy", np.array([[-9, 9]])), r"received a truncated files.bin"),
         (lambda folder: meta(folder, image_shape=[8, 9, 1]), r"received an image of 8 x 8 pixels"),
         (lambda folder: meta(folder, image_shape=[8, 8.5, 1]), r"received 1 images of shape \(8, 8\.5, 1\)"),
         (lambda folder: meta(folder, image_shape=[10**9] * 3), r"received 1 images of shape \(1000"),
@@ -233,7 +233,7 @@ def test_photographs_that_lack_the_last_byte_are_refused(tmp_path, png_bytes):
     finished(writer)
     photographs = tmp_path / "made" / "files.bin"
     os.truncate(photographs, photographs.stat().st_size - 1)
-    with pytest.raises(DamagedFile, match=r"received a files\.bin that was cut off"):
+    with pytest.raises(DamagedFile, match=r"received a truncated files\.bin"):
         Store(tmp_path / "made")
 
 
@@ -248,7 +248,7 @@ def test_a_file_that_is_cut_while_it_is_open_does_not_end_the_process(tmp_path, 
     opened = finished(writer)
     assert opened.images(np.array([0])).shape == (1, *SHAPE)
     os.truncate(next(f for f in (tmp_path / "made").iterdir() if f.name in ("images.npy", "bits.npy", "files.bin")), 1)
-    with pytest.raises(DamagedFile, match="received pixels that were cut since they were opened"):
+    with pytest.raises(DamagedFile, match="received pixels that were truncated after they were opened"):
         opened.images(np.array([0]))
 
 
@@ -272,7 +272,7 @@ def test_too_small_a_disk_is_told_before_anything_is_fetched(small, monkeypatch,
 
 
 def test_a_disk_that_runs_full_leaves_nothing(small, disk_full, tmp_path):
-    message = r"expected a place that can be written, received OSError: File too large"
+    message = r"expected a writable path, received OSError: File too large"
     with pytest.raises(InvalidInput, match=message), disk_full(1_000_000):
         small.prepare(manual_dir=tmp_path / "own")
     assert not small.prepared
@@ -282,7 +282,7 @@ def test_a_disk_that_runs_full_leaves_nothing(small, disk_full, tmp_path):
 def test_an_unwritable_cache_is_told(small, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "file"))
-    with pytest.raises(InvalidInput, match="expected a place that can be written"):
+    with pytest.raises(InvalidInput, match="expected a writable path"):
         small.prepare(manual_dir=tmp_path / "own")
 
 

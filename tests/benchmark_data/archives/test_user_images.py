@@ -121,7 +121,7 @@ def test_colours_of_sixteen_bits_are_refused(tmp_path):
     parts = [(b"IHDR", struct.pack(">IIBBBBB", 4, 1, 16, 2, 0, 0, 0)), (b"IDAT", zlib.compress(row)), (b"IEND", b"")]
     chunks = [struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in parts]
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunks))
-    with pytest.raises(InvalidInput, match=r"a\.png: expected 8 bits for each channel"):
+    with pytest.raises(InvalidInput, match=r"a\.png: expected 8 bits per channel"):
         from_images("mine", tmp_path)
 
 
@@ -159,16 +159,16 @@ def test_a_table_with_named_columns_labels_images():
     [
         (
             [1, 2, 3, 4, 5],
-            r"labels of mine: expected a dictionary of .*, received list without names\. Give them a name",
+            r"labels of mine: expected a dictionary of .*, received list without names\. Name them",
         ),
         (np.arange(5), r"received ndarray without names"),
-        ({0: range(5)}, r"name of a factor among labels of mine: expected a text, received 0\. Name the columns"),
-        ({"": range(5)}, r"name of a factor among labels of mine: expected a text, received ''\. Name the columns"),
+        ({0: range(5)}, r"name of a factor among labels of mine: expected a string, received 0\. Name the columns"),
+        ({"": range(5)}, r"name of a factor among labels of mine: expected a string, received ''\. Name the columns"),
         (
             pd.DataFrame([[1, 2]] * 5, columns=["x", "x"]),
             r"labels of mine: expected columns of different names, received 'x' twice\. Rename one",
         ),
-        (pd.DataFrame(np.zeros((5, 2))), r"expected a text, received 0\."),
+        (pd.DataFrame(np.zeros((5, 2))), r"expected a string, received 0\."),
     ],
 )
 def test_labels_without_names_are_refused(labels, message):
@@ -192,25 +192,29 @@ def test_labels_become_factors():
 
 @pytest.mark.parametrize("kind", [["cat", np.nan, "dog", "cat", "cow"], np.array([1, 2, 3, 4, 5], object)])
 def test_gaps_among_texts_and_numbers_in_an_array_of_objects_are_refused(kind):
-    with pytest.raises(InvalidInput, match=r"labels 'kind': expected 5 finite numbers or texts, .* of dtype object"):
+    with pytest.raises(InvalidInput, match=r"labels 'kind': expected 5 finite numbers or strings, .* of dtype object"):
         from_images("mine", PIXELS, {"kind": kind})
 
 
 @pytest.mark.parametrize(
     ("name", "images", "message"),
     [
-        ("My Data", PIXELS, "name of a dataset: expected lower-case letters, .*, received 'My Data'"),
-        ("xysquares", PIXELS, "name of a dataset: expected .* no published dataset's name, received 'xysquares'"),
+        ("My Data", PIXELS, "name of your dataset: expected lower-case letters, .*, received 'My Data'"),
+        (
+            "xysquares",
+            PIXELS,
+            "name of your dataset: expected .* not the name of a published dataset, received 'xysquares'",
+        ),
         ("mine", PIXELS / 255, r"images of mine: expected uint8 .*, received float64 of shape \(5, 8, 12, 3\). Scale"),
         ("mine", PIXELS[0, 0], r"images of mine: expected uint8 .*, received uint8 of shape \(12, 3\)\. Reshape"),
         ("mine", PIXELS[:0], r"with n at least 1, received uint8 of shape \(0, 8, 12, 3\)"),
-        ("mine", PIXELS[0], r"received uint8 of shape \(8, 12, 3\). It looks like one image: pass images\[None\]"),
-        ("mine", PIXELS[0, ..., :1], r"received uint8 of shape \(8, 12, 1\). It looks like one image: pass images\[N"),
-        ("mine", PIXELS[..., :2], r"images of mine: expected 1, 3 or 4 channels, received 2\. Choose: images\[..., :3"),
-        ("mine", [(PIXELS[0], 3)], r"expected uint8 arrays, received tuple: .* Give the images alone: \(x for x, _ in"),
-        ("mine", [(PICTURE, 3)], r"expected uint8 arrays, received tuple: .* Give the images alone: \(x for x, _ in"),
+        ("mine", PIXELS[0], r"received uint8 of shape \(8, 12, 3\). For one image, pass images\[None\]"),
+        ("mine", PIXELS[0, ..., :1], r"received uint8 of shape \(8, 12, 1\). For one image, pass images\[N"),
+        ("mine", PIXELS[..., :2], r"images of mine: expected 1, 3 or 4 channels, received 2\. Select: images\[..., :3"),
+        ("mine", [(PIXELS[0], 3)], r"expected uint8 arrays, received tuple: .* Pass the images only: \(x for x, _ in"),
+        ("mine", [(PICTURE, 3)], r"expected uint8 arrays, received tuple: .* Pass the images only: \(x for x, _ in"),
         ("mine", None, "images of mine: expected an array .*, received None"),
-        (PIXELS, "mine", "name of a dataset: expected lower-case letters, .*, received ndarray"),
+        (PIXELS, "mine", "name of your dataset: expected lower-case letters, .*, received ndarray"),
         ("mine", [], "images of mine: expected one or more images of one size, received none."),
         ("mine", [PIXELS[0], PIXELS[0, :4]], r"received uint8 \(4, 12, 3\), uint8 \(8, 12, 3\). Resize them first."),
     ],
@@ -232,7 +236,7 @@ def test_wrong_images_are_refused(name, images, message):
     ],
 )
 def test_wrong_labels_are_refused(values, received):
-    message = f"labels 'x': expected 5 finite numbers or texts, one for each image, received {received}"
+    message = f"labels 'x': expected 5 finite numbers or strings, one for each image, received {received}"
     with pytest.raises(InvalidInput, match=message):
         from_images("mine", PIXELS, {"x": values})
 
@@ -243,7 +247,7 @@ def test_labels_that_differ_by_rounding_alone_are_warned_of(dtype):
     values = np.array([0, third, np.nextafter(third, dtype(1)), 0, 1, 0, 1, 1], dtype)
     pixels = np.zeros((8, 4, 6, 1), np.uint8)
     with pytest.warns(
-        OffaxisWarning, match=r"^labels 'x': 0\.333\S+ and 0\.333\S+ differ by rounding alone and become two"
+        OffaxisWarning, match=r"^labels 'x': 0\.333\S+ and 0\.333\S+ differ only by rounding but become two"
     ):
         from_images("mine", pixels, {"x": values})
     from_images("mine", pixels, {"x": values.round(3)})  # warnings are errors here
@@ -318,8 +322,8 @@ def test_folders_that_will_not_do(folder):
         "file_name,x\n0.png,1\n1.png,\n": r"column 'x' of .*labels\.csv: expected a value in every row, .* in line 3",
         "file_name,x\n0.png,1\n1.png,NA\n": r"column 'x' of .*: expected a value in every row, received none in line 3",
         "file_name,x\n0.png, nan\n1.png,0.5\n": r"column 'x' of .*: expected a value in every row, .* in line 2",
-        ",file_name,x\n0,0.png,1\n": r"factor among .*labels\.csv: expected a text, received ''\. .* with index=False",
-        "0.png,1,1\n1.png,2,2\n": r"labels\.csv: expected a header, received '0\.png', a picture\. Name the columns",
+        ",file_name,x\n0,0.png,1\n": r"factor among .*labels\.csv: expected a string, received ''.* with index=False",
+        "0.png,1,1\n1.png,2,2\n": r"labels\.csv: expected column names in line 1, received the picture .0\.png",
     }.items():
         labels.write_text(text, "utf-8")
         with pytest.raises(InvalidInput, match=problem):
@@ -331,7 +335,7 @@ def test_folders_that_will_not_do(folder):
     with pytest.raises(InvalidInput, match=r"received 1 columns and 1 rows\. Separate columns by commas"):
         from_folder(folder)
     labels.write_text("file_name,x\n0.png,1,\n1.png,2,\n", "utf-8")
-    with pytest.raises(InvalidInput, match="received rows with more cells than names; a comma at a line's end"):
+    with pytest.raises(InvalidInput, match="received rows with more cells than the header; a trailing comma"):
         from_folder(folder)
     labels.write_text("idx,file\n0,0.png\n", "utf-8")
     with pytest.raises(InvalidInput, match=r"column 'idx' of .*: expected names of picture files, .* file_name\."):
@@ -339,7 +343,7 @@ def test_folders_that_will_not_do(folder):
     labels.write_text("file_name,x\nlabels.csv,1\n0.png,1\n1.png,1\n2.png,1\n3.png,1\n", "utf-8")
     with pytest.raises(DamagedFile, match=r"labels\.csv: expected a PNG or JPEG picture, received cannot identify"):
         from_folder(folder)
-    with pytest.raises(InvalidInput, match="no published dataset's name"):
+    with pytest.raises(InvalidInput, match="not the name of a published dataset"):
         from_folder(folder, "dsprites")
 
 
@@ -378,7 +382,7 @@ def test_a_name_or_a_folder(folder):
     assert benchmark_data.named_or_folder(str(folder)).id == "my_pictures"
     with pytest.raises(UnknownName, match=r"^dataset or existing folder: expected one of .*'nofolder'"):
         benchmark_data.named_or_folder("nofolder")
-    with pytest.raises(UnknownName, match=r"labels\.csv'\. It is a file: name the folder that it is in"):
+    with pytest.raises(UnknownName, match=r"labels\.csv'\. This is a file. Pass the folder that contains it"):
         benchmark_data.named_or_folder(str(folder / "labels.csv"))
 
 
@@ -431,7 +435,7 @@ def test_a_photograph_whose_exif_cannot_be_read_is_taken_as_it_is(tmp_path):
 def test_pictures_of_more_than_eight_bits_are_refused(folder):
     """Pillow would clip them: everything above 255 of 65,535 would be white."""
     PIL.Image.fromarray(np.full((4, 6), 1000, np.uint16)).save(folder / "2.png")
-    with pytest.raises(InvalidInput, match=r"2\.png: expected 8 bits for each channel, received .* mode I.*Scale"):
+    with pytest.raises(InvalidInput, match=r"2\.png: expected 8 bits per channel, received .* mode I.*Scale"):
         from_folder(folder)
 
 
@@ -460,7 +464,9 @@ def test_channels_first_are_recognised(images):
 
 
 def test_texts_are_no_pixels(tmp_path):
-    with pytest.raises(InvalidInput, match=r"received <U\d+ of shape .*Give pixels, or a folder's path"):
+    with pytest.raises(
+        InvalidInput, match=r"received <U\d+ of shape .*Pass an array of pixels, or the path of a folder"
+    ):
         from_images("a", np.full((2, 2, 2), "pixel"))
     with pytest.raises(InvalidInput, match=r"images in photos: expected a folder of PNG .*, received no such"):
         from_images("a", "photos")

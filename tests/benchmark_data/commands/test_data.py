@@ -137,7 +137,7 @@ def test_what_a_latent_is_missing_for_is_said(command):
     (line,) = (line for line in out.splitlines() if line.startswith("shapes3d_perturbed/conv32_eps10"))
     assert line.split()[4] == "derive"
     _, out, _ = command("info", "shapes3d_perturbed/conv32_eps10")
-    assert "values of a latent, which baselines.outputs.hidden_variable makes" in " ".join(out.split())
+    assert "values of a latent, to be computed by baselines.outputs.hidden_variable" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("name", ["info", "audit"])
@@ -177,7 +177,7 @@ def test_a_file_in_place_of_the_folder(command, tmp_path):
     ):
         code, _, err = command(*arguments, tmp_path / "file" / file)
         assert code == 2
-        assert f"error: {tmp_path}/file/{file}: expected a place that can be written" in err
+        assert f"error: {tmp_path}/file/{file}: expected a writable path" in err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -192,7 +192,7 @@ def test_audit(command, tmp_path):
     assert lines[2].split()[:4] == ["1", "x_R", "8", "0.0104"]
     assert lines[2].split()[-5:] == ["0.00", "[0.00,", "0.00]", "0.00", "0.000"]
     assert "giveaway: 0.00 [0.00, 0.00]" in lines
-    assert "expected to be learned: x_R = y_R = x_G = y_G = x_B = y_B" in lines
+    assert "expected order of learning: x_R = y_R = x_G = y_G = x_B = y_B" in lines
     assert "published distances of xysquares/spacing_8 (arXiv 2202.13341): x_R 0.0104" in out
     written = json.loads((tmp_path / "a.json").read_text("utf-8"))
     assert written["giveaway"] == {"value": 0, "low": 0, "high": 0}
@@ -220,7 +220,7 @@ def test_audit_says_why_names_have_no_correlation(command, tmp_path):
     (tmp_path / "labels.csv").write_text("file_name,animal\ncat.png,cat\ndog.png,dog\ncow.png,cow\n", "utf-8")
     code, out, err = command("audit", tmp_path, "--pairs", 20)
     assert code == 0, err
-    assert "no correlation and no overlap, since their values have no order: animal" in out.splitlines()
+    assert "no correlation or overlap, since their values have no order: animal" in out.splitlines()
 
 
 def test_audit_fails_in_one_line(command, tmp_path, monkeypatch):

@@ -73,8 +73,8 @@ def test_a_gpu_is_ready_only_where_a_tensor_was_put_on_it(installation, monkeypa
     monkeypatch.setattr(doctor, "GPU_DEVICE_FILE", tmp_path)
     monkeypatch.setattr(doctor, "ON_GPU", {"jax": "raise SystemExit(1)", "torch": "print('on cuda:0 A100')"})
     found = doctor.on_gpus()
-    assert found == {"jax": "no tensor could be put on it; docs/gpu.md helps", "torch": "on cuda:0 A100"}
-    assert doctor._describe_extra("gpu", [], found) == "installed, but jax put no tensor on a GPU"
+    assert found == {"jax": "this backend cannot use it; see docs/gpu.md", "torch": "on cuda:0 A100"}
+    assert doctor._describe_extra("gpu", [], found) == "installed, but jax cannot use the GPU"
     assert doctor._describe_extra("gpu", [], found | {"jax": "on H100"}) == "ready"
     monkeypatch.setattr(doctor, "GPU_DEVICE_FILE", tmp_path / "none")
     monkeypatch.setenv("PATH", str(tmp_path))

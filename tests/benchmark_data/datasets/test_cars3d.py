@@ -121,13 +121,13 @@ def with_a_link():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (without_a_car, "expected 24 images with labels, received 18; row 2 is the first that is missing"),
-        (with_a_car_twice, "expected each row once, received a row that comes twice"),
+        (without_a_car, "expected 24 images with labels, received 18; the first missing row is 2"),
+        (with_a_car_twice, "expected each row once, received the same row twice"),
         (without_a_list, "expected 4 different names in data/cars/list.txt, received 0, 0 different"),
         (with_a_longer_list, "expected 4 different names in data/cars/list.txt, received 5, 4 different"),
         (with_another_shape, r"uint8 of shape \(128, 128, 3, 3, 2\) in .*199.*, received uint8 of shape \(64, 128"),
         (with_floats, r"expected uint8 of shape .*, received float64"),
-        (with_rubbish, "expected an archive that can be read"),
+        (with_rubbish, "expected a readable archive"),
         (with_a_link, "expected data/cars/car_199_mesh.mat to be a file, received a link"),
     ],
 )
@@ -143,5 +143,5 @@ def test_a_tar_file_that_was_cut_off_is_refused(shrink, tmp_path):
     small = shrink(DATASET.configs["native"], SIZES)
     write(tmp_path, members())
     (tmp_path / TAR.name).write_bytes((tmp_path / TAR.name).read_bytes()[:100_000])
-    with pytest.raises(DamagedFile, match="expected an archive that can be read, received ReadError"):
+    with pytest.raises(DamagedFile, match="expected a readable archive, received ReadError"):
         small.prepare(manual_dir=tmp_path)

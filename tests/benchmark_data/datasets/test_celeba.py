@@ -125,7 +125,7 @@ def test_the_declaration():
             "list_eval_partition.txt",
             "000012.jpg 2",
             "000012.jpg two",
-            "an archive that can be read, received ValueError",
+            "a readable archive, received ValueError",
         ),
     ],
 )
@@ -151,7 +151,7 @@ def faces(**changes):
             r"images of celeba/native, row 2: expected a PNG or JPEG file, received cannot identify image file\.$",
         ),
         (faces(**{"000013": jpeg(0)}), r"expected rows in \[0, 11\], received rows in \[12, 12\]"),
-        ({k: v for k, v in faces().items() if k != "000009"}, "received 11; row 8 is the first that is missing"),
+        ({k: v for k, v in faces().items() if k != "000009"}, "received 11; the first missing row is 8"),
     ],
 )
 def test_photographs_that_are_others_are_refused(small, tmp_path, images, message):

@@ -64,7 +64,7 @@ def other_name():
     [
         (fewer, r"expected images of shape \(192, 64, 64, 3\) and kind u, received uint8 of shape \(191"),
         (floats, r"received float32 of shape \(192, 64, 64, 3\)"),
-        (objects, "expected numbers in images, row by row, received Python objects"),
+        (objects, "expected numbers in images, in C order, received Python objects"),
         (other_name, "received KeyError: .*images.npy"),
     ],
 )
@@ -88,7 +88,7 @@ def test_a_changed_byte_is_found_by_the_checksum(shrink, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "found"), [(-1, "an end in or after row 0"), (1, "more bytes than its header says")]
+    ("change", "found"), [(-1, "data that end in or after row 0"), (1, "more bytes than its header states")]
 )
 def test_an_array_of_another_length_than_it_says_is_refused(shrink, tmp_path, change, found):
     small = shrink(DATASET.configs["toy"], SIZES)
@@ -103,5 +103,5 @@ def test_an_array_of_another_length_than_it_says_is_refused(shrink, tmp_path, ch
 def test_a_column_major_array_is_refused(shrink, tmp_path):
     small = shrink(DATASET.configs["toy"], SIZES)
     np.savez(tmp_path / "mpi3d_toy.npz", images=np.asfortranarray(IMAGES))
-    with pytest.raises(DamagedFile, match=r"expected numbers in images, row by row, received .*column by column"):
+    with pytest.raises(DamagedFile, match=r"expected numbers in images, in C order, received .*in Fortran order"):
         small.prepare(manual_dir=tmp_path)

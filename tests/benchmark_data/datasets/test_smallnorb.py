@@ -162,10 +162,10 @@ def test_labels_that_are_others_are_refused(shrink, tmp_path, change, message):
             lambda content: b"\x00" + content[1:],
             "expected a binary matrix, received magic number 0x1e3d4c00 and 4 axes",
         ),
-        (lambda content: content[:-1], "expected 120 rows in a matrix, received an end in or after row 0"),
-        (lambda content: content + b"?", "expected 120 rows in a matrix, received more bytes than its header says"),
+        (lambda content: content[:-1], "expected 120 rows in a matrix, received data that end in or after row 0"),
+        (lambda content: content + b"?", "expected 120 rows in a matrix, received more bytes than its header states"),
         (lambda content: b"\x54" + content[1:], "and kind u, received int32 of shape"),
-        (lambda content: content[:6], "expected an archive that can be read"),
+        (lambda content: content[:6], "expected a readable archive"),
     ],
 )
 def test_pixels_that_are_others_are_refused(shrink, tmp_path, change, message):

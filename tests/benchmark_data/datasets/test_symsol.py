@@ -89,7 +89,7 @@ def test_the_declaration():
 def test_an_image_that_is_missing(shrink, tmp_path, png_bytes):
     small = shrink(DATASET.configs["native"], splits=SPLITS, archive=ARCHIVE)
     write(tmp_path, png_bytes, skip=["train/images/icosa_00001.png"])
-    with pytest.raises(DamagedFile, match="expected 40 images with labels, received 39; row 7 is the first"):
+    with pytest.raises(DamagedFile, match="expected 40 images with labels, received 39; the first missing row is 7"):
         small.prepare(manual_dir=tmp_path)
     assert not small.source.folder.exists()
 
@@ -121,7 +121,7 @@ def test_rotations_that_are_others(shrink, tmp_path, png_bytes, changed, message
 def test_a_full_disk_is_not_taken_for_a_damaged_archive(shrink, tmp_path, png_bytes, disk_full):
     small = shrink(DATASET.configs["native"], splits=SPLITS, archive=ARCHIVE)
     write(tmp_path, png_bytes)
-    with pytest.raises(InvalidInput, match=r"rotations\.npz: expected a place that can be written"), disk_full(1000):
+    with pytest.raises(InvalidInput, match=r"rotations\.npz: expected a writable path"), disk_full(1000):
         small.prepare(manual_dir=tmp_path)
     assert not small.source.folder.exists()
     small.prepare(manual_dir=tmp_path)

@@ -170,7 +170,7 @@ def test_no_order_no_giveaway():
     found = audit(made(Factor("what", range(3), "categorical"), draw=lambda labels: labels * 50), pairs=50)
     assert math.isnan(found.giveaway.value)
     assert found.as_json()["giveaway"] == {"value": None, "low": None, "high": None}
-    assert "no giveaway, since no factor that was measured has an order" in audit_text.summary(found)
+    assert "no giveaway, since no measured factor has an order" in audit_text.summary(found)
 
 
 def test_an_order_takes_three_images_that_differ_in_it_alone():
@@ -178,7 +178,9 @@ def test_an_order_takes_three_images_that_differ_in_it_alone():
     found = audit(from_images("mine", pixels, {"x": [0, 1, 2, 3], "y": [0, 0, 1, 1]}), pairs=50)
     assert math.isnan(found.giveaway.value)
     (sentence,) = [line for line in audit_text.summary(found) if line.startswith("no giveaway")]
-    assert "two distances along one factor, such as three in a row, and there are none in x: more images" in sentence
+    assert (
+        "two distances along one factor, such as three values in a row, and there are none in x; add images" in sentence
+    )
 
 
 def test_few_images_in_a_row_are_said():
@@ -187,11 +189,11 @@ def test_few_images_in_a_row_are_said():
     found = audit(from_images("mine", pixels, {"x": [0, 0, 0, 1, 2, 3, 4], "y": [0, 1, 2, 0, 3, 4, 5]}), pairs=50)
     (y,) = [one for one in found.factors if one.factor.name == "y"]
     assert y.few == 1
-    (sentence,) = [line for line in audit_text.summary(found) if line.startswith("few images in a row")]
-    assert "traversals with an order: y 1; more images" in sentence
+    (sentence,) = [line for line in audit_text.summary(found) if line.startswith("few traversals with an order")]
+    assert ": y 1; add images" in sentence
     grid = made(Factor("a", range(4)), Factor("b", range(3)), draw=bars)
     asked = audit(grid, pairs=50, traversals=2)
-    assert not any("few images" in line for line in audit_text.summary(asked)), "as many as were asked for"
+    assert not any("few traversals" in line for line in audit_text.summary(asked)), "as many as were asked for"
 
 
 def test_factors_within_half_the_width_of_both_intervals_share_a_place():
@@ -259,10 +261,10 @@ def test_a_factor_that_never_differs_alone_is_named():
     assert [one.traversals for one in found.factors] == [0, 0]
     assert found.order() == []
     assert (
-        "not measured, since no two images differ in it alone: x, y; leave out columns such as ids"
+        "not measured, since no two images differ only in it: x, y; remove columns such as ids"
         in audit_text.summary(found)
     )
-    assert "expected to be learned: nothing is known of the order" in audit_text.summary(found)
+    assert "expected order of learning: unknown" in audit_text.summary(found)
 
 
 def test_many_values_are_thinned():

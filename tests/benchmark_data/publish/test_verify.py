@@ -164,7 +164,7 @@ def make(kind, dataset, folder):
 @pytest.mark.parametrize("kind", ["tfds", "hf"])
 def test_no_copy(kind, corner, tmp_path):
     problem = verify(corner, [(kind, tmp_path)])[1].problem
-    assert re.search(rf"a whole copy of tiny_corner, received none.*offaxis data .* --to {tmp_path}", problem)
+    assert re.search(rf"a complete copy of tiny_corner, received none.*offaxis data .* --to {tmp_path}", problem)
 
 
 def test_a_copy_that_lost_files(copies, tmp_path):
@@ -266,7 +266,7 @@ def test_configs_can_be_told_apart_in_80_columns(tmp_path, monkeypatch):
     """Their names, 31 letters long, were cut to the same 15; so were the folders."""
     monkeypatch.setattr(cli.out, "width", 80)
     names = [f"dsprites_perturbed/{kind}_eps{epsilon}" for kind in ("pca32", "conv32") for epsilon in ("05", "10")]
-    problem = "expected a whole copy, received [none]. Make one with: offaxis data publish"
+    problem = "expected a complete copy, received [none]. Make one with: offaxis data publish"
     found = [Finding("numpy", Digest("0123456789abcdef" * 4, "f" * 64), ""), Finding(f"hf {tmp_path}", None, problem)]
     monkeypatch.setattr("benchmark_data.publish.verify.verify", lambda *arguments, **options: found)
     monkeypatch.setattr("benchmark_data.publish.verify.count_rows", lambda *arguments, **options: 1)
@@ -294,7 +294,7 @@ def test_json_of_a_published_config_names_the_digests(copies):
 
 def test_publish_looks_at_every_licence_before_it_writes(tmp_path):
     result = CliRunner().invoke(cli.app, ["publish", "cars3d", "--to", str(tmp_path / "never")])
-    assert "a licence that allows to pass on copies" in str(result.exception)
+    assert "a licence that permits redistribution" in str(result.exception)
     result = CliRunner().invoke(cli.app, ["publish", "xysquares", "solids", "--to", str(tmp_path / "never")])
     assert "never: expected configs of one dataset, received xysquares, solids" in str(result.exception)
     assert not (tmp_path / "never").exists()

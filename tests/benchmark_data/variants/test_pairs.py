@@ -176,7 +176,7 @@ def test_a_pair_may_be_published_if_both_sides_may(pair, tmp_path):
         assert pair.redistributable
         assert set(pair.license.split("; ")) == {"MIT (solids)", "Apache-2.0 (dsprites)"}
     else:
-        with pytest.raises(InvalidInput, match=r"expected a licence that allows .* unstated"):
+        with pytest.raises(InvalidInput, match=r"expected a licence that permits .* unstated"):
             hf.publish(pair, tmp_path)
 
 

@@ -67,7 +67,7 @@ def test_pattern_is_balanced_and_does_not_depend_on_the_batch():
     assert set(np.unique(together).tolist()) == {0, 255}
     assert abs((together > 0).mean() - 0.5) < 0.02
     assert np.array_equal(together, np.concatenate([pattern([value], 64, 64) for value in s]))
-    with pytest.raises(InvalidInput, match="s: expected standardised values, received values up to 1e"):
+    with pytest.raises(InvalidInput, match=r"s: expected standardised values, within 312.5 of 0, received up to 1e"):
         pattern([1e9], 64, 64)
     with pytest.raises(InvalidInput, match="s: expected standardised values"):
         pattern([np.nan], 64, 64)
@@ -197,7 +197,7 @@ def test_principal_component_agrees_with_scikit_learn(small):
     assert np.var(images @ direction, ddof=1) == pytest.approx(reference.explained_variance_[0], rel=1e-6)
     assert found["direction"].dtype == np.int16
     assert np.abs(found["direction"]).max() == 32767
-    with pytest.raises(InvalidInput, match="images of small: expected images that differ, received one image"):
+    with pytest.raises(InvalidInput, match="images of small: expected images that differ, received identical images"):
         principal_component(
             dataclasses.replace(small, source=benchmark_data.Rendered(lambda rows: images_of_one(rows)))
         )
@@ -233,7 +233,7 @@ def test_what_is_missing_names_what_makes_it(nothing_shipped):
     latent = HiddenVariable(benchmark_data.load("shapes3d"), "conv_vae")
     for missing in (latent.prepare, lambda: latent.provenance):
         with pytest.raises(
-            Unavailable, match=r"Train it with baselines\.outputs\.hidden_variable\.derive, or write val"
+            Unavailable, match=r"Compute it with baselines\.outputs\.hidden_variable\.derive, or write your"
         ):
             missing()
 

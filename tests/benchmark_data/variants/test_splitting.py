@@ -91,7 +91,7 @@ def test_ones_own_images_are_divided_too():
     assert splitting.resolve(mine, "mine") is mine
     assert splitting.resolve(mine, "mine/random").id == "mine/random"
     assert isinstance(parallel.handle(found.dataset), benchmark_data.Dataset)
-    with pytest.raises(InvalidInput, match="dataset: expected the config's, 'yours', received 'mine'"):
+    with pytest.raises(InvalidInput, match="dataset: expected 'yours', as in the config, received 'mine'"):
         splitting.resolve(mine, "yours")
 
 
@@ -99,7 +99,7 @@ def test_ones_own_images_are_divided_too():
     ("dataset", "split", "message"),
     [
         ("dsprites", "compositon", r"split rule: expected one of .* Did you mean 'composition'\?"),
-        ("dsprites", 3, r"split rule: expected a text, such as .holdout., received 3\."),
+        ("dsprites", 3, r"split rule: expected a string, such as .holdout., received 3\."),
         ("dsprites", "composition.a", r"split rule 'composition': expected no variant, received 'a'\. Write just"),
         ("dsprites", "recombination", r"variant of split rule 'recombination': expected one of extrapolation, to_el"),
         ("celeba", "extrapolation", r"expected a dataset that is a full grid .* Rules for any dataset: holdout and"),
@@ -126,14 +126,14 @@ def test_a_dataset_without_configs_lists_the_rules():
 
 def test_a_divided_dataset_is_not_divided_again(divided, monkeypatch, capsys):
     """Its name could not be read: a dataset's name tells of one rule."""
-    message = rf"splits of {re.escape(NAME)}: expected a dataset that is not divided, .* Divide xyobject/plain\."
+    message = rf"splits of {re.escape(NAME)}: expected an undivided dataset, .* Divide xyobject/plain instead"
     with pytest.raises(InvalidInput, match=message):
         benchmark_data.split(divided, "random")
     assert benchmark_data.split_names(divided) == ()
     monkeypatch.setattr("sys.argv", ["offaxis", "data", "info", NAME, "--splits"])
     with pytest.raises(SystemExit, match="2"):
         program.main()
-    assert "expected a dataset that is not divided" in " ".join(capsys.readouterr().err.split())
+    assert "expected an undivided dataset" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_name_of_ones_own_that_looks_like_a_split_travels_whole(divided):

@@ -500,8 +500,8 @@ def test_a_folder_of_runs_says_which_runs_are_in_it(board, run_folder, tmp_path)
     run_folder(seed=1)
     code, _, err = board("verify", parent)
     assert code == 2
-    assert "expected a run folder, which has run.json, received a folder without it. There are runs in it: " in err
-    assert "toy-small-beta_vae-0, toy-small-beta_vae-1. Name those." in err
+    assert "expected a run folder, which has run.json, received a folder without it. It contains runs: " in err
+    assert "toy-small-beta_vae-0, toy-small-beta_vae-1. Pass those instead." in err
     code, _, err = board("verify", tmp_path / "nowhere")
     assert (code, "received no such folder" in err) == (2, True)
 

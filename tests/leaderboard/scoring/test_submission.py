@@ -137,7 +137,7 @@ def test_the_template_says_what_is_left_to_fill_in(toys, tmp_path):
         "seed_0.npz: expected an npz file, received no such file. Add seed_0.onnx, encode rows.npy into this",
     )
     assert [part in problem for part, problem in zip(expected, problems(file.parent), strict=True)] == [True] * 4
-    with pytest.raises(InvalidInput, match="expected a path that is free, received an existing folder"):
+    with pytest.raises(InvalidInput, match="expected a new path, received an existing folder"):
         submission.init(file.parent, "my_vae", TASKS, tier="smoke", seeds=1)
 
 

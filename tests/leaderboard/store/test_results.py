@@ -266,7 +266,7 @@ def test_the_same_codes_with_another_status_or_budget_must_be_meant(tree, field)
 def test_a_folder_that_cannot_be_written(tree, run_folder, tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("")
-    with pytest.raises(InvalidInput, match="expected a place that can be written"):
+    with pytest.raises(InvalidInput, match="expected a writable path"):
         results_tree.write(blocked, scored_submission.score_runs([run_folder(seed=0)]))
 
 
