@@ -33,7 +33,7 @@ from benchmark_data.publish import records
 __all__ = ["Batch", "Fields", "Images", "Pairs", "order", "rows_of", "share"]
 
 Fields: TypeAlias = str | Sequence[str]
-"""One field, given bare, or several, given as a tuple."""
+"""The name of one field, or a tuple of several."""
 
 FIELDS = ("image", "label", "value", "scaled", "index")
 
@@ -45,14 +45,14 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
         dataset: the dataset.
         split: as TFDS and ``datasets`` write it: ``"train"``, ``"train[:10%]"``, ``"train[100:-50]+test"``. Bounds in
             rows must lie within the split, as both libraries require. Shares are rounded to the nearest row, also to
-            none: of 20 rows ``"train[-2%:]"`` has none, where TFDS gives all. All rows of all splits if None.
+            none: of 20 rows ``"train[-2%:]"`` has none, where TFDS returns all. All rows of all splits if None.
 
     Returns:
-        The rows, in order; a range where they are one.
+        The rows, in order; a range if they form one.
 
     Raises:
         UnknownName: there is no such split.
-        InvalidInput: not a split that can be read, or no row is in it.
+        InvalidInput: the split cannot be parsed, or has no rows.
 
     Example:
         >>> rows_of(benchmark_data.load("xysquares"), "train[:1%]")
@@ -84,7 +84,7 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
 
 
 def check_split_text(dataset: Dataset, split: object) -> str:
-    """Return a split that was given as a text, as it must be."""
+    """Check that a split is a string, and return it."""
     if not isinstance(split, str):
         raise InvalidInput(
             f"split of {dataset.id}: expected a string, such as 'train', 'train[:10%]' or 'train+test', received "
@@ -114,11 +114,11 @@ def order(
 
     Args:
         rows: the rows of all processes.
-        seed: seed in [0, 2**64) by which they are shuffled, anew in each epoch: the permutation depends on seed and
-            epoch alone. None keeps their order.
+        seed: seed in [0, 2**64) of the shuffle, which differs in each epoch: the permutation depends only on seed and
+            epoch. None keeps their order.
         epoch: the epoch, from 0.
-        shard: (number of this process, how many there are). Process i of n takes rows i, i + n, i + 2n, ...
-        even: leave out the last rows so that all processes have equally many.
+        shard: (index of this process, number of processes). Process i of n reads rows i, i + n, i + 2n, ...
+        even: drop the last rows so that all processes read equally many.
 
     Returns:
         int64, shape (n,).
@@ -141,14 +141,14 @@ def order(
 
 
 def check_order(seed: int | None, epoch: int = 0) -> None:
-    """Refuse what is no seed or no epoch of an order."""
+    """Check the seed and the epoch of an order."""
     if seed is not None:
         draws.check_seed(seed)
     check_count("epoch", epoch, 0)
 
 
 def check_columns(dataset: Dataset, columns: Sequence[str] | None, known: Iterable[str]) -> list[str]:
-    """Return the columns of a reader's records, checked."""
+    """Check the columns of a reader's records, and return them; all if None."""
     known = list(known)
     if isinstance(columns, str) or (columns is not None and not len(columns)):
         raise InvalidInput(
@@ -210,10 +210,10 @@ class Images:
 
     Args:
         dataset: a dataset, or its full name.
-        split: which rows, as `rows_of` reads it.
+        split: the rows, as for `rows_of`.
         rows: the rows themselves, instead of a split: int, shape (n,).
         factors: the factors of ``label``, ``value`` and ``scaled``, by name; all if None.
-        fields: what an item holds: one of these, as a text, or several, as a tuple in their order.
+        fields: the content of an item: one of these as a string, or several as a tuple in that order.
 
             - ``image``: uint8, shape (H, W, C);
             - ``label``: class ids, int64, shape (F,);
@@ -263,7 +263,7 @@ class Images:
         return f"<{type(self).__name__} {self.dataset.id}: {len(self)} items of {self.fields}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Send the dataset's name where that is enough: the process that unpickles this loads it."""
+        """Pickle the dataset by name if possible: the process that unpickles it loads the dataset."""
         return {**vars(self), "dataset": parallel.handle(self.dataset)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -289,7 +289,7 @@ class Images:
     def batches(
         self, batch_size: int, *, shuffle_seed: int | None = None, epoch: int = 0, shard: tuple[int, int] = (0, 1)
     ) -> Iterator[Any]:
-        """Go through the items once, a batch at a time.
+        """Iterate over the items once, in batches.
 
         The last batch may be smaller than ``batch_size``; the other arguments are those of `order`, whose ``seed`` is
         ``shuffle_seed``. The iterator has no state to save: to resume within an epoch, skip batches with
@@ -347,11 +347,11 @@ class Images:
         return self._convert_array((chosen_labels / np.maximum(largest, 1)).astype(np.float32))
 
     def _convert_images(self, images: NDArray[np.uint8]) -> Any:
-        """Return images, uint8 (n, H, W, C), in the form that the reader wants."""
+        """Return images, uint8 (n, H, W, C), as the reader returns them."""
         return images
 
     def _convert_array(self, array: NDArray[Any]) -> Any:
-        """Return another field in the form that the reader wants."""
+        """Return another field as the reader returns it."""
         return array
 
 
@@ -360,28 +360,28 @@ class Pairs(Images):
 
     The first image is any of the chosen rows. For the second, k factors are drawn anew, uniformly among the values in
     those rows, and the others are kept (Locatello et al., "Weakly-Supervised Disentanglement Without Compromises",
-    ICML 2020, section 5). A pair is a function of seed and number alone; ``length`` says how many there are, so that
-    steps times batch size gives new ones throughout a training.
+    ICML 2020, section 5). A pair depends only on seed and number; ``length`` is the number of pairs, so that a
+    length of steps times batch size yields new pairs throughout training.
 
-    An item is (first, second, changed): each image with the fields that were chosen, and which of the factors were
-    drawn anew, bool, shape (F,).
+    An item is (first, second, changed): the chosen fields of each image, and a mask of the factors that were drawn
+    anew, bool, shape (F,).
 
     Args:
         dataset: a dataset, or its full name.
         changed: k; or the names of the factors to draw anew; or None, which draws k from 1 .. F - 1 for every pair, F
             being the number of factors with more than one value.
-        distinct: let the new value of a factor never be the old one. As published, it may be by chance.
+        distinct: whether the new value of a factor must differ from the old one. As published, it may be equal.
         seed: seed of the pairs, in [0, 2**64).
-        length: the number of pairs; that of the rows if None.
-        split: which rows both images are of, as for `Images`: all, or some that follow one another. They must be a full
-            grid of factors: else second images would be of other rows, which may be held out.
+        length: the number of pairs; the number of rows if None.
+        split: the rows of both images, as for `Images`: all, or consecutive ones. They must be a full grid of factors:
+            otherwise second images could be held-out rows.
         rows: the rows themselves, instead of a split.
         factors: as for `Images`; those of ``changed`` too.
         fields: as for `Images`, of both images.
 
     Raises:
         UnknownName: there is no such dataset, split, factor or field.
-        InvalidInput: the rows are no full grid, k is not between 1 and F, no factor is named or one that does not
+        InvalidInput: the rows are not a full grid, k is not between 1 and F, no factor is named or one that does not
             vary, ``length`` is not positive, the seed is out of range, or both a split and rows are given.
         Unavailable: the dataset must be prepared first.
 
@@ -432,7 +432,7 @@ class Pairs(Images):
         return self._length
 
     def _partner_space(self) -> FactorSpace | FactorTable:
-        """Return the factors of the chosen rows, which second images are of, too."""
+        """Return the factors of the chosen rows, from which second images are drawn too."""
         space, rows = self.dataset.space, self.rows
         received = ""
         if len(np.unique(rows)) < len(self.dataset):

@@ -7,8 +7,8 @@
 (torch.Size([64, 3, 64, 64]), torch.uint8, torch.Size([64, 6]))
 
 `loader` combines PyTorch's own ``DataLoader`` with `Batches`, which draws batches, and `collate`, which keeps a batch
-as it was read. ``DataLoader``, ``Subset`` and ``random_split`` work without them; without `collate` each batch is taken
-apart and stacked again. Pixels do not depend on the number of workers.
+as it was read. ``DataLoader``, ``Subset`` and ``random_split`` work without them; without `collate` each batch is split
+into items and stacked again. Pixels do not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Images(_TensorFields, torch.utils.data.Dataset):  # type: ignore[misc]
 
     Args:
         dataset: a dataset, or its full name such as ``"xysquares/spacing_4"``.
-        fields: what an item holds: one field, as a text, or several, as a tuple in their order.
+        fields: the content of an item: one field as a string, or several as a tuple in that order.
 
             - ``image``: uint8 in [0, 255] or float32 in [0, 1], shape (C, H, W) or (H, W, C);
             - ``label``: class ids, int64, shape (F,);
@@ -75,9 +75,9 @@ class Images(_TensorFields, torch.utils.data.Dataset):  # type: ignore[misc]
             - ``index``: the row, int64, shape ();
             - ``extra_<name>``: another array that the dataset has, such as rotations.
         dtype: of images, ``"uint8"`` or ``"float32"``.
-        layout: of images, ``"CHW"`` or ``"HWC"``. Pixels are not moved: CHW images lie in memory as PyTorch's
-            ``channels_last``, which its convolutions take as it is. Flatten them by ``reshape`` or ``flatten``.
-        **options: ``split``, ``rows`` and ``factors``, as of `benchmark_data.reading.Images`.
+        layout: of images, ``"CHW"`` or ``"HWC"``. Pixels are not copied: CHW images have PyTorch's memory format
+            ``channels_last``, which its convolutions accept. Flatten them with ``reshape`` or ``flatten``.
+        **options: ``split``, ``rows`` and ``factors``, as for `benchmark_data.reading.Images`.
 
     Raises:
         UnknownName: there is no such dataset, split, factor, field, dtype or layout.
@@ -97,19 +97,19 @@ class Images(_TensorFields, torch.utils.data.Dataset):  # type: ignore[misc]
 class Pairs(_TensorFields, reading.Pairs, torch.utils.data.Dataset):  # type: ignore[misc]
     """Pairs of images that share most of their factors, as tensors: see `benchmark_data.reading.Pairs`.
 
-    An item is (first, second, changed): each image with the fields that were chosen, and which of the factors were
-    drawn anew, bool, shape (F,).
+    An item is (first, second, changed): the chosen fields of each image, and a mask of the factors that were drawn
+    anew, bool, shape (F,).
 
     Args:
         dataset: a dataset, or its full name.
         dtype: of images, as for `Images`.
         layout: of images, as for `Images`.
         **options: ``changed``, ``distinct``, ``seed``, ``length``, ``split``, ``rows``, ``factors`` and ``fields``, as
-            of `benchmark_data.reading.Pairs`.
+            for `benchmark_data.reading.Pairs`.
 
     Raises:
         UnknownName: there is no such dataset, split, factor, field, dtype or layout.
-        InvalidInput: the rows are no full grid of factors, or the number of changed factors does not fit it.
+        InvalidInput: the rows are not a full grid of factors, or the number of changed factors is out of range.
 
     Example:
         >>> first, second, changed = Pairs("xysquares", changed=2, seed=1)[0]
@@ -122,26 +122,26 @@ def collate(items: Any) -> Any:
     """Collate items into a batch. Items that `Images` or `Pairs` read together are stacked already.
 
     Args:
-        items: what a dataset's ``__getitems__`` gave.
+        items: the items that a dataset's ``__getitems__`` returned.
 
     Returns:
-        The batch; of other datasets' items, what PyTorch's own ``default_collate`` makes.
+        The batch; for items of other datasets, the result of PyTorch's own ``default_collate``.
     """
     is_batch = isinstance(items, reading.Batch | reading.FieldBatch)
     return items.whole if is_batch else torch.utils.data.default_collate(items)
 
 
 class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
-    """A batch sampler: shuffles all items, alike for any number of workers, and divides them among processes.
+    """A batch sampler that shuffles all items and divides them among processes, for any number of workers alike.
 
-    Each pass is the next epoch, which is shuffled anew. ``set_epoch`` chooses one, to resume a training.
+    Each pass is the next epoch, with a new order. ``set_epoch`` sets the epoch, to resume training.
 
     Args:
         data: the dataset, or its number of items.
         batch_size: items per batch.
         shuffle_seed: seed in [0, 2**64), as for `benchmark_data.reading.order`; None keeps the order.
-        shard: (number of this process, how many there are).
-        drop_last: leave out a last batch that is not full, and give every process as many batches.
+        shard: (index of this process, number of processes).
+        drop_last: drop a last batch that is not full, so that all processes have equally many batches.
 
     Raises:
         InvalidInput: ``shard`` or the seed is out of range, or the batch size is below 1.
@@ -175,7 +175,7 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         return self._batch_count
 
     def set_epoch(self, epoch: int, done: int = 0) -> None:
-        """Start the next pass at an epoch, after the first ``done`` of its batches."""
+        """Start the next pass at an epoch, after its first ``done`` batches."""
         reading.check_order(None, epoch)
         check_count("done", done, 0)
         if done > len(self):
@@ -210,12 +210,12 @@ class _Loader(torch.utils.data.DataLoader):  # type: ignore[misc]
             yield batch
 
     def state_dict(self) -> dict[str, int]:
-        """Return where the loader stands: after the batch that it gave last."""
+        """Return the loader's position: after the last batch that it returned."""
         epoch, done = self.batch_sampler.given or (self.batch_sampler.epoch, self.batch_sampler.done)
         return {"epoch": epoch, "batches": done}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Let the next pass begin where another loader of the same arguments stood."""
+        """Start the next pass at the position of another loader with the same arguments."""
         self.batch_sampler.set_epoch(state["epoch"], state["batches"])
 
 
@@ -234,10 +234,10 @@ def loader(
         data: `Images` or `Pairs`.
         batch_size: items per batch.
         shuffle_seed: shuffles all items, anew in each epoch; None keeps their order.
-        shard: (number of this process, how many there are), for training in several processes.
-        drop_last: leave out a last batch that is not full, and give every process as many batches.
-        **options: as ``torch.utils.data.DataLoader`` takes them: ``num_workers``, ``pin_memory`` and so on.
-            A worker takes about 18 µs to hand over an image: workers pay where drawing or decoding takes longer.
+        shard: (index of this process, number of processes), for training in several processes.
+        drop_last: drop a last batch that is not full, so that all processes have equally many batches.
+        **options: further arguments of ``torch.utils.data.DataLoader``, such as ``num_workers`` and ``pin_memory``.
+            A worker takes about 18 µs to transfer an image: workers pay off if drawing or decoding takes longer.
 
     Returns:
         A ``torch.utils.data.DataLoader``; its ``batch_sampler`` is a `Batches`. ``state_dict()`` returns its position

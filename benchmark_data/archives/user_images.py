@@ -1,4 +1,4 @@
-"""A dataset of a user's own images: from arrays, from anything that yields images, or from a folder with a CSV file."""
+"""Datasets of a user's own images: from arrays, iterables of images, or a folder with a CSV file."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from benchmark_data.types import Pixels, Source
 __all__ = ["from_folder", "from_images"]
 
 MAX_BYTES_IN_MEMORY = 2**30
-"""Bytes of pixels up to which pictures of a folder are decoded once and held; more are read when they are asked for."""
+"""Up to this many bytes of pixels, a folder's pictures are kept in memory; otherwise they are read on access."""
 
 MAX_TABLE_BYTES = 2**26
-"""Bytes of a table of labels, at most, unless the environment variable ``OFFAXIS_MAX_TABLE`` says otherwise."""
+"""The maximum size of a table of labels in bytes, unless ``OFFAXIS_MAX_TABLE`` sets another."""
 
 
 @dataclasses.dataclass(frozen=True)
 class InMemory(Source):
-    """Pixels that the user holds: an array, which may be a memory-mapped file. A file mapped whole travels by its name.
+    """Pixels of a user's array, which may be a memory-mapped file. A file mapped whole is pickled by name.
 
     Args:
         pixels: uint8, shape (n, H, W, C) or (n, H, W).
@@ -73,32 +73,32 @@ def from_images(
     images: ArrayLike | Iterable[ArrayLike] | os.PathLike[str],
     labels: Mapping[str, ArrayLike] | Any = None,
 ) -> Dataset:
-    """Make a dataset of the user's images, for ``baselines.train`` and everything else that takes a `Dataset`.
+    """Make a dataset of your images, for ``baselines.train`` and all other functions of a `Dataset`.
 
-    Training draws rows in random order, and a run that was stopped draws the same ones again, so that images must be
-    where any of them can be read at once. An array is kept as it is: one that ``numpy.load(path, mmap_mode="r")`` gave
-    stays on disk. A stream, such as a ``tf.data.Dataset`` of images or a Hugging Face dataset, is read to its end and
-    held in memory: take as many images as fit, 12 kB each for 64 x 64 pixels in three colours.
+    Training reads rows in random order, and a resumed run reads the same ones again, so images need random access. An
+    array is used as it is: one from ``numpy.load(path, mmap_mode="r")`` stays on disk. An iterable, such as a
+    ``tf.data.Dataset`` of images or a Hugging Face dataset, is read to its end and kept in memory: pass as many images
+    as fit, 12 kB each for 64 x 64 pixels in three colours.
 
     Args:
-        name: what runs call it: lower-case letters, digits and underscores.
+        name: the name of the dataset: lower-case letters, digits and underscores.
         images: uint8, shape (n, H, W, C) or (n, H, W); or an iterable of images of one size, each uint8 (H, W, C) or
-            (H, W), a Pillow image, a tensor, or a record that has one of them as ``image``; or the path of a folder, as
-            for `from_folder`. Pillow images are read as files are: all are grey if every one is, else all are colours,
-            and photographs are turned as their EXIF data say.
-        labels: what is known of the images, if anything: name -> n numbers or texts, one for each image, as a
-            dictionary or a table with named columns, such as a ``pandas.DataFrame``. Each becomes a factor whose
-            classes are the different values in order. Those of a folder, if given, take the place of its CSV file, and
-            are in the order of the names of all pictures in it.
+            (H, W), a Pillow image, a tensor, or a record with one of them as ``image``; or the path of a folder, as
+            for `from_folder`. Pillow images are treated like files: if all are grey, the dataset is grey, otherwise all
+            have three channels; photographs are rotated by their EXIF data.
+        labels: labels of the images, if any: name -> n numbers or strings, one for each image, as a dictionary or a
+            table with named columns, such as a ``pandas.DataFrame``. Each column becomes a factor whose classes are the
+            sorted different values. For a folder, they replace its CSV file, and follow the sorted names of all its
+            pictures.
 
     Returns:
-        The dataset. A run compares its digest, and resumes with the images that it began with only.
+        The dataset. A run compares its digest, and resumes only with the same images.
 
     Raises:
-        InvalidInput: the name is taken or malformed; there are no images, or they differ in size, have channels first
-            or not 1, 3 or 4 channels, are not uint8 or have more than 8 bits a channel; or labels have no names, are
-            not one for each image, or hold NaN.
-        DamagedFile: a file of the folder is no image.
+        InvalidInput: the name is taken or malformed; there are no images, or they differ in size, are channels-first,
+            do not have 1, 3 or 4 channels, are not uint8 or have more than 8 bits per channel; or labels have no names,
+            are not one for each image, or contain NaN.
+        DamagedFile: a file of the folder is not an image.
 
     Example:
         >>> pixels = np.zeros((6, 32, 32, 3), np.uint8)
@@ -131,35 +131,34 @@ def from_images(
 
 
 def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
-    r"""Make a dataset of a folder of pictures and, if there is one, the CSV file that says what is known of them.
+    r"""Make a dataset of a folder of pictures, with labels from its CSV file if it has one.
 
-    Pictures are PNG or JPEG files of one size. All are grey if every one is, else all are colours; transparency is left
-    out, and photographs are turned as their EXIF data say. Up to 1 GiB of pixels are held in memory, more are read when
-    they are asked for.
+    Pictures are PNG or JPEG files of one size. If all are grey, the dataset is grey, otherwise all have three channels;
+    transparency is dropped, and photographs are rotated by their EXIF data. Up to 1 GiB of pixels are kept in memory;
+    larger folders are read on access.
 
-    With a CSV file in the folder, its rows are the pictures, in its order. The column ``file_name``, or the first one
-    where there is none, names the files, relative to the folder. Every other column becomes a factor whose classes are
-    its different values in order: ordinal where all are numbers, categorical where they are texts. Pictures that the
-    table does not name are left out, with a warning. Hidden files are left out.
+    With a CSV file in the folder, its rows are the pictures, in that order. The column ``file_name``, or else the first
+    one, holds file names relative to the folder. Every other column becomes a factor whose classes are its sorted
+    different values: ordinal if all are numbers, categorical if they are strings. Pictures not in the table are
+    ignored, with a warning. Hidden files are ignored.
 
     A picture may have up to 4 million pixels and a table 64 MiB; the environment variables ``OFFAXIS_MAX_PIXELS`` and
     ``OFFAXIS_MAX_TABLE`` raise these limits.
 
-    Without a CSV file, the pictures of the folder and of the folders within it are taken in the order of their names,
-    and there are no factors.
+    Without a CSV file, the dataset has all pictures of the folder and its subfolders, sorted by name, and no factors.
 
     Args:
         folder: the folder.
-        name: what to call the dataset; by default the folder's name, in lower-case letters, digits and underscores.
+        name: the name of the dataset. Default: the folder's name, in lower-case letters, digits and underscores.
 
     Returns:
         The dataset.
 
     Raises:
         InvalidInput: there is no such folder, no picture in it, or more than one CSV file; the CSV file cannot be read,
-            has no header or no rows, does not name files, or a name or a value is missing; pictures differ in size or
-            have more than 8 bits a channel; or the name is taken.
-        DamagedFile: a picture is not there or cannot be read.
+            has no header or no rows, has no file names, or a name or a value is missing; pictures differ in size or
+            have more than 8 bits per channel; or the name is taken.
+        DamagedFile: a picture is missing or cannot be read.
 
     Example:
         >>> import tempfile
@@ -211,9 +210,9 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
 
 
 def _read_table(path: Path) -> Any:
-    """Read a CSV file of labels whose cells are all filled and whose columns have different names.
+    """Read a CSV file of labels, and check that no cell is empty and that column names differ.
 
-    Among numbers what pandas reads as no value, such as NA, is a cell that is not filled; among texts it is a text.
+    In a column of numbers, what pandas reads as missing, such as NA, is empty; in a column of strings it is not.
     """
     needs("reading a table of labels", "metrics", "pandas")
     import pandas as pd
@@ -251,7 +250,7 @@ def _read_table(path: Path) -> Any:
 
 
 def _check_column_names(what: str, names: Sequence[object]) -> None:
-    """Refuse columns without a name, and two of one name."""
+    """Check that columns have names, and that these differ."""
     for name in names:
         if not isinstance(name, str) or not name:
             raise InvalidInput(
@@ -263,7 +262,7 @@ def _check_column_names(what: str, names: Sequence[object]) -> None:
 
 
 def _picture_paths(table_path: Path, table: Any, column: str) -> tuple[Path, ...]:
-    """Return the files that a column names: pictures in the table's folder, each once."""
+    """Return the files in a column, and check that they are different pictures in the table's folder."""
     if table[column].dtype.kind not in "OUT":
         raise InvalidInput(
             f"column {column!r} of {table_path}: expected names of picture files, received "
@@ -287,7 +286,7 @@ def _picture_paths(table_path: Path, table: Any, column: str) -> tuple[Path, ...
 
 
 def _dataset_of_files(name: str, paths: tuple[Path, ...], labels: Mapping[str, ArrayLike]) -> Dataset:
-    """Make a dataset of picture files, after a look at the head of each."""
+    """Make a dataset of picture files, after reading the header of each."""
     shape = picture_files.common_shape(paths)
     source: Source = PictureFiles(paths, shape)
     if len(paths) * math.prod(shape) <= MAX_BYTES_IN_MEMORY:
@@ -297,7 +296,7 @@ def _dataset_of_files(name: str, paths: tuple[Path, ...], labels: Mapping[str, A
 
 
 def _check_dataset_name(name: str, remedy: str = "") -> None:
-    """Refuse a name that no dataset of one's own may have."""
+    """Check the name of a user's dataset."""
     is_text = isinstance(name, str)
     if not is_text or not re.fullmatch(r"[a-z0-9_]+", name) or name in discovery.names("benchmark_data.datasets"):
         raise InvalidInput(
@@ -313,7 +312,7 @@ def _dataset(
     count: int,
     labels: Mapping[str, ArrayLike],
 ) -> Dataset:
-    """Declare a dataset of the user's own images."""
+    """Make the dataset of the user's own images."""
     encoded = [_encode_column(column, values, count) for column, values in labels.items()]
     id_table = np.stack([ids for _, ids in encoded], axis=1) if encoded else np.empty((count, 0), np.int64)
     return Dataset(
@@ -331,7 +330,7 @@ def _dataset(
 
 
 def _check_layout(what: str, pixels: NDArray[Any]) -> None:
-    """Refuse one image alone, (H, W, C), channels that come first, (n, C, H, W), and others than 1, 3 or 4 of them."""
+    """Reject a single image (H, W, C), channels-first images (n, C, H, W), and channel counts other than 1, 3 and 4."""
     if pixels.ndim == 3 and pixels.shape[2] in (1, 3, 4):
         raise InvalidInput(
             f"{what}: expected uint8 of shape (n, H, W) or (n, H, W, C), received {pixels.dtype} of shape "
@@ -347,8 +346,8 @@ def _check_layout(what: str, pixels: NDArray[Any]) -> None:
 
 
 def _stack_images(what: str, images: Any) -> Pixels:
-    """Stack images one after another; Pillow's as grey ones if all of them are grey, else as colours, as files are."""
-    import PIL.Image  # where it is used: who judges codes draws and reads no pictures
+    """Stack images; Pillow images are grey if all of them are grey, otherwise in colour, as for files."""
+    import PIL.Image  # not at the top: scoring codes neither draws nor reads pictures
 
     if not isinstance(images, Iterable):
         raise InvalidInput(
@@ -401,11 +400,11 @@ def _label_columns(what: str, labels: Any) -> Mapping[str, ArrayLike]:
 
 
 def _encode_column(name: str, values: ArrayLike, count: int) -> tuple[Factor, NDArray[np.int64]]:
-    """Make a factor of what is known of each image, and the class ids."""
+    """Return a column of labels as a factor and class ids."""
     array = np.asarray(values)
-    if array.dtype.kind == "U":  # numpy makes texts of all that stands among texts, NaN too
+    if array.dtype.kind == "U":  # numpy converts everything among strings to strings, NaN too
         array = np.asarray(values, object)
-    if array.dtype == object and all(isinstance(value, str) for value in array.flat):  # as pandas keeps texts
+    if array.dtype == object and all(isinstance(value, str) for value in array.flat):  # as pandas stores strings
         array = array.astype(str)
     received = ""
     if array.shape != (count,):
@@ -419,7 +418,7 @@ def _encode_column(name: str, values: ArrayLike, count: int) -> tuple[Factor, ND
             f"labels {name!r}: expected {count} finite numbers or strings, one for each image, received {received}."
         )
     classes, ids = np.unique(array, return_inverse=True)
-    if array.dtype.kind == "f" and 2 * len(classes) <= count:  # of more values, none stands for a class
+    if array.dtype.kind == "f" and 2 * len(classes) <= count:  # with more values, none is a class
         close = np.flatnonzero(np.diff(classes) <= 8 * np.spacing(np.abs(classes).max()))
         if len(close):
             pair = f"{classes[close[0]]} and {classes[close[0] + 1]}"

@@ -1,29 +1,29 @@
-"""Datasets with a hidden variable: images that a small pattern changes, and nothing else.
+"""Perturbed datasets: images with a faint pattern that follows a hidden variable.
 
 Zietlow, Rolinek and Martius, "Demystifying Inductive Biases for (Beta-)VAE Based Architectures", ICML 2021 (arXiv
-2102.06822), section 4. A fixed pattern of -1 and 1 moves up and down with a scalar s of the image and is added to it,
-scaled by a small epsilon (equation 8). The generative factors stay what they are, but s now dominates how images differ
-locally, and a VAE that aligns its latents with local variance encodes s in place of a factor. The control is uniform
-noise of the same magnitude that means nothing. It moves a pixel by as much at most, and has a third of the pattern's
-variance, since the pattern is at its extremes everywhere.
+2102.06822), section 4. A fixed pattern of -1 and 1 is scaled by a small epsilon, added to the image, and moves up and
+down with a scalar s of the image (equation 8). The generative factors are unchanged, but s now dominates the local
+variance, and a VAE that aligns its latents with local variance encodes s instead of a factor. The control is uniform
+noise that depends on no variable. It changes a pixel by at most as much, and has a third of the pattern's variance,
+since the pattern takes only its extreme values.
 
-Where pixels are 0 or 255 a pattern would be clipped away by half. So, in the perturbed set and in the control alike, x
-is first mapped to epsilon + (1 - 2 epsilon) x; with the pattern f in [-1, 1] that is, in all,
+At pixels of 0 or 255, half of the pattern would be clipped. So x is first mapped to epsilon + (1 - 2 epsilon) x, in the
+perturbed dataset and in the control. With the pattern f in [-1, 1] the result is
 
     epsilon + (1 - 2 epsilon) x + epsilon f  =  (1 - 2 epsilon) x + 2 epsilon (1 + f) / 2,
 
-a mixture of the image and an image of the pattern: nothing clips. The price is contrast: a pixel may move by up to
-2 epsilon in all, and the factors lose 1 - (1 - 2 epsilon)^2 of their variance. So a second control, ``squeezed``, has
-the lower contrast and no pattern.
+a mixture of the image and an image of the pattern, which is never clipped. This reduces contrast: a pixel may change by
+up to 2 epsilon in total, and the factors lose 1 - (1 - 2 epsilon)^2 of their variance. So a second control,
+``squeezed``, has the reduced contrast and no pattern.
 
 The scalar is either the first principal component of the base dataset's pixels (``pca``) or a latent of a beta-VAE or
-beta-TCVAE that was trained on it (``conv_vae``; equation 6). It is standardised, and `ROWS_PER_STD` says by how many
-rows of pixels the pattern moves when s moves by one standard deviation. With 32 rows s leads locally first: at an
-epsilon of 0.1 it leads locally on dsprites and on room3d, and globally on dsprites (`benchmarks/perturbation.py`
-prints both; docs/datasets.md has its table).
+beta-TCVAE trained on it (``conv_vae``; equation 6). It is standardised; `ROWS_PER_STD` is the number of rows by which
+the pattern moves when s changes by one standard deviation. With 32 rows, s dominates local variance before global
+variance: at an epsilon of 0.1 it dominates local variance on dsprites and on room3d, and global variance on dsprites
+(`benchmarks/perturbation.py` prints both; docs/datasets.md shows the table).
 
-To see at which strength models begin to encode s, ``patterned`` has s as a further factor that is independent of the
-others (section 5.2 of the paper).
+To measure at which strength models begin to encode s, ``patterned`` has s as a further factor that is independent of
+the others (section 5.2 of the paper).
 """
 
 from __future__ import annotations
@@ -47,27 +47,27 @@ __all__ = ["EPSILONS", "blend", "noise", "noisy", "pattern", "patterned", "pertu
 
 EPSILONS = (0.05, 0.1, 0.15, 0.2)
 DEFAULT = 0.1
-"""Where, in the paper, the hidden variable begins to lead locally."""
+"""The strength at which, in the paper, the hidden variable begins to dominate local variance."""
 
 ROWS_PER_STD = 32.0
-"""Rows by which the pattern moves with one standard deviation of s."""
+"""Rows by which the pattern moves when s changes by one standard deviation."""
 
 PATTERNED = (0.025, 0.05, 0.075, 0.1, 0.15)
-"""Strengths at which s is a factor of its own: on both sides of where it begins to lead locally."""
+"""Strengths of ``patterned`` datasets: below and above the one at which s begins to dominate local variance."""
 
 LEVELS = 64
-"""Values of s where it is a factor."""
+"""The number of values of s in ``patterned`` datasets."""
 
 Bytes = NDArray[np.uint8]
 
 
 def blend(images: Pixels, pattern: Bytes, *, epsilon: float) -> Pixels:
-    """Change images by at most epsilon in each direction, after lowering their contrast so that nothing clips.
+    """Change images by at most epsilon in each direction, after reducing their contrast so that no pixel is clipped.
 
     Args:
         images: uint8, shape (n, H, W, C).
         pattern: the pattern f in [-1, 1] as bytes: 0 is -1 and 255 is 1. uint8, shape (n, H, W, 1) or as the images.
-        epsilon: in (0, 0.5), of the range of pixels.
+        epsilon: the strength, in (0, 0.5), as a share of the pixel range.
 
     Returns:
         (1 - 2 epsilon) x + 2 epsilon (1 + f) / 2, rounded to uint8, shape (n, H, W, C).
@@ -120,7 +120,7 @@ def pattern(s: ArrayLike, height: int, width: int) -> Bytes:
 
 
 def _random_signs(rows: Indices, width: int) -> Bytes:
-    """Return rows of the fixed pattern; negative rows too."""
+    """Return rows of the fixed pattern; rows may be negative."""
     words = draws.bits(SEED + 1, rows, -(-width // 64)).astype("<u8", copy=False)
     return np.unpackbits(words.view(np.uint8), axis=1, count=width, bitorder="little") * np.uint8(255)
 
@@ -128,12 +128,12 @@ def _random_signs(rows: Indices, width: int) -> Bytes:
 def noise(indices: Indices, height: int, width: int) -> Bytes:
     """Return the control's pattern: uniform noise, independent for every row and pixel and the same in all channels.
 
-    Its seed is 2023, so a split of seed 2023 is by the pixel (0, 7): take another seed for splits of these datasets.
+    Its seed is 2023, so a split with seed 2023 depends on the pixel (0, 7): use another seed to split these datasets.
 
     Args:
         indices: rows, int64, shape (n,).
-        height: of the images.
-        width: of the images.
+        height: height of the images in pixels.
+        width: width of the images in pixels.
 
     Returns:
         uint8, uniform, shape (n, height, width, 1).
@@ -149,13 +149,13 @@ def noise(indices: Indices, height: int, width: int) -> Bytes:
 
 @dataclasses.dataclass(frozen=True)
 class _Perturbed(Derived):
-    """A change that needs a hidden variable beside the base."""
+    """A change that needs a hidden variable in addition to the base."""
 
     hidden: HiddenVariable
 
     @property
     def ready(self) -> bool:
-        """Whether base and hidden variable are there."""
+        """Whether base and hidden variable are prepared."""
         return super().ready and self.hidden.ready
 
     def prepare(self, **options: Any) -> None:
@@ -170,12 +170,12 @@ def _perturb(images: Pixels, indices: Indices, labels: Indices, *, hidden: Hidde
 
 
 def _add_noise(images: Pixels, indices: Indices, labels: Indices, *, epsilon: float) -> Pixels:
-    """Add noise that means nothing."""
+    """Add noise that depends on no variable."""
     return blend(images, noise(indices, *images.shape[1:3]), epsilon=epsilon)
 
 
 def _squeeze(images: Pixels, indices: Indices, labels: Indices, *, epsilon: float) -> Pixels:
-    """Lower the contrast as `blend` does, and add nothing."""
+    """Reduce the contrast as `blend` does, and add nothing."""
     table = np.rint((1 - 2 * epsilon) * np.arange(256) + 255 * epsilon).astype(np.uint8)
     return table[images]
 
@@ -218,7 +218,7 @@ def _config_name(kind: str, epsilon: float) -> str:
 
 
 def noisy(base: Dataset) -> Family:
-    """Make the control of `perturbed`: uniform noise of the same magnitude, but a third of its variance and no meaning.
+    """Make the noise control of `perturbed`: uniform noise of the same magnitude and a third of the variance.
 
     Args:
         base: the dataset.
@@ -235,7 +235,7 @@ def noisy(base: Dataset) -> Family:
 
 
 def squeezed(base: Dataset) -> Family:
-    """Make the other control of `perturbed`: its lower contrast, and no pattern.
+    """Make the contrast control of `perturbed`: its reduced contrast without a pattern.
 
     Args:
         base: the dataset.
@@ -253,7 +253,7 @@ def squeezed(base: Dataset) -> Family:
 def _control_family(
     base: Dataset, suffix: str, change: Callable[..., Pixels], description: str, *, adds_perturbation: bool = True
 ) -> Family:
-    """Change a dataset at each of `EPSILONS`; the description has a place for the strength."""
+    """Change a dataset at each of `EPSILONS`; the description has a placeholder for the strength."""
     return Family(
         *(
             _derived_dataset(
@@ -272,17 +272,17 @@ def _control_family(
 
 
 def patterned(base: Dataset) -> Family:
-    """Make datasets in which s is a further factor, to see at which strength of the pattern models encode it.
+    """Make datasets with s as a further factor, to measure at which strength of the pattern models encode it.
 
-    Zietlow et al. 2021, section 5.2 and figure 4 (c). Each row of the base is shown once, with a value of s that is
-    drawn for it (`benchmark_data.draws`, seed `SEED` + 3).
+    Zietlow et al. 2021, section 5.2 and figure 4 (c). Each row of the base is shown once, with a random
+    value of s (`benchmark_data.draws`, seed `SEED` + 3).
 
     Args:
         base: the dataset.
 
     Returns:
         ``<base>_patterned`` with configs ``eps025``, ``eps050``, ... at `PATTERNED`, in thousandths. The factors are
-        the base's and ``s``, of `LEVELS` values with mean 0 and variance 1; the labels are a table, no grid.
+        the base's and ``s``, of `LEVELS` values with mean 0 and variance 1; the labels are a table, not a grid.
     """
     forms = []
     for epsilon in PATTERNED:

@@ -1,13 +1,13 @@
-"""Splits: the rows of a dataset that a published rule leaves for training, and those for testing.
+"""Splits: the training and test rows of a dataset by a published rule.
 
-A rule is a file in ``benchmark_data/splits``, of the same name. The name of a split is ``RULE``, ``RULE.VARIANT``
-for a rule that has several, and either followed by ``.seed_N`` where the rule draws and N is not 0: ``composition``,
+A rule is a file of the same name in ``benchmark_data/splits``. The name of a split is ``RULE``, or ``RULE.VARIANT`` for
+a rule with variants, followed by ``.seed_N`` if the rule is random and N is not 0: ``composition``,
 ``recombination.to_range``, ``correlated.posx-posy-0.1``, ``random.seed_3``.
 
-Like a transfer pair, a divided dataset is a dataset of its own, with the rows to train on first: ``dsprites`` divided
+Like a transfer pair, a divided dataset is itself a dataset, with the training rows first: ``dsprites`` divided
 by ``composition`` is ``dsprites/composition``, and ``xysquares/spacing_4`` is ``xysquares/spacing_4.composition``. It
-has the splits ``train`` and ``test``, and ``extra_row`` says which row of its base a row is. So every reader, builder,
-digest, training and task takes it as it takes any other.
+has the splits ``train`` and ``test``, and ``extra_row`` is the row of the base for each row. So readers, builders,
+digests, training and tasks treat it like any other dataset.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["DEFAULT", "Divided", "Split", "split", "split_names", "split_rules",
 RULES = "benchmark_data.splits"
 
 DEFAULT = "holdout"
-"""The rule where none is named: nine tenths to train on, one tenth to test on."""
+"""The default rule: nine tenths of the rows for training, one tenth for testing."""
 
 
 def rows_digest(rows: Indices) -> str:
@@ -50,10 +50,10 @@ class Split:
     Attributes:
         base: the dataset.
         name: the split's name, such as ``composition``.
-        train: rows of the base to train on, int64 (n,), ascending; a rule that draws with replacement repeats rows.
-        test: rows of the base to test on, int64 (m,), ascending, none of them in ``train``.
-        weights: of a rule that weighs rows, the weight of every row of the base, float64 (N,) in [0, 1], 0 of those in
-            ``test``; else None.
+        train: training rows of the base, int64 (n,), ascending; a rule that draws with replacement repeats rows.
+        test: test rows of the base, int64 (m,), ascending, none of them in ``train``.
+        weights: the weight of every row of the base, float64 (N,) in [0, 1], 0 for rows in ``test``; None if the rule
+            does not weight rows.
 
     Example:
         >>> import benchmark_data
@@ -78,12 +78,12 @@ class Split:
 
     @functools.cached_property
     def digests(self) -> Mapping[str, str]:
-        """SHA-256 of either row list as little-endian int64, in hexadecimal: ``train`` and ``test``."""
+        """SHA-256 of each row list as little-endian int64, in hexadecimal: ``train`` and ``test``."""
         return MappingProxyType({"train": rows_digest(self.train), "test": rows_digest(self.test)})
 
     @functools.cached_property
     def dataset(self) -> Dataset:
-        """The divided dataset: the rows to train on, then those to test on, with the splits ``train`` and ``test``."""
+        """The divided dataset: the training rows, then the test rows, with the splits ``train`` and ``test``."""
         source = Divided(self.base, self.name)
         vars(source)["rows"] = np.concatenate([self.train, self.test])
         train_count, row_count = len(self.train), len(self.train) + len(self.test)
@@ -102,7 +102,7 @@ class Split:
 
 @dataclasses.dataclass(frozen=True)
 class Divided(OfBase):
-    """Where the pixels of a divided dataset come from: its base.
+    """The source of a divided dataset's pixels: its base.
 
     Args:
         base: the dataset that is divided.
@@ -113,17 +113,17 @@ class Divided(OfBase):
 
     @functools.cached_property
     def rows(self) -> Indices:
-        """The base's row for each row: those to train on, then those to test on, int64."""
+        """The base's row for each row, int64: the training rows, then the test rows."""
         base_split = split(self.base, self.name)
         return np.concatenate([base_split.train, base_split.test])
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the rows out: they follow from the rule."""
+        """Omit the rows, which the rule determines."""
         return {"base": self.base, "name": self.name}
 
     @property
     def extras(self) -> Mapping[str, Extra]:
-        """The base's further arrays, and the base's rows."""
+        """The base's extra arrays, and the base's row of each row."""
         return {**self.base.extras, "row": Extra((), "int64", "row in the dataset that is divided")}
 
     def base_rows(self, indices: Indices) -> Indices:
@@ -131,12 +131,12 @@ class Divided(OfBase):
         return self.rows[indices]
 
     def extra(self, name: str, indices: Indices) -> NDArray[Any]:
-        """Return rows of one of the further arrays."""
+        """Return rows of an extra array."""
         return self.base_rows(indices) if name == "row" else super().extra(name, indices)
 
 
 class _SplitLabels(FactorTable):
-    """The base's class ids, looked up when they are asked for."""
+    """The base's class ids, looked up on access."""
 
     def __init__(self, source: Divided, rows: int) -> None:
         super().__init__(*source.base.space.factors, rows=rows, read=self._all_labels)
@@ -150,7 +150,7 @@ class _SplitLabels(FactorTable):
 
     @property
     def full(self) -> bool:
-        """False: whoever draws partners from a whole grid would draw what is held out."""
+        """False: partners drawn from the whole grid would include held-out rows."""
         return False
 
 
@@ -212,13 +212,13 @@ def split(base: Dataset, name: str = DEFAULT, *, seed: int | None = None) -> Spl
 
 
 def check_undivided(dataset: Dataset) -> None:
-    """Check that a dataset may be divided: by its name, since a name tells of one rule only.
+    """Check by its name that a dataset is undivided, since a name contains at most one rule.
 
     Args:
         dataset: the dataset.
 
     Raises:
-        InvalidInput: a rule divides it already.
+        InvalidInput: it is already divided.
     """
     base, rule = parse_divided_name(dataset.id)
     if rule:
@@ -233,7 +233,7 @@ def _find_rule(name: str) -> ModuleType:
 
 
 def _parse_name(name: str) -> tuple[str, str, int]:
-    """Take a split's name apart: rule, variant, seed."""
+    """Split the name of a split into rule, variant and seed."""
     rule_and_variant, _, seed = name.rpartition(".seed_")
     if not re.fullmatch(r"\d{1,19}", seed):
         rule_and_variant, seed = name, "0"
@@ -262,13 +262,13 @@ def summary(name: str) -> str:
 
 
 def parse_divided_name(dataset: str) -> tuple[str, str]:
-    """Take the name of a divided dataset apart.
+    """Split the name of a divided dataset into base and split.
 
     Args:
         dataset: such as ``dsprites/composition`` or ``xysquares/spacing_4.random.seed_1``.
 
     Returns:
-        The base's name and the split's; the latter is empty where the name has no rule in it.
+        The base's name and the split's; the latter is empty if the name contains no rule.
 
     Example:
         >>> parse_divided_name("xysquares/spacing_4.random.seed_1"), parse_divided_name("xysquares/spacing_4")
@@ -302,18 +302,18 @@ def divided_name(dataset: str, name: str) -> str:
 
 
 def parse_split(dataset: str, part: str) -> tuple[str, str]:
-    """Read ``RULE[.VARIANT][:PART]`` where a dataset's own split may stand as well.
+    """Parse the part of a dataset: ``RULE[.VARIANT][:PART]`` or one of its own splits.
 
     Args:
         dataset: a dataset's name.
-        part: one of the dataset's own splits; or ``RULE[.VARIANT][:PART]``, where PART is ``train`` unless named; or
-            empty, which of a divided dataset means ``train`` (rows that are held out must be asked for).
+        part: one of the dataset's own splits; or ``RULE[.VARIANT][:PART]``, where PART is ``train`` by default; or
+            empty, which for a divided dataset means ``train`` (held-out rows must be requested explicitly).
 
     Returns:
-        The name of the dataset that has the part as a split of its own, and the name of that split.
+        The name of the dataset that has the part as its split, and the name of that split.
 
     Raises:
-        InvalidInput: a rule divides into no such part.
+        InvalidInput: the rule has no such part.
 
     Example:
         >>> parse_split("dsprites", "composition:test"), parse_split("dsprites", "random")
@@ -337,17 +337,17 @@ def parse_split(dataset: str, part: str) -> tuple[str, str]:
 
 
 def resolve(dataset: object, name: str) -> Dataset:
-    """Return the dataset that a full name means: ``dataset`` itself, or ``dataset`` divided by the rule in the name.
+    """Return the dataset with a full name: ``dataset`` itself, or ``dataset`` divided by the rule in the name.
 
     Args:
         dataset: the dataset.
-        name: its name, or the name of it divided.
+        name: its name, or its name when divided.
 
     Returns:
-        The dataset, divided where the name says so.
+        The dataset, divided if the name contains a rule.
 
     Raises:
-        InvalidInput: it is no dataset, or another one's name.
+        InvalidInput: ``dataset`` is not a dataset, or the name is that of another one.
 
     Example:
         >>> import benchmark_data
