@@ -1,4 +1,4 @@
-"""Everything that decides what a run computes, as one frozen dataclass that is the run's ``config.json``."""
+"""All settings that determine a run's result, as a frozen dataclass, stored as the run's ``config.json``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Precision: TypeAlias = Literal["float32", "bfloat16"]
 Device: TypeAlias = Literal["auto", "cpu", "gpu"]
 
 _LEAST_EPSILON = float(np.finfo(np.float32).tiny)
-"""The least epsilon: with less, a weight that no image moves would become 0 / 0."""
+"""The smallest epsilon: below it, a weight whose gradient is always 0 would become 0 / 0."""
 
 _RANGES: tuple[tuple[str, str, Callable[[float], bool]], ...] = (
     ("learning_rate", "a number in (0, 1000)", lambda value: 0 < value < 1e3),
@@ -39,55 +39,54 @@ _RANGES: tuple[tuple[str, str, Callable[[float], bool]], ...] = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """A run: the same config gives the same weights, on one machine with the same number of threads.
+    """The config of a run: equal configs produce equal weights on one machine with the same number of threads.
 
     Defaults are those of Bonheme and Grześ 2022, table 1.
 
     Attributes:
         dataset: a dataset's full name.
         objective: an objective's name.
-        hyperparameters: those of the objective; those left out have its defaults.
+        hyperparameters: the objective's hyperparameters; missing ones have its defaults.
         architecture: an architecture's name.
-        architecture_parameters: those of the architecture, such as ``width`` of ``fc``.
+        architecture_parameters: the architecture's parameters, such as ``width`` of ``fc``.
         latents: latent dimensions.
         reconstruction: a reconstruction loss's name.
         reduction: ``"sum"`` over pixels and latents, or ``"mean"``, which divides the reconstruction by the number of
-            pixels and the KL divergence by that of latents, and no other term. It suits objectives whose terms are β KL
-            alone (``beta_vae``, ``ada_gvae``, ``ada_ml_vae``), for which it is another β (times H W C / latents for
-            sums), and those without a KL divergence, such as ``qlae``, which is made for it. For the others it changes
-            the meaning of hyperparameters, as the objective's ``mean_changes`` states; a run warns, also of an
-            ``epsilon`` of 1e-8 or more.
+            pixels and the KL divergence by that of latents, but no other term. It suits objectives whose only term is β
+            KL (``beta_vae``, ``ada_gvae``, ``ada_ml_vae``), for which it amounts to another β (times H W C / latents
+            for sums), and those without a KL divergence, such as ``qlae``, which is designed for it. For the others
+            it changes the meaning of hyperparameters, as the objective's ``mean_changes`` states; a run then warns, and
+            also if ``epsilon`` is 1e-8 or more.
         reconstruction_weight: the weight of the reconstruction in the loss, positive. With ``mse`` and sums it is
-            1 / (2 σ²) for Gaussian pixels of variance σ², so that the other terms keep the strengths that they have
-            relative to a likelihood.
+            1 / (2 σ²) for Gaussian pixels of variance σ², so that the other terms keep their strengths relative
+            to a likelihood.
         steps: optimiser steps.
         batch_size: images per step (pairs, for an objective on pairs).
         learning_rate: Adam's step size.
         beta_1: Adam's decay of the first moment.
         beta_2: Adam's decay of the second moment.
         epsilon: Adam's epsilon, positive in float32. Means of squared errors in [0, 1] can have gradients below 1e-8 in
-            the encoder, which then hardly learns: with ``reduction="mean"``, give less.
+            the encoder, which then hardly learns: with ``reduction="mean"``, use a smaller value.
         seed: seed of the initial weights, the batches and the noise, in [0, 2**63).
-        split: train on this split of the dataset, such as ``target_train`` of a transfer pair; on all of it if empty.
-            A split by a rule, ``RULE[.VARIANT][:PART]`` such as ``composition``, makes ``dataset`` that of the rule and
-            ``split`` the part, ``train`` unless it is named; so does the name of a dataset that a rule divides, such as
-            ``dsprites/composition``, by itself. See `benchmark_data.variants.splitting`.
-        train_share: the share of those rows that is trained on, always the same rows for a dataset and split. Of the
-            pairs of an objective on pairs these are the first images; the second ones are from the whole grid, or the
-            whole of the split, which must be a full grid of the values that it holds. The rows left out are not the
-            test rows of the split ``holdout``: for scores on rows that a model has never seen, train on a split, with
-            a share of 1.
-        snapshots: steps after which the state is kept, or one number: every so many steps. The first state, of step 0,
-            and the last are always kept, so that trained layers can be compared with untrained ones.
+        split: the split of the dataset to train on, such as ``target_train`` of a transfer pair; all rows if empty. A
+            split by a rule, ``RULE[.VARIANT][:PART]`` such as ``composition``, sets ``dataset`` to the divided dataset
+            and ``split`` to the part (default: ``train``), as does the name of a divided dataset alone, such as
+            ``dsprites/composition``. See `benchmark_data.variants.splitting`.
+        train_share: the share of these rows to train on, always the same rows for a dataset and split. For an objective
+            on pairs, they are the first images; the second ones come from the whole grid, or from the whole split,
+            which must be a full grid of its values. The remaining rows are not the test rows of the split ``holdout``:
+            for scores on rows that a model has never seen, train on a split, with a share of 1.
+        snapshots: steps after which the state is kept, or one number, the interval between them. The states of step 0
+            and of the last step are always kept, so that trained layers can be compared with untrained ones.
         history_every: steps between two lines of the history.
-        selection: how these settings were selected, in words, such as by a pilot that used labels; ``none`` where they
-            were not; one line of 1 to 200 characters. No number depends on it, and the record of the run reports it.
+        selection: how these settings were selected, in words, such as by a pilot that used labels; ``none`` if they
+            were not selected; one line of 1 to 200 characters. No result depends on it; the run's record reports it.
             Runs that differ only in it are still different runs, with different digests.
         start_from: a run folder whose last weights of encoder and decoder this run starts from; see
             `baselines.training.finetune`. Empty for new weights.
         start_weights: SHA-256 of those weights; `baselines.train` fills it in.
-        reset: layers that start from new weights all the same, such as ``mean``.
-        frozen: layers whose weights stay as they start, such as ``encoder_1``.
+        reset: layers that start from new weights nevertheless, such as ``mean``.
+        frozen: layers whose weights are not trained, such as ``encoder_1``.
         precision: ``"float32"``, or ``"bfloat16"`` to train with activations and products in bfloat16; weights, losses,
             KL and Adam stay float32, and a trained run encodes and decodes in float32.
 
@@ -139,9 +138,9 @@ class RunConfig:
 
     @functools.cached_property
     def digest(self) -> str:
-        """SHA-256 of names and of what is not a default: the same when settings are added later.
+        """SHA-256 of names and non-default settings: unchanged when settings are added later.
 
-        Of a run that starts from another's weights it is their hash that counts, not where they lie.
+        For a run that starts from another's weights, it depends on their hash, not on their path.
 
         Example:
             >>> a, b = (RunConfig(dataset="dsprites", objective="ae", seed=seed) for seed in (0, 1))
@@ -162,7 +161,7 @@ class RunConfig:
 
     @property
     def images_per_step(self) -> int:
-        """Images that a step trains on: two for each pair, of an objective on pairs."""
+        """Images per training step: two for each pair if the objective is on pairs."""
         return self.batch_size * objectives.find(self.objective).n_views
 
     def build_objective(self) -> objectives.Objective:
@@ -172,17 +171,17 @@ class RunConfig:
             The objective.
 
         Raises:
-            UnknownName: a hyperparameter is none of the objective's; the message says where one of the config belongs.
+            UnknownName: the objective has no such hyperparameter; the message states where the name belongs.
             InvalidInput: a value has the wrong type or is out of range.
         """
         objective, kind = objectives.find(self.objective), f"hyperparameter of {self.objective}"
         names = {field.name for field in dataclasses.fields(objective)}
         for name in self.hyperparameters.keys() & {field.name for field in dataclasses.fields(self)} - names:
-            raise UnknownName(kind, name, names, f"It is an argument of its own: RunConfig({name}=...).")
+            raise UnknownName(kind, name, names, f"This is a setting of every run: RunConfig({name}=...).")
         return validation.build(objective, self.hyperparameters, kind=kind)
 
     def with_steps(self, steps: int) -> RunConfig:
-        """Return the config with another number of steps, without the snapshots that it does not reach.
+        """Return the config with another number of steps, without snapshots after the last step.
 
         Args:
             steps: the number of steps.
@@ -191,7 +190,7 @@ class RunConfig:
             The other config.
 
         Raises:
-            InvalidInput: no number of steps.
+            InvalidInput: ``steps`` is not an integer of 0 or more.
 
         Example:
             >>> RunConfig(dataset="dsprites", objective="ae", snapshots=[10, 900]).with_steps(20).snapshots
@@ -202,13 +201,13 @@ class RunConfig:
         return dataclasses.replace(self, steps=steps, snapshots=snapshots)
 
     def keeps(self, step: int) -> bool:
-        """Return whether the state after a step is kept for good."""
+        """Return whether the state after a step is kept permanently."""
         if step in (0, self.steps):
             return True
         return step % self.snapshots == 0 if isinstance(self.snapshots, int) else step in self.snapshots
 
     def kept_steps(self) -> tuple[int, ...]:
-        """List the steps whose state is kept for good.
+        """List the steps whose state is kept permanently.
 
         Returns:
             The steps in order: 0, the snapshots and the last.
@@ -230,7 +229,7 @@ class RunConfig:
         """Make a config from JSON's types.
 
         Args:
-            values: a dictionary with the fields' names as keys; those left out take their defaults.
+            values: a dictionary with the fields' names as keys; missing ones have their defaults.
 
         Returns:
             The config.
@@ -312,7 +311,7 @@ def _check_values(config: RunConfig) -> dict[str, Any]:
 
 
 def _check_snapshots(snapshots: Any, steps: int) -> int | tuple[int, ...]:
-    """Check when snapshots are kept."""
+    """Check the steps or the interval of snapshots, and return them."""
     if isinstance(snapshots, list | tuple):
         snapshot_steps = tuple(sorted({validation.typed("snapshots", step, int) for step in snapshots}))
         if any(not 0 <= step <= steps for step in snapshot_steps):
@@ -326,7 +325,7 @@ def _check_snapshots(snapshots: Any, steps: int) -> int | tuple[int, ...]:
 
 
 def _check_layers(values: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Check what a run that starts from another one resets and freezes."""
+    """Check the layers that a run resets and freezes, and return them."""
     checked = {}
     for name in ("reset", "frozen"):
         layers = values[name]
@@ -334,9 +333,9 @@ def _check_layers(values: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
             raise InvalidInput(f"{name}: expected a list of layers' names, received {layers!r}.")
         checked[name] = tuple(sorted(set(layers)))
     if overlap := sorted(set(checked["reset"]).intersection(checked["frozen"])):
-        raise InvalidInput(f"layers: expected each reset or frozen, received both for {overlap[0]}.")
+        raise InvalidInput(f"layers: expected each in reset or in frozen, received {overlap[0]} in both.")
     if (any(checked.values()) or values["start_weights"]) and not values["start_from"]:
         raise InvalidInput(
-            "start_from: expected the run whose layers are reset or frozen, or weights taken, received none."
+            "start_from: expected a run folder, which reset, frozen and start_weights need, received none."
         )
     return checked

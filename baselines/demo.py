@@ -1,10 +1,10 @@
-"""The demo: one β-TCVAE, one budget, on XYSquares with positions 1 px and 8 px apart. ``make demo`` runs it.
+"""The demo: one β-TCVAE with one budget, on XYSquares with positions 1 and 8 pixels apart (``make demo``).
 
-The two datasets have the same factors and the same number of images. With a spacing of 1 the squares overlap, distance
-in pixels follows distance in the factors, and the VAE finds them; with a spacing of 8 every move costs the same, and it
-does not. After Michlo, Klein and James 2023 (arXiv 2202.13341), sections 5.3 and 5.4.
+The two datasets have the same factors and the same number of images. At spacing 1 the squares overlap, pixel
+distance follows factor distance, and the VAE finds the factors; at spacing 8 every move changes the same number of
+pixels, and it does not. After Michlo, Klein and James 2023 (arXiv 2202.13341), sections 5.3 and 5.4.
 
-Everything is kept in the folder that is given: what a killed demo has trained is not trained again.
+All files are kept in the demo's folder: an interrupted demo continues with the runs that are left.
 
 Internal.
 """
@@ -54,17 +54,18 @@ SETTINGS: dict[str, Any] = {
     "snapshots": (),
     "selection": "MIG at spacing 1, on seeds from 100 on",
 }
-"""Of all runs: as many latents as factors, and batches that are large enough for the objective's estimate of the total
-correlation. With 16 images instead of 64 some seeds find nothing. With a reconstruction that weighs 1 the posterior
-collapses at spacing 8, and the model draws nothing but the mean image."""
+"""Settings of all runs: as many latents as factors, and batches large enough to estimate the total correlation.
+
+With 16 images per batch instead of 64, some seeds disentangle nothing. With a reconstruction weight of 1, the posterior
+collapses at spacing 8, and the model draws only the mean image."""
 
 STEPS = 1_500
 
 WORKERS = 4
-"""The most runs that are trained side by side, each in a process that takes up to 1 GB."""
+"""The maximum number of runs trained in parallel, each in a process of up to 1 GB."""
 
 COMPARED = 1_000
-"""Images that the reconstructions are judged by."""
+"""The number of images on which reconstructions are evaluated."""
 
 app = console.command_line("See a VAE fail on XYSquares.")
 
@@ -75,7 +76,7 @@ def main(
     steps: Annotated[int, typer.Option(min=1, help="Training steps of each run.")] = STEPS,
     show: Annotated[
         bool,
-        typer.Option("--open/--no-open", help="Show the board in a browser at the end, where there is a screen."),
+        typer.Option("--open/--no-open", help="Show the board in a browser at the end, if there is a screen."),
     ] = True,
 ) -> None:
     """Train five seeds of a small VAE on each of two datasets, score them, and show them on a board."""
@@ -85,10 +86,10 @@ def main(
 
 
 def has_screen(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether someone sits at this machine: a terminal, and a desktop that is not at the other end of SSH.
+    """Return whether a browser can be shown: in a terminal on a desktop, but not over SSH.
 
     Args:
-        environment: the process's variables.
+        environment: the environment variables.
     """
     desktop = sys.platform in ("darwin", "win32") or any(map(environment.get, ("DISPLAY", "WAYLAND_DISPLAY")))
     return bool(desktop) and sys.stdout.isatty() and "SSH_CONNECTION" not in environment
@@ -98,17 +99,17 @@ def demo(folder: Path, *, steps: int = STEPS) -> Path:
     """Run the demo.
 
     Args:
-        folder: where runs, results and the board go.
+        folder: the folder for runs, results and the board.
         steps: training steps of each run.
 
     Returns:
         The board's page.
 
     Raises:
-        InvalidInput: the folder cannot be written, another demo is at work in it, or a run failed.
+        InvalidInput: the folder cannot be written, another demo is using it, or a run failed.
     """
     start = time.perf_counter()
-    console.err.rule("Ten small VAEs: the same model and budget, squares that overlap or do not")
+    console.err.rule("Ten small VAEs with one model and budget: on squares that overlap, and on squares that do not")
     with display() as progress:
         runs = trained(folder / "runs", steps, progress)
         task = progress.add_task("score", total=None, rate="", loss="")
@@ -141,18 +142,18 @@ def configs(dataset: str, steps: int = STEPS, seeds: Sequence[int] = SEEDS) -> l
 
 
 def trained(folder: Path, steps: int, progress: rich.progress.Progress) -> dict[str, list[Run]]:
-    """Train every run that is not trained yet, as many at a time as there are cores.
+    """Train the runs that are not trained yet, one per core at a time.
 
     Args:
-        folder: where to.
-        steps: of each run.
-        progress: a display to show them in.
+        folder: the folder of the runs.
+        steps: training steps of each run.
+        progress: the progress display.
 
     Returns:
-        Dataset -> its runs, by seed.
+        Dataset -> its runs, ordered by seed.
 
     Raises:
-        InvalidInput: a run failed, the folder cannot be written, or another demo is at work in it.
+        InvalidInput: a run failed, the folder cannot be written, or another demo is using it.
     """
     import joblib
 
@@ -161,8 +162,8 @@ def trained(folder: Path, steps: int, progress: rich.progress.Progress) -> dict[
     for state in sweep.run(ordered_configs, folder, jobs=min(joblib.cpu_count(), WORKERS), progress=progress):
         if state.state != "done":
             raise InvalidInput(
-                f"{folder / state.run}: expected a finished run, received {state.error or 'one that was stopped'}. Run "
-                "the demo again: it continues from what is there."
+                f"{folder / state.run}: expected a finished run, received {state.error or 'a stopped one'}. Run "
+                "the demo again: it continues where it stopped."
             )
     return {dataset: [Run.open(folder / sweep.run_path(config)) for config in group] for dataset, group in plan.items()}
 
@@ -171,25 +172,25 @@ def explained_share(run: Run) -> float:
     """Return the share of the pixels' variance that a run's reconstructions explain: 1 - residual / variance.
 
     Args:
-        run: a run; the first test images of its task are looked at, most of which it was trained on.
+        run: a run; the first test images of its task are used, most of which it was trained on.
 
     Returns:
-        At most 1; 0 for the mean image, whatever goes in.
+        At most 1; 0 if every reconstruction is the mean image.
     """
     return run.explained(run.dataset.images(protocol.task(run.dataset.id).test[:COMPARED]))
 
 
 def closing(scored: Sequence[results.Result], shares: Mapping[str, Sequence[float]], page: Path, seconds: float) -> str:
-    """Write the demo's last words: what was seen, what to try next, and where the board is.
+    """Format the demo's summary: its results, what to try next, and the path of the board.
 
     Args:
         scored: the results.
-        shares: dataset -> what `explained` gives, for each seed.
+        shares: dataset -> the explained share of each seed.
         page: the board's page.
-        seconds: what the demo took.
+        seconds: the duration of the demo.
 
     Returns:
-        A text with rich's markup.
+        Text with rich's markup.
     """
     mig = {
         result.task.partition("@")[0]: [run.scores["mig"] for run in result.runs]

@@ -91,7 +91,9 @@ class Model:
         self.code_size = self.objective.code_size(config.latents, self.sizes)
         if image_shape[2] > self.objective.channels:
             expected = f"images of at most {self.objective.channels} channels, received shape {image_shape}"
-            raise InvalidInput(f"{config.objective}: expected {expected}. Leave out others, such as transparency.")
+            raise InvalidInput(
+                f"{config.objective}: expected {expected}. Remove the others, such as the alpha channel."
+            )
         rng = initial_rng(config)
         build = architectures.find(config.architecture)
         adam = Adam(config.learning_rate, config.beta_1, config.beta_2, config.epsilon)
@@ -118,8 +120,8 @@ class Model:
                 problems.append(f"a layer that Keras named {layer}")
         if problems:
             raise InvalidInput(
-                f"networks of {self.config.architecture} and {self.config.objective}: received {problems[0]}. Give "
-                "every layer with weights a name of its own, and the encoder the layers mean and log_variance; batch "
+                f"networks of {self.config.architecture} and {self.config.objective}: received {problems[0]}. Name "
+                "every layer with weights uniquely, and give the encoder the layers mean and log_variance; batch "
                 "normalisation and dropout are not supported."
             )
 

@@ -178,7 +178,7 @@ def warn_if_code_changed(runs: Iterable[tuple[Path, RunConfig]]) -> None:
         folder, objective = changed[0]
         more = f" and {len(changed) - 1} more" * (len(changed) > 1)
         what = f"{folder}{more}: the code of the objective {objective} has changed since these steps were trained"
-        remedy = "They are kept. To train with the new code, remove the folder or choose another."
+        remedy = "The steps are kept. To train with the new code, remove the folder or choose another."
         warnings.warn(f"{what}. {remedy}", OffaxisWarning, stacklevel=3)
 
 
@@ -194,5 +194,7 @@ def own_images(folder: Path, config: RunConfig) -> Dataset | None:
     if not Path(stored["folder"]).is_dir():
         words = ("--config", str(path.with_name("config.json")), "--images", "FOLDER", "--to", str(folder))
         retry = shlex.join(["offaxis", "train", "run", *words])
-        raise InvalidInput(f"The images of {folder} are no longer in {stored['folder']}. Name their new place: {retry}")
+        raise InvalidInput(
+            f"The images of {folder} are no longer in {stored['folder']}. Pass their new folder: {retry}"
+        )
     return splitting.resolve(benchmark_data.from_folder(stored["folder"], name), config.dataset)

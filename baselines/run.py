@@ -106,7 +106,7 @@ class Run:
                 dataset = benchmark_data.load(name)
             except UnknownName as error:
                 raise InvalidInput(
-                    f"dataset of {self.folder}: expected the images called {name!r}, received none. Give them to "
+                    f"dataset of {self.folder}: expected the images called {name!r}, received none. Pass them to "
                     "Run.open or baselines.train as dataset=, or train with offaxis train run --images FOLDER."
                 ) from error
         if dataset.prepared:
@@ -294,7 +294,7 @@ class Run:
         """
         if path is None and self.step != self.steps[-1]:
             received = f"none: {self.folder / 'activations.npz'} is of step {self.steps[-1]}"
-            raise InvalidInput(f"path (--to): expected a file for step {self.step}, received {received}. Name one.")
+            raise InvalidInput(f"path (--to): expected a file for step {self.step}, received {received}. Pass one.")
         target = self._check_dataset(dataset)
         indices = target.rows(rows)
         activations = self.activations(target.images(indices))
@@ -311,7 +311,7 @@ class Run:
         steps = read_config(self.folder).steps
         if self.step != steps:
             expected, received = f"a finished run of {steps} steps", f"step {self.step}"
-            remedy = "Open it without step=" if steps in self.steps else "Resume the run first"
+            remedy = "Open it without the argument step" if steps in self.steps else "Resume the run first"
             raise InvalidInput(f"{self.folder}: expected {expected}, received {received}. {remedy}.")
 
     def _check_dataset(self, dataset: Dataset | None) -> Dataset:
@@ -321,7 +321,7 @@ class Run:
             return dataset
         raise InvalidInput(
             f"images of {dataset.id}: expected shape {self.image_shape}, as {self.config.dataset} has it, received "
-            f"shape {dataset.image_shape}. A transfer pair brings both to one format: offaxis data list."
+            f"shape {dataset.image_shape}. Transfer pairs share one shape: offaxis data list"
         )
 
     def _check_images(self, images: Pixels) -> Pixels:
@@ -355,8 +355,8 @@ def task_rows(dataset: Dataset) -> Indices:
         rows: Indices = np.asarray(protocol.task(dataset.id).indices, np.int64)
     except UnknownName as error:
         raise InvalidInput(
-            f"codes for the leaderboard: expected a dataset that it has a task on, received {dataset.id!r}. "
-            "leaderboard.evaluate scores encoders and run folders on other images."
+            f"codes for the leaderboard: expected a dataset with a task, received {dataset.id!r}. "
+            "To score encoders and run folders on other images, use leaderboard.evaluate."
         ) from error
     return rows
 

@@ -17,7 +17,7 @@ from benchmark_data.errors import InvalidInput, UnknownName
 
 T = TypeVar("T")
 
-_TYPE_NAMES = {int: "an integer", float: "a number", str: "a text", bool: "true or false"}
+_TYPE_NAMES = {int: "an integer", float: "a number", str: "a string", bool: "true or false"}
 
 
 def build(cls: type[T], values: Mapping[str, Any], *, kind: str) -> T:

@@ -18,7 +18,7 @@ Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders.
 def encode(
     runs: Runs,
     dataset: Annotated[
-        str, dataset_option(metavar="NAME|FOLDER", help="Encode these images. Default: the run's.")
+        str, dataset_option(metavar="NAME|FOLDER", help="The images to encode. Default: the run's.")
     ] = "",
     layers: Annotated[bool, typer.Option("--layers", help="Write the activations of every layer instead.")] = False,
     images: Annotated[
@@ -41,7 +41,7 @@ def encode(
     Layers of runs on different datasets are compared on the images of one: --dataset.
     """
     if (step, images) != (None, None) and not layers:
-        raise InvalidInput("--step and --images take --layers: the codes to be scored are those of the last snapshot.")
+        raise InvalidInput("--step and --images need --layers: codes for scoring are those of the last snapshot.")
     if layers:
         _write_activations(runs, dataset, images, step, to)
         return
@@ -52,7 +52,9 @@ def encode(
     opened_runs = [Run.open(folder) for folder in runs]
     if dataset or (to and to.suffix == ".npz"):
         if to is None or len(opened_runs) != 1:
-            raise InvalidInput(f"--to {to} takes one run, not {len(runs)}." if to else "--dataset takes --to FILE.npz.")
+            raise InvalidInput(
+                f"--to {to} accepts one run, not {len(runs)}." if to else "--dataset needs --to FILE.npz."
+            )
         files.check_ending(to, ".npz")
         target = benchmark_data.named_or_folder(dataset) if dataset else opened_runs[0].dataset
         paths = [opened_runs[0].write_codes(to, target)]
@@ -70,7 +72,7 @@ def _write_activations(runs: list[Path], dataset: str, images: int | None, step:
 
     files.check_ending(to, ".npz")
     if to is not None and len(runs) != 1:
-        raise InvalidInput(f"--to FILE takes one run, not {len(runs)}.")
+        raise InvalidInput(f"--to FILE accepts one run, not {len(runs)}.")
     named_dataset = benchmark_data.named_or_folder(dataset) if dataset else None
     for opened in [Run.open(run, step=step) for run in runs]:
         target = named_dataset or opened.dataset

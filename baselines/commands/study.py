@@ -17,10 +17,10 @@ app = console.command_line(
 
 Tier = Annotated[
     str,
-    typer.Option(help="desk: rendered stand-ins, small models. reduced: fewer steps. study: the papers' own."),
+    typer.Option(help="desk: rendered stand-ins, small models; reduced: fewer steps; study: the papers' settings."),
 ]
 To = Annotated[Path | None, typer.Option(help="Folder for the results. Default: studies/TIER.")]
-RunsRoot = Annotated[Path, typer.Option("--runs", help="Where training runs go, shared by all entries.")]
+RunsRoot = Annotated[Path, typer.Option("--runs", help="Folder of the training runs, which entries share.")]
 _RUNS = Path("runs/studies")
 
 
@@ -53,7 +53,7 @@ def _has_tier(entry: Any, tier: str) -> bool:
 def run(
     ids: Annotated[
         list[str],
-        typer.Argument(metavar="ID...", help="Such as 2205.08399/fig3, or 2205.08399, or all."),
+        typer.Argument(metavar="ID...", help="An entry such as 2205.08399/fig3, a paper such as 2205.08399, or all."),
     ],
     tier: Tier = "desk",
     to: To = None,
@@ -68,8 +68,8 @@ def run(
     Finished entries are only judged again; interrupted ones continue.
     For a paper or `all`, entries without this tier are skipped.
 
-    Exit status 1 if one of several could not be made.
-    A claim that fails is no error.
+    Exit status 1 if one of several entries failed.
+    A claim that is not replicated is not an error.
     """
     needs("this command", "train", "keras")
     from baselines.reproduction import catalogue, records, runner
@@ -77,7 +77,7 @@ def run(
 
     chosen_entries = tuple(entry for entry in catalogue.find(ids) if entry.id in ids or _has_tier(entry, tier))
     if not chosen_entries:
-        raise InvalidInput(f"{' '.join(ids)}: nothing at tier {tier}. See: offaxis study list --tier {tier}")
+        raise InvalidInput(f"{' '.join(ids)}: no entries at tier {tier}. See: offaxis study list --tier {tier}")
     folder = to or Path("studies") / tier
     done: list[dict[str, Any]] = []
     for entry in chosen_entries:
@@ -89,7 +89,7 @@ def run(
             console.tell(f"error: {entry.id}: {error}", style="red")
             continue
         except KeyboardInterrupt as interrupt:
-            raise console.interruption(f"stopped. To go on: {stopping.rerun_command()}") from interrupt
+            raise console.interruption(f"stopped. To continue: {stopping.rerun_command()}") from interrupt
         done.append(record)
         console.say(folder / entry.id)
         console.say(records.format_record(record))

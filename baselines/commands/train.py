@@ -29,21 +29,23 @@ app = console.command_line(
     "--set architecture=fc --set width=256 --set learning_rate=0.001 --steps 1000"
 )
 
-NoEncode = Annotated[bool, typer.Option("--no-encode", help="Do not write the codes of the task's rows.")]
-Device = Annotated[str, typer.Option(metavar="cpu|gpu|auto", help="Compute on this; auto: a GPU if there is one.")]
+NoEncode = Annotated[bool, typer.Option("--no-encode", help="Do not write codes for scoring.")]
+Device = Annotated[str, typer.Option(metavar="cpu|gpu|auto", help="The device; auto uses a GPU if there is one.")]
 Threads = Annotated[int | None, typer.Option(metavar="N", min=1, max=1024, help="Threads. Default: all cores.")]
 Steps = Annotated[int | None, typer.Option(metavar="N", min=1, help="Optimiser steps. Default: 300000.")]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of weights, batches and noise. Default: 0.")]
 Images = Annotated[
     Path | None,
-    typer.Option(metavar="FOLDER", help="Train on the PNG or JPEG files in it; --dataset names them."),
+    typer.Option(
+        metavar="FOLDER", help="Train on the PNG or JPEG files in this folder; --dataset then sets their name."
+    ),
 ]
 Split = Annotated[
     str,
     typer.Option(
         metavar="RULE[:PART]",
-        help="Train on a part of the dataset, such as composition; PART is train unless named. "
-        "The rules: offaxis data info NAME --splits.",
+        help="Train on a part of the dataset, such as composition; PART is train or test (default: train). "
+        "List the rules: offaxis data info NAME --splits.",
     ),
 ]
 Set = Annotated[
@@ -57,7 +59,7 @@ Set = Annotated[
 RunFolder = Annotated[Path | None, typer.Option(metavar="DIR", help="The run folder.", show_default="under runs")]
 
 LOW_EXPLAINED_SHARE = 0.1
-"""A share of the pixels' variance below which a decoder draws hardly more than the mean picture."""
+"""A share of the pixels' variance below which a decoder draws little more than the mean image."""
 
 
 class Options(NamedTuple):
@@ -93,18 +95,21 @@ class Options(NamedTuple):
 @app.command()
 def run(
     dataset: Annotated[
-        str, dataset_option(help="Required without --config or --images: such as xysquares/spacing_1.")
+        str, dataset_option(help="Such as xysquares/spacing_1. Required without --config or --images.")
     ] = "",
     objective: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Required without --config: such as beta_vae."),
+        typer.Option(metavar="NAME", help="Such as beta_vae. Required without --config."),
     ] = "",
     images: Images = None,
     split: Split = "",
     set_: Set = None,
     steps: Steps = None,
     seed: Seed = None,
-    config: Annotated[Path | None, typer.Option(metavar="FILE", help="Start from this JSON file.")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Read settings from this JSON file; other options override them."),
+    ] = None,
     to: RunFolder = None,
     no_encode: NoEncode = False,
     device: Device = "auto",
@@ -117,7 +122,7 @@ def run(
 
     values: dict[str, Any] = files.read_json(config) if config else {}
     if not isinstance(values, dict):
-        raise InvalidInput(f"{config} holds no object of keys and values, but {type(values).__name__}.")
+        raise InvalidInput(f"{config}: expected a JSON object of settings, received {type(values).__name__}.")
     user_dataset = _load_images(images, dataset, str(values.get("dataset", "")).partition("/")[0])
     dataset_name = dataset or (user_dataset.name if user_dataset and "dataset" not in values else None)
     text_options = {"dataset": dataset_name, "objective": objective or None, "split": split or None}
@@ -196,8 +201,8 @@ def _load_images(images: Path | None, dataset: str, default_name: str = "") -> D
         return benchmark_data.from_folder(images, dataset or default_name)
     if dataset.partition("/")[0] not in benchmark_data.names() and dataset and Path(dataset).is_dir():
         raise InvalidInput(
-            f"--dataset takes a dataset's name, and {dataset} is a folder. "
-            f"Train on the pictures in it with --images {shlex.quote(dataset)}."
+            f"--dataset: expected the name of a dataset, received the folder {dataset}. "
+            f"To train on the pictures in it, use --images {shlex.quote(dataset)}."
         )
     return None
 
@@ -244,19 +249,19 @@ def _train(
         was_trained = is_trained(folder, config)
         is_encoded = was_trained and has_codes(folder)  # a finished run does not change
         if was_trained:
-            console.tell(f"finished before, at step {config.steps:,}: nothing is trained")
+            console.tell(f"already finished, at step {config.steps:,}: nothing to train")
         try:
             trained_run = train(config, folder, dataset=dataset)
         except Stopped as stopped:
             command = stopping.command("resume", str(folder), *options.words())
-            raise console.interruption(f"{stopped.where} To go on: {command}") from stopped
+            raise console.interruption(f"{stopped.where} To continue: {command}") from stopped
     try:
         if options.encode and not is_encoded:
             trained_run.encode_task()
         tell_explained(trained_run)
     except KeyboardInterrupt as interrupt:
         command = stopping.command("resume", str(folder), *options.words())
-        raise console.interruption(f"stopped after the training, which is done. To go on: {command}") from interrupt
+        raise console.interruption(f"stopped after training had finished. To continue: {command}") from interrupt
     console.say(folder)
 
 
@@ -288,7 +293,7 @@ def tell_explained(run: Run) -> None:
         only_term = type(run.model.objective).terms is Objective.terms  # a weight of the only term has no effect
         weight_hint = "" if only_term else f", or --set reconstruction_weight={4 * run.config.reconstruction_weight:g}"
         console.warn(
-            "the decoder draws hardly more than one mean picture: the codes hold little of the images. "
+            "the decoder draws little more than the mean image: the codes hold little information about the images. "
             f"More steps{beta_hint}{weight_hint} may help."
         )
 
@@ -307,13 +312,13 @@ def sweep(
     ] = None,
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Steps of each. Default: the sweep's.")] = None,
     jobs: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Worker processes. Default: one per core. Give 1 on a GPU.")
+        int | None, typer.Option(metavar="N", min=1, help="Worker processes. Default: one per core. Use 1 on a GPU.")
     ] = None,
     threads: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=1024, help="Threads of each worker. Default: cores / jobs.")
     ] = None,
     together: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Runs in one program of a worker; with jax on a GPU: 25.")
+        int, typer.Option(metavar="N", min=1, help="Runs that a worker trains at once; use 25 with jax on a GPU.")
     ] = 1,
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Train on this Ray cluster; local starts one here.")
@@ -334,7 +339,7 @@ def sweep(
         states = sweep.run(configs, folder, encode=not no_encode, device=device, **options)
     except KeyboardInterrupt as stop:
         raise console.interruption(
-            f"stopped{', with snapshots' * (not ray)}. To go on: {stopping.rerun_command()}"
+            f"stopped{', with snapshots' * (not ray)}. To continue: {stopping.rerun_command()}"
         ) from stop
     failed = [state for state in states if state.state == "failed"]
     for state in failed:
@@ -375,7 +380,7 @@ def _change_values(values: dict[str, Any], changes: dict[str, Any]) -> None:
     for name, group in (("objective", "hyperparameters"), ("architecture", "architecture_parameters")):
         previous = values.get(name)
         if previous is not None and changes.get(name, previous) != previous and values.pop(group, None):
-            console.tell(f"{name}: {changes[name]} in place of {previous}, with its own defaults")
+            console.tell(f"{name}: {changes[name]} replaces {previous} and starts with its own defaults")
     values |= changes
 
 
@@ -394,7 +399,7 @@ def _with_settings(values: dict[str, Any], settings: list[str], option_names: Co
             raise InvalidInput(f"--set {key}: expected one value, received {pairs[key]} and {value}.")
         pairs[key] = value
     for key in pairs.keys() & option_names:
-        raise InvalidInput(f"--{key} and --set {key}={pairs[key]}: give one of them.")
+        raise InvalidInput(f"--{key} and --set {key}={pairs[key]}: use only one of them.")
     config_keys = {f.name for f in dataclasses.fields(RunConfig)}
     _change_values(values, {key: value for key, value in pairs.items() if key in config_keys})
     architecture = validation.typed("architecture", values.get("architecture", "conv"), str)
@@ -407,10 +412,10 @@ def _with_settings(values: dict[str, Any], settings: list[str], option_names: Co
             continue
         group = next((name for name, keys in groups.items() if key in keys), None)
         if group is None:
-            kind = f"--set of {values['objective']} and {architecture}"
+            kind = f"--set key for {values['objective']} and {architecture}"
             raise UnknownName(kind, key, config_keys.union(*groups.values()))
         parameters = values.get(group, {})
         if not isinstance(parameters, dict):
-            raise InvalidInput(f"{group} holds keys and values, not {parameters!r}.")
+            raise InvalidInput(f"{group}: expected an object of keys and values, received {parameters!r}.")
         values[group] = {**parameters, key: value}
     return values

@@ -108,7 +108,7 @@ def choose(device: str) -> None:
         InvalidInput: ``"gpu"``, and the backend has none; or ``"cpu"``, and it already uses a GPU.
     """
     if device not in get_args(Device):
-        raise UnknownName("--device", device, get_args(Device), "For CUDA, say gpu." if "cuda" in device else "")
+        raise UnknownName("--device", device, get_args(Device), "For CUDA, use gpu." if "cuda" in device else "")
     if device == "cpu":
         os.environ["KERAS_TORCH_DEVICE"] = "cpu"  # Keras reads it when it is loaded
         with contextlib.suppress(RuntimeError):  # raised by TensorFlow if it is already running
@@ -118,13 +118,13 @@ def choose(device: str) -> None:
                 tensorflow.config.set_visible_devices([], "GPU")
         if gpu_names := usable_gpus():
             raise InvalidInput(
-                f"--device cpu: expected a process that has not computed yet, received one that uses {gpu_names[0]}. "
-                "Start a new one."
+                f"--device cpu: expected a process that has not used a GPU yet, received one that uses {gpu_names[0]}. "
+                "Start a new process."
             )
     if device == "gpu" and not usable_gpus():
         gpus = installed_gpus()
-        received = f"{gpus.names[0]}, for which it has no CUDA" if gpus else "a machine on which none was found"
-        remedy = f"Install it with: {INSTALL[backend.name()]}" if gpus else "Leave --device out."
+        received = f"{gpus.names[0]} and a {backend.name()} without CUDA" if gpus else "a machine without one"
+        remedy = f"Install it with: {INSTALL[backend.name()]}" if gpus else "Omit --device."
         raise InvalidInput(f"--device gpu: expected a GPU that {backend.name()} can use, received {received}. {remedy}")
 
 
@@ -144,12 +144,12 @@ def advice(device: str, precision: str) -> list[str]:
     gpus = installed_gpus() if device == "auto" else None
     if gpus and not (backend.name() == "jax" and jax.config.jax_platforms == "cpu"):
         sentences.append(
-            f"{gpus.names[0]} is not used, since {backend.name()} has no CUDA here. "
+            f"{gpus.names[0]} is not used, since {backend.name()} was installed without CUDA. "
             f"Install it with: {INSTALL[backend.name()]}"
         )
     if precision == "bfloat16" and not _computes_bfloat16():
         sentences.append(
-            "this processor has neither AVX512_BF16 nor AMX: it has to imitate bfloat16, which is slower than float32"
+            "this processor has neither AVX512_BF16 nor AMX: it emulates bfloat16, which is slower than float32"
         )
     return sentences
 

@@ -47,7 +47,7 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     content = files.read_json(path)
     runs_by_file = {folder / run.dataset.id / f"seed_{_find_seed_entry(content, run)['seed']}.npz": run for run in runs}
     if len(runs_by_file) < len(runs):
-        raise InvalidInput("runs: expected one for each dataset and seed, received two with the same.")
+        raise InvalidInput("runs: expected one for each dataset and seed, received two with the same ones.")
     records = {codes_file: read_record(run.folder).model_dump(mode="json") for codes_file, run in runs_by_file.items()}
     first_record = next(iter(records.values()))
     stated, actual = content.get("hyperparameters"), first_record["hyperparameters"]
@@ -63,15 +63,16 @@ def fill(folder: str | os.PathLike[str], runs: Sequence[Run]) -> list[Path]:
     levels, supervision = get_args(Supervision), first_record["supervision"]
     if (claimed := content.get("supervision")) in levels[: levels.index(supervision)]:
         raise InvalidInput(
-            f"supervision of {runs[0].folder}: expected at most {claimed}, as in {path}, received {supervision}."
+            f"supervision of {runs[0].folder}: expected at most {claimed}, as in {path}, received {supervision}. "
+            "Correct the file."
         )
     for codes_file, record in records.items():
         runs_by_file[codes_file].check_finished()
         for key in ("method", "hyperparameters", "supervision", "selection"):
             if record[key] != first_record[key]:
                 raise InvalidInput(
-                    f"{key} of {runs_by_file[codes_file].folder}: expected those of the other runs: one method, "
-                    "received others. Make a submission for each."
+                    f"{key} of {runs_by_file[codes_file].folder}: expected the same as in the other runs, "
+                    "received another. Make a submission for each method."
                 )
     for codes_file, run in runs_by_file.items():
         rows = run.dataset.rows(representations.arrays(codes_file.with_name("rows.npy"))["codes"])
@@ -93,7 +94,7 @@ def _find_seed_entry(content: Any, run: Run) -> dict[str, Any]:
     except (TypeError, KeyError, AttributeError) as error:
         raise DamagedFile(f"{submission.FILE}: expected tasks with seeds, received something else.") from error
     raise InvalidInput(
-        f"{run.dataset.id}, seed {run.config.seed} of {run.folder}: expected a dataset and seed that the "
-        f"submission asks for, received a submission for {', '.join(tasks) or 'none'}. Name the task and enough seeds: "
-        "offaxis board submit."
+        f"{run.dataset.id}, seed {run.config.seed} of {run.folder}: expected a dataset and seed of the "
+        f"submission, received a submission for {', '.join(tasks) or 'no task'}. Begin one with this task and enough "
+        "seeds: offaxis board submit"
     )

@@ -60,7 +60,7 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
     if len(content) > graphs.LARGEST:
         raise InvalidInput(
             f"encoder of {run.folder}: expected at most {graphs.LARGEST:,} bytes, received {len(content):,}. Train a "
-            "smaller network, as with --set width=256, or submit its codes alone, which are not ranked."
+            "smaller network, such as with --set width=256, or submit only its codes, which are not ranked."
         )
     rows = np.linspace(0, len(run.dataset) - 1, 64).astype(np.int64)
     run_codes = run.encode(run.dataset.images(rows)).mean
@@ -70,9 +70,9 @@ def write_encoder(run: Run, path: str | os.PathLike[str] | None = None) -> Path:
         relative_error = float(np.abs(graph_codes - run_codes).max() / max(float(np.abs(run_codes).max()), 1e-12))
         if not relative_error <= CLOSE:
             raise InvalidInput(
-                f"encoder of {run.folder}: expected codes of the graph that are the run's own, received codes that "
-                f"differ by {relative_error:.2%} of the largest. The objective encodes in another way than its encoder "
-                "network: write that into the graph."
+                f"encoder of {run.folder}: expected the ONNX graph to return the run's codes, received codes that "
+                f"differ by {relative_error:.2%} of the largest. The objective encodes differently from its encoder "
+                "network: add this to the graph."
             )
     return path
 
@@ -97,8 +97,8 @@ def export(run: Run, to: str | os.PathLike[str]) -> Path:
     run.check_finished()
     if (run.folder / "images.json").exists() or run.config.dataset.partition("/")[0] not in benchmark_data.names():
         raise InvalidInput(
-            f"{run.folder}: expected a run on a dataset that the board has a task on, received one on your own images, "
-            f"{run.config.dataset!r}. Without --to its encoder is written: offaxis train export "
+            f"{run.folder}: expected a run on a dataset with a task on the board, received one on your own images, "
+            f"{run.config.dataset!r}. To write only its encoder, omit --to: offaxis train export "
             f"{shlex.quote(str(run.folder))}"
         )
     with files.written_atomically(to) as temporary:

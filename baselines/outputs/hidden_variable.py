@@ -93,7 +93,7 @@ def derive(
     if config.objective not in OBJECTIVES:
         raise InvalidInput(f"objective: expected {' or '.join(OBJECTIVES)}, received {config.objective}.")
     if restarts < 2:
-        raise InvalidInput(f"restarts: expected at least 2, to choose from, received {restarts}.")
+        raise InvalidInput(f"restarts: expected at least 2 models to choose from, received {restarts}.")
     base = benchmark_data.load(config.dataset)
     hidden = HiddenVariable(base, KIND)
     if path is None:
@@ -101,7 +101,7 @@ def derive(
         if hidden.ready:
             raise InvalidInput(
                 f"hidden variable of {base.id}: expected none yet, received {hidden.path}. It is ready for use. To "
-                "derive another one, say where to."
+                "derive another one, pass its path."
             )
     seeds = range(config.seed, config.seed + restarts)
     runs = {seed: train(dataclasses.replace(config, seed=seed), Path(folder) / f"seed_{seed}") for seed in seeds}

@@ -71,7 +71,7 @@ def encoder(image: Any, code: Any, image_shape: tuple[int, int, int]) -> bytes:
         if kind not in _OPERATIONS:
             raise InvalidInput(
                 f"layer {operation.name} of the encoder: expected one of {', '.join(sorted(_OPERATIONS))}, received "
-                f"{kind}. Say in baselines/outputs/onnx_graphs.py how it is written."
+                f"{kind}. Add its conversion to baselines/outputs/onnx_graphs.py."
             )
         (output,) = node.output_tensors
         values[id(output)] = _OPERATIONS[kind](write, node, *_input_names(write, node, values))

@@ -74,8 +74,8 @@ def find(names: Iterable[str]) -> tuple[Entry, ...]:
             similar = [id_ for id_ in by_id if id_.partition("/")[2] == name.casefold()]
             if similar:
                 raise InvalidInput(
-                    f"figure or table: expected its paper as well, as in {' or '.join(similar)}, received {name!r}. "
-                    "offaxis study list shows them all."
+                    f"figure or table: expected its paper too, as in {' or '.join(similar)}, received {name!r}. "
+                    "To list all: offaxis study list"
                 )
             raise UnknownName("figure or table", name, [*by_id, *arxiv_ids, "all"])
         chosen |= {id_: by_id[id_] for id_ in ids}

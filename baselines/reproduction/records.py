@@ -62,11 +62,11 @@ def read_record(folder: Path) -> dict[str, Any] | None:
         and isinstance(content["budget"].get("compute_seconds"), int | float)
     )
     if not (is_whole and content["schema"] == SCHEMA and content["tier"] in TIERS):
-        raise DamagedFile(f"{path} is no record of schema {SCHEMA}. {_REMEDY}")
+        raise DamagedFile(f"{path} is not a complete record of schema {SCHEMA}. {_REMEDY}")
     record: dict[str, Any] = content
     for name, digest in record["files"].items():
         if not (folder / name).is_file() or files.hash_of(folder / name) != digest:
-            raise DamagedFile(f"{folder / name} is not the file that {RECORD} names. {_REMEDY}")
+            raise DamagedFile(f"{folder / name} is missing or differs from its hash in {RECORD}. {_REMEDY}")
     return record
 
 

@@ -110,8 +110,8 @@ def run(
     existing = records.read_record(folder)
     if existing is not None and TIERS.index(existing["tier"]) > TIERS.index(tier):
         raise InvalidInput(
-            f"{folder}: expected no results of a later tier than {tier}, received {existing['tier']}. Choose another "
-            "folder."
+            f"{folder}: expected results of tier {tier} or a smaller one, received {existing['tier']}. Choose "
+            "another folder."
         )
     if existing is not None and _is_current(entry, tier, existing):
         return _judge_again(entry, folder, existing)
@@ -220,7 +220,7 @@ def _finish_runs(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **op
     failed = [status for status in sweep.run(configs, runs, **options) if status.state != "done"]
     if failed:
         raise InvalidInput(
-            f"{len(failed)} of {len(configs)} runs: expected all to finish, received {failed[0].run}: "
+            f"{len(failed)} of {len(configs)} runs did not finish. The first is {failed[0].run}: "
             f"{failed[0].error or failed[0].state}"
         )
 

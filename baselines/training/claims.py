@@ -25,7 +25,7 @@ def holds_run(folder: Path, config: RunConfig) -> bool:
     if not (folder / "config.json").exists():
         if is_free(folder):
             return False
-        expected, remedy = "a run's folder or an empty one", "Choose another folder."
+        expected, remedy = "a run folder or an empty one", "Choose another folder."
         raise InvalidInput(f"{folder}: expected {expected}, received something else. {remedy}")
     existing = read_config(folder)
     if existing == config:
@@ -36,7 +36,7 @@ def holds_run(folder: Path, config: RunConfig) -> bool:
     remedy = "Choose another folder, or resume that run."
     if config.steps > existing.steps and existing.with_steps(config.steps) == config:
         is_known = (folder / "images.json").exists() or existing.dataset.partition("/")[0] in benchmark_data.names()
-        call = f"baselines.lengthen({str(folder)!r}, {config.steps}, dataset=...), then train it as now"
+        call = f"baselines.lengthen({str(folder)!r}, {config.steps}, dataset=...), then train as before"
         command = f"offaxis train resume {shlex.quote(str(folder))} --steps {config.steps}"
         remedy = f"To make it longer: {command if is_known else call}"
     raise InvalidInput(f"{folder}: expected {expected}, received {received}. {remedy}")
@@ -63,8 +63,8 @@ def lengthened_config(folder: Path, steps: int) -> RunConfig:
     current = read_config(folder)
     config = current.with_steps(steps)
     if steps < current.steps:
-        expected = f"at least {current.steps}, the number that {folder} is set to"
-        raise InvalidInput(f"steps: expected {expected}, received {steps}. For fewer, train a new run.")
+        expected = f"at least {current.steps}, the steps of {folder}"
+        raise InvalidInput(f"steps: expected {expected}, received {steps}. For fewer steps, train a new run.")
     return config
 
 

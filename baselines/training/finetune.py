@@ -134,7 +134,7 @@ def resolve_source(config: RunConfig, folder: Path, dataset: Dataset) -> RunConf
     for what, (expected, actual) in requirements.items():
         if expected != actual:
             if what == "weights":
-                remedy = "Restore the source, or leave start_weights out to start from what it is now."
+                remedy = "Restore the source, or omit start_weights to start from its current weights."
                 raise InvalidInput(f"weights of {config.start_from}: expected {expected}, received {actual}. {remedy}")
             source_text = f"that of {config.start_from}, which this run starts from"
             remedy = " Choose a dataset of such images." if what == "image shape" else ""
@@ -193,7 +193,7 @@ def load_source_weights(model: Model, path: Path | None = None) -> Weights:
     for name, array in kept.items():
         if (shape := initial[name].shape) != array.shape:
             raise InvalidInput(
-                f"{name} of {source}: expected shape {shape}, received {array.shape}, since codes have another size. "
+                f"{name} of {source}: expected shape {shape}, received {array.shape}, since the codes differ in size. "
                 f"Reset {layer_of(name)}."
             )
     model.load({**initial, **kept}, source)

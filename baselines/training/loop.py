@@ -154,7 +154,9 @@ def train_together(
     try:
         dataset = benchmark_data.load(configs[0].dataset) if user_dataset is None else user_dataset
     except UnknownName as error:
-        error.args = (f"{error} Your own images: baselines.train(..., dataset=...), or train run --images FOLDER.",)
+        error.args = (
+            f"{error} For your own images: baselines.train(..., dataset=...), or offaxis train run --images FOLDER",
+        )
         raise
     dataset.prepare()
     configs = [finetune.resolve_source(c, folder, dataset) for c, folder in zip(configs, paths, strict=True)]
@@ -195,7 +197,7 @@ def train_together(
 def _list_observers(observers: Sequence[Observer | Sequence[Observer]], runs: int) -> list[tuple[Observer, ...]]:
     """Return the functions that observe each run; refuse what is no function before anything is trained."""
     if len(observers) != runs:
-        raise InvalidInput(f"observers: expected {runs} lists, received {len(observers)}. Give each run one.")
+        raise InvalidInput(f"observers: expected {runs} lists, received {len(observers)}. Pass one for each run.")
     lists = [(o,) if callable(o) or not isinstance(o, Iterable) else tuple(o) for o in observers]
     if wrong := [observe for functions in lists for observe in functions if not callable(observe)]:
         raise InvalidInput(f"observers: expected functions of a step and its scalars, received {wrong[0]!r}.")
@@ -210,7 +212,7 @@ def _warn_of_mean_reduction(config: RunConfig) -> None:
     if changes := objective.mean_changes:
         warnings.warn(f'{config.objective} with reduction "mean": {changes}', OffaxisWarning, stacklevel=3)
     if config.epsilon >= 1e-8 and objective.decodes and objective.reconstructs:
-        message = "has smaller gradients, so that the encoder may hardly learn. Set a smaller one: epsilon=1e-12"
+        message = "makes gradients too small for it: the encoder may hardly learn. Use a smaller one: epsilon=1e-12"
         warnings.warn(f'epsilon={config.epsilon:g}: reduction "mean" {message}', OffaxisWarning, stacklevel=3)
 
 
@@ -224,7 +226,7 @@ def check(configs: Sequence[RunConfig], dataset: Dataset) -> None:
         rows = training_rows(dataset, config.train_share, config.split)
         model = Model(config, dataset.image_shape, dataset.space.sizes, precision=config.precision)
         if all(model.frozen()):
-            raise InvalidInput("frozen: expected a layer that is trained, received all layers. Leave some out.")
+            raise InvalidInput("frozen: expected at least one layer to train, received all layers. Remove some.")
         finetune.load_source_weights(model)
         space = drawable_factors(config, model.objective, dataset)
         draw_batch(config, model.objective, dataset, rows, 1, images=False, space=space)
@@ -257,7 +259,7 @@ def _shared_settings(config: RunConfig) -> dict[str, Any]:
 
 def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
     if len(folders) != len(configs) or len({folder.resolve() for folder in folders}) != len(folders) or not configs:
-        expected = f"another one for each of {len(configs)} runs, and a run at least"
+        expected = f"a different one for each of {len(configs)} runs (at least one)"
         raise InvalidInput(f"folders: expected {expected}, received {list(map(str, folders))}.")
     reference = _shared_settings(configs[0])
     for config in configs:
@@ -265,7 +267,7 @@ def _check_group(configs: Sequence[RunConfig], folders: Sequence[Path]) -> None:
             if value != reference.get(name):
                 raise InvalidInput(
                     f"{name} of runs that are trained together: expected the same for all, {reference.get(name)!r}, "
-                    f"received {value!r}. baselines.training.loop.groups says which runs go together."
+                    f"received {value!r}. baselines.training.loop.groups returns the groups."
                 )
 
 

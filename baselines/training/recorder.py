@@ -181,8 +181,8 @@ def whole_history(folder: Path, config: RunConfig) -> list[dict[str, float]]:
         last_good_step = max((step for step in snapshots.steps() if step < wrong[0]), default=0)
         raise DamagedFile(
             f"{path}: expected a line for each recorded step up to the snapshot of step {last}, in order, received "
-            f"{'one in a wrong place' if wrong[0] in steps else 'none'} for step {wrong[0]}. Restore it, "
-            f"or remove the snapshots after step {last_good_step} and resume: the run goes on from there."
+            f"{'one out of order' if wrong[0] in steps else 'none'} for step {wrong[0]}. Restore it, "
+            f"or remove the snapshots after step {last_good_step} and resume: the run continues from there."
         )
     return rows
 

@@ -29,7 +29,7 @@ class Stopped(KeyboardInterrupt):
         self.where = where
 
     def __str__(self) -> str:
-        return "{} To go on: {}".format(*self.args)
+        return "{} To continue: {}".format(*self.args)
 
 
 @contextlib.contextmanager
@@ -54,7 +54,7 @@ def catch_stop_signals() -> Iterator[threading.Event]:
             signal.signal(caught_signal, signal.SIG_DFL)
         with contextlib.suppress(OSError):  # not through `sys.stderr`, which the signal may have interrupted
             show_cursor = "\x1b[?25h" if os.isatty(2) else ""
-            hint = " Ctrl-C again ends it at once." if number == signal.SIGINT else ""
+            hint = " Press Ctrl-C again to end at once." if number == signal.SIGINT else ""
             os.write(2, f"\n{show_cursor}Stopping after this step, with a snapshot.{hint}\n".encode())
 
     try:
@@ -99,11 +99,11 @@ def stop_error(folders: Sequence[Path], steps: Sequence[int], *, again: bool) ->
 
     Example:
         >>> print(stop_error([Path("runs/a b")], [979], again=False))
-        stopped after step 979, with a snapshot. To go on: offaxis train resume 'runs/a b'
+        stopped after step 979, with a snapshot. To continue: offaxis train resume 'runs/a b'
     """
     several = len(folders) > 1
     where = f"stopped {len(folders)} runs, each" if several else f"stopped after step {steps[0]},"
-    continuation = "the same call again" if again or several else command("resume", str(folders[0]))
+    continuation = "make the same call again" if again or several else command("resume", str(folders[0]))
     return Stopped(f"{where} with a snapshot.", continuation)
 
 

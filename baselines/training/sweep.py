@@ -97,7 +97,7 @@ def select(configs: Sequence[RunConfig], only: Sequence[str]) -> tuple[RunConfig
     )
     if not selected:
         actual = ", ".join(f"{key}={value}" for key in filters for value in sorted({str(s.get(key)) for s in settings}))
-        raise InvalidInput(f"--only: expected what some run has, of {actual}, received {' '.join(only)}.")
+        raise InvalidInput(f"--only: expected a setting that a run has, of {actual}, received {' '.join(only)}.")
     return selected
 
 

@@ -132,8 +132,8 @@ def write(name: str, dataset: Dataset | str, folder: str | os.PathLike[str], *, 
     existing = read_record(folder)
     if not is_free(folder) and any(existing.get(key) != value for key, value in identity.items()):
         raise InvalidInput(
-            f"{folder}: expected a free folder, or one that holds {name} for {dataset.id} with the same parameters and "
-            "seed, received something else. Choose another folder."
+            f"{folder}: expected an empty folder, or one that holds {name} for {dataset.id} with the same parameters "
+            "and seed, received something else. Choose another folder."
         )
     rows = task_rows(dataset)
     codes = np.ascontiguousarray(baseline.codes(dataset, rows, seed=seed), np.float32)

@@ -34,7 +34,7 @@ def test_run_encode_traverse_resume(tmp_path, monkeypatch, few_rows):
     folder = tmp_path / "runs/xysquares/spacing_1/beta_vae/seed_0"
     assert done.stdout.strip() == str(folder.relative_to(tmp_path))
     assert "of the pixels' variance" in done.stderr
-    assert "warning: the decoder draws hardly more than one mean picture" in done.stderr  # after two steps
+    assert "warning: the decoder draws little more than the mean image" in done.stderr  # after two steps
     assert "a lower beta, or --set reconstruction_weight=4 may help" in " ".join(done.stderr.split())
     config = json.loads((folder / "config.json").read_text())
     assert config["hyperparameters"] == {"beta": 2.0}
@@ -59,7 +59,7 @@ def test_codes_of_a_finished_run_are_left_alone(tmp_path, few_rows):
     codes = tmp_path / "run" / "codes.npz"
     told = []
     for _ in range(2):
-        told.append("nothing is trained" in call(f"{TINY} --to {tmp_path}/run").stderr)
+        told.append("nothing to train" in call(f"{TINY} --to {tmp_path}/run").stderr)
         os.utime(codes, (7, 7))
     assert told == [False, True]
     call(f"resume {tmp_path}/run")
@@ -120,7 +120,10 @@ def test_list_names_everything():
         ("run --dataset xysquares/spacing_9 --objective ae", "config of xysquares: .* Did you mean 'spacing_8'"),
         ("run --dataset xysquares/spacing_1 --objective bta_vae", "objective: .* Did you mean 'beta_vae'"),
         ("run --dataset xysquares/spacing_1 --objective beta_vae --set bta=4", "conv: .* Did you mean 'beta'"),
-        ("run --dataset xysquares --objective ae --seed 3 --set seed=4", "--seed and --set seed=4: give one of them"),
+        (
+            "run --dataset xysquares --objective ae --seed 3 --set seed=4",
+            "--seed and --set seed=4: use only one of them",
+        ),
         ("run --dataset xysquares --objective ae --set seed=3 --set seed=4", "--set seed: .* received 3 and 4"),
         (
             "run --dataset xysquares/spacing_1 --objective beta_vae --set beta",
@@ -144,10 +147,14 @@ def test_errors_are_the_users_to_mend(command, message, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("values", "settings", "message"),
     [
-        ({"hyperparameters": 5}, "--set beta=4", "hyperparameters holds keys and values, not 5"),
-        ({"hyperparameters": None}, "--set beta=4", "hyperparameters holds keys and values, not None"),
-        ({"architecture": ["fc"]}, "--set beta=4", r"architecture: expected a text, received \['fc'\]"),
-        ({}, "--set architecture=[1]", r"architecture: expected a text, received \[1\]"),
+        ({"hyperparameters": 5}, "--set beta=4", "hyperparameters: expected an object of keys and values, received 5"),
+        (
+            {"hyperparameters": None},
+            "--set beta=4",
+            "hyperparameters: expected an object of keys and values, received None",
+        ),
+        ({"architecture": ["fc"]}, "--set beta=4", r"architecture: expected a string, received \['fc'\]"),
+        ({}, "--set architecture=[1]", r"architecture: expected a string, received \[1\]"),
         ({"selection": ""}, "", "selection: expected one line of 1 to 200 characters"),
         ({"selection": "a\nb"}, "", "selection: expected one line of 1 to 200 characters"),
         ({"selection": "a" * 201}, "", "selection: expected one line of 1 to 200 characters"),
@@ -162,7 +169,7 @@ def test_a_config_file_with_wrong_values(values, settings, message, tmp_path):
 
 def test_a_config_file_that_is_no_object(tmp_path):
     (tmp_path / "c.json").write_text("[]")
-    fails(f"run --config {tmp_path}/c.json", "c.json holds no object of keys and values, but list")
+    fails(f"run --config {tmp_path}/c.json", "c.json: expected a JSON object of settings, received list")
 
 
 def test_help_is_quick_and_says_what_to_try_first(monkeypatch):
@@ -192,5 +199,5 @@ def test_help_promises_what_is_drawn_and_no_more():
 def test_a_figure_without_its_paper():
     from baselines.commands import study
 
-    with pytest.raises(OffaxisError, match=r"its paper as well, as in .*2202\.13341/fig8.*, received 'fig8'"):
+    with pytest.raises(OffaxisError, match=r"its paper too, as in .*2202\.13341/fig8.*, received 'fig8'"):
         CliRunner().invoke(study.app, ["run", "fig8"], catch_exceptions=False)

@@ -57,7 +57,7 @@ def test_snapshots_that_are_kept():
         ({"hyperparameters": {"bta": 1}}, r"hyperparameter of beta_vae: .* received 'bta'. Did you mean 'beta'\?"),
         (
             {"hyperparameters": {"architecture": "fc"}},
-            r"one of beta, received 'architecture'\. It is an argument of its own: RunConfig\(architecture=",
+            r"one of beta, received 'architecture'\. This is a setting of every run: RunConfig\(architecture=",
         ),
         ({"architecture": "fc", "architecture_parameters": {"widht": 1}}, r"of fc: .* Did you mean 'width'\?"),
     ],
@@ -103,7 +103,7 @@ def test_unknown_names_give_the_near_match(changes, message):
         ({"snapshots": 0}, "snapshots: expected at least 1, received 0"),
         ({"snapshots": "all"}, "snapshots: expected a number of steps or a list of steps, received 'all'"),
         ({"snapshots": [1.5]}, "snapshots: expected an integer, received 1.5"),
-        ({"dataset": 3}, "dataset: expected a text, received 3"),
+        ({"dataset": 3}, "dataset: expected a string, received 3"),
     ],
 )
 def test_wrong_values_are_named(changes, message):

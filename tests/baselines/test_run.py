@@ -74,7 +74,7 @@ def test_encode_task_writes_the_protocols_rows(copy):
         assert codes["codes"].shape == (15_000, 3)
         assert codes["codes"].dtype == np.float32
     with pytest.raises(
-        InvalidInput, match=r"expected a finished run of 6 steps, received step 4. Open it without step="
+        InvalidInput, match=r"expected a finished run of 6 steps, received step 4. Open it without the argument step"
     ):
         Run.open(copy, step=4).encode_task()
     shutil.rmtree(copy / "snapshots" / "step_00000006")
@@ -250,7 +250,7 @@ def test_a_torn_last_line_is_left_out_when_a_run_goes_on(tmp_path):
     [
         ([1, 4], "received none for step 2. Restore it, or remove the snapshots after step 0 and resume"),
         ([], "received none for step 1. Restore it"),
-        ([1, 2, 2, 4], "received one in a wrong place for step 2. Restore it"),
+        ([1, 2, 2, 4], "received one out of order for step 2. Restore it"),
         ([1, 2], "up to the snapshot of step 4, in order, received none for step 4"),
     ],
 )

@@ -131,7 +131,7 @@ def test_the_folder_is_a_runs(tmp_path):
         assert codes["codes"].shape == (15_000, 6)
         assert codes["codes"].dtype == np.float32
     assert untrained.write("ground_truth", DATA, folder, seed=3) == folder
-    with pytest.raises(InvalidInput, match="expected a free folder, or one that holds pca for xysquares/spacing_1"):
+    with pytest.raises(InvalidInput, match="expected an empty folder, or one that holds pca for xysquares/spacing_1"):
         untrained.write("pca", DATA, folder)
 
 

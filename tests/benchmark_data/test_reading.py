@@ -241,7 +241,9 @@ def test_partners_are_not_drawn_from_what_is_held_out():
             reading.Pairs(whole, rows=rows)
     received = "rows that are not consecutive"
     for rule in ("holdout", "correlated.posx-posy-0.1"):  # the latter draws rows with replacement
-        with pytest.raises(InvalidInput, match=f"pairs of dsprites: expected a dataset .* part .* received {received}"):
+        with pytest.raises(
+            InvalidInput, match=f"pairs of dsprites: expected a full grid .* part .* received {received}"
+        ):
             reading.Pairs("dsprites", rows=benchmark_data.split("dsprites", rule).train)
     with pytest.raises(InvalidInput, match=r"pairs of xysquares/spacing_8: expected a dataset .* received FactorTable"):
         reading.Pairs("xysquares", split="train[:10]")

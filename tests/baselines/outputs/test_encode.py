@@ -128,10 +128,10 @@ def test_runs_that_a_submission_does_not_ask_for(seeds, asked, tmp_path):
     before = sorted(asked.rglob("*"))
     with pytest.raises(InvalidInput, match="runs: expected one for each dataset and seed, received two with the same"):
         encode.fill(asked, [run, run])
-    with pytest.raises(InvalidInput, match=r"xysquares/spacing_1, seed 7 of .*: expected a dataset and seed that"):
+    with pytest.raises(InvalidInput, match=r"xysquares/spacing_1, seed 7 of .*: expected a dataset and seed of"):
         encode.fill(asked, [changed(seed=7)])
     shutil.rmtree(tmp_path / "run")
-    with pytest.raises(InvalidInput, match=r"hyperparameters of .*run: expected those of the other runs: one method"):
+    with pytest.raises(InvalidInput, match=r"hyperparameters of .*run: expected the same as in the other runs"):
         encode.fill(asked, [run, changed(hyperparameters={"beta": 9})])
     text = (asked / submission.FILE).read_text("utf-8")
     (asked / submission.FILE).write_text(json.dumps(json.loads(text) | {"hyperparameters": {"beta": 5}}), "utf-8")
@@ -141,7 +141,7 @@ def test_runs_that_a_submission_does_not_ask_for(seeds, asked, tmp_path):
     other = Run.open(shutil.copytree(seeds["xysquares/spacing_1", 1].folder, tmp_path / "other"))
     record = json.loads((other.folder / "run.json").read_text())
     (other.folder / "run.json").write_text(json.dumps(record | {"method": "annealed_vae"}))
-    with pytest.raises(InvalidInput, match=r"method of .*other: expected those of the other runs: one method"):
+    with pytest.raises(InvalidInput, match=r"method of .*other: expected the same as in the other runs"):
         encode.fill(asked, [run, other])
     with pytest.raises(
         DamagedFile,
@@ -195,11 +195,11 @@ def test_codes_of_a_target_are_what_the_transfer_evaluation_reads(seeds, tmp_pat
             f"encode {run.folder} --dataset dsprites --to {path}",
             r"images of dsprites: expected shape \(64, 64, 3\)",
         ),
-        (f"encode {run.folder} --step 0", "--step and --images take --layers: the codes to be scored are those of"),
-        (f"encode {run.folder} --images 50", "--step and --images take --layers: the codes to be scored are those of"),
-        (f"encode {run.folder} --dataset {target.id}", "--dataset takes --to FILE.npz."),
-        (f"encode {run.folder} {run.folder} --dataset {target.id} --to {path}", "takes one run, not 2"),
-        (f"encode {run.folder} {run.folder} --to {path}", "takes one run, not 2"),
+        (f"encode {run.folder} --step 0", "--step and --images need --layers: codes for scoring are those of"),
+        (f"encode {run.folder} --images 50", "--step and --images need --layers: codes for scoring are those of"),
+        (f"encode {run.folder} --dataset {target.id}", "--dataset needs --to FILE.npz."),
+        (f"encode {run.folder} {run.folder} --dataset {target.id} --to {path}", "accepts one run, not 2"),
+        (f"encode {run.folder} {run.folder} --to {path}", "accepts one run, not 2"),
         (f"encode {run.folder} --dataset {target.id} --to {tmp_path}/codes.npy", "--to: expected a file name that"),
     ):
         with pytest.raises(InvalidInput, match=message):
@@ -222,7 +222,7 @@ def test_activations_of_the_run_and_of_a_target(seeds, tmp_path):
     representations.check_same_rows([tmp_path / "target.npz", *two])
     with pytest.raises(InvalidInput, match=rf"expected those of the images that {tmp_path}/own.npz has"):
         representations.check_same_rows([tmp_path / "own.npz", *two])
-    with pytest.raises(InvalidInput, match="--to FILE takes one run, not 2"):
+    with pytest.raises(InvalidInput, match="--to FILE accepts one run, not 2"):
         call(f"encode --layers {two[0]} {two[1]} --to {tmp_path}/both.npz")
     with pytest.raises(InvalidInput, match=r"--to: expected a file name that ends in .npz, received x.npy"):
         call(f"encode --layers {run.folder} --to x.npy")

@@ -132,7 +132,7 @@ def test_a_graph_that_encodes_in_another_way_than_the_run_is_not_written(trained
     network.get_layer("mean").bias.assign(network.get_layer("mean").bias + 1)
     monkeypatch.setattr(other, "encode", trained.encode)
     with pytest.raises(
-        InvalidInput, match="expected codes of the graph that are the run's own, received codes that differ"
+        InvalidInput, match="expected the ONNX graph to return the run's codes, received codes that differ"
     ):
         export.write_encoder(other, tmp_path / "encoder.onnx")
     assert not (tmp_path / "encoder.onnx").exists()

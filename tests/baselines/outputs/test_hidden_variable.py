@@ -80,7 +80,7 @@ def test_the_least_noise_of_the_lowest_mig_becomes_the_hidden_variable(small, kn
     assert recorded["config"]["steps"] == 3
     assert recorded["base_digest"] == small.digest()._asdict()
     assert {"numpy", "keras", "offaxis"} < set(recorded["versions"])
-    with pytest.raises(InvalidInput, match=r"hidden variable of small: expected none yet, .* say where to"):
+    with pytest.raises(InvalidInput, match=r"hidden variable of small: expected none yet, .* pass its path"):
         hidden_variable.derive(config, tmp_path / "runs", restarts=3, least_mean_mig=0)
 
     # What is trained is not trained again, and the same file comes of it.
@@ -105,7 +105,7 @@ def test_what_cannot_be_derived(small, known, tmp_path):
     values = hidden_variable.settings(small) | TINY
     with pytest.raises(InvalidInput, match="objective: expected beta_vae or beta_tc_vae, received ae"):
         hidden_variable.derive(RunConfig.from_json(values | {"objective": "ae"}), tmp_path / "runs")
-    with pytest.raises(InvalidInput, match="restarts: expected at least 2, to choose from, received 1"):
+    with pytest.raises(InvalidInput, match="restarts: expected at least 2 models to choose from, received 1"):
         hidden_variable.derive(RunConfig.from_json(values), tmp_path / "runs", restarts=1)
     with pytest.raises(UnknownName, match=r"dataset: .* received 'xysquares_perturbed'"):
         hidden_variable.derive(RunConfig.from_json(values | {"dataset": "xysquares/spacing_1"}), tmp_path / "runs")

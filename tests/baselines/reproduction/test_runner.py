@@ -315,7 +315,7 @@ def test_a_run_that_diverges_is_named(tiny, tmp_path):
     (tmp_path / "runs" / sweep.run_path(config)).mkdir(parents=True)
     files.write_json(tmp_path / "runs" / sweep.run_path(config) / "config.json", config.as_json())
     worker.record_failure(tmp_path / "runs", config.digest, "the loss is NaN", diverged=True)
-    with pytest.raises(InvalidInput, match=r"1 of 1 runs: expected all to finish, received xysq.*: the loss is NaN"):
+    with pytest.raises(InvalidInput, match=r"1 of 1 runs did not finish\. The first is xysq.*: the loss is NaN"):
         runner.run(constant(desk=Plan(runs=(config,))), "desk", tmp_path, tmp_path / "runs", jobs=1)
     assert not (tmp_path / "2205.08399").exists()
 
@@ -330,7 +330,7 @@ def test_a_dataset_that_is_not_there_is_named_before_anything_is_trained(tmp_pat
 def test_results_of_a_later_tier_replace_those_of_an_earlier_one(tmp_path):
     runner.run(constant(), "desk", tmp_path, tmp_path)
     assert runner.run(constant(), "study", tmp_path, tmp_path)["tier"] == "study"
-    with pytest.raises(InvalidInput, match=r"no results of a later tier than desk, received study\. Choose another"):
+    with pytest.raises(InvalidInput, match=r"results of tier desk or a smaller one, received study\. Choose another"):
         runner.run(constant(), "desk", tmp_path, tmp_path)
     with pytest.raises(UnknownName, match=r"tier: expected one of desk, reduced, study, received 'smok'"):
         runner.run(constant(), "smok", tmp_path, tmp_path)
@@ -375,14 +375,16 @@ def test_a_file_that_was_changed_by_hand_is_noticed(tmp_path):
     record = files.read_json(folder / "verdict.json")
     for changed in ({"files": {}}, {"budget": {}}, {"budget": record["budget"] | {"compute_seconds": "long"}}):
         files.write_json(folder / "verdict.json", record | changed)
-        with pytest.raises(DamagedFile, match=r"verdict\.json is no record of schema 3"):
+        with pytest.raises(DamagedFile, match=r"verdict\.json is not a complete record of schema 3"):
             runner.run(constant(), "desk", tmp_path, tmp_path)
     files.write_json(folder / "verdict.json", record)
     (folder / "table.csv.gz").write_text("a\n2.0\n")
-    with pytest.raises(DamagedFile, match=r"table\.csv\.gz is not the file that .* Remove the folder's verdict"):
+    with pytest.raises(
+        DamagedFile, match=r"table\.csv\.gz is missing or differs from its hash in .* Remove the folder's verdict"
+    ):
         runner.run(constant(), "desk", tmp_path, tmp_path)
     (folder / "verdict.json").write_text("{}")
-    with pytest.raises(DamagedFile, match=r"verdict\.json is no record of schema 3"):
+    with pytest.raises(DamagedFile, match=r"verdict\.json is not a complete record of schema 3"):
         pages.report(tmp_path)
 
 
@@ -399,7 +401,7 @@ def test_choosing():
     assert all(entry.id.startswith("2102.06822/") for entry in catalogue.find(["2102.06822"]))
     with pytest.raises(UnknownName, match=r"Did you mean '2205\.08399/fig3'\?"):
         catalogue.find(["2205.08399/fig_3"])
-    with pytest.raises(InvalidInput, match=r"expected its paper as well, as in .*2205\.08399/fig3"):
+    with pytest.raises(InvalidInput, match=r"expected its paper too, as in .*2205\.08399/fig3"):
         catalogue.find(["Fig3"])
 
 
@@ -505,7 +507,7 @@ def test_the_commands(tmp_path, monkeypatch):
     refused = runner.invoke(cli.app, ["run", "all", "--tier", "desky", "--to", "d"])
     assert "tier: expected one of desk, reduced, study, received 'desky'" in str(refused.exception)
     refused = CliRunner().invoke(cli.app, ["run", "2304.10767", "--tier", "reduced"])
-    assert "2304.10767: nothing at tier reduced. See: offaxis study list --tier reduced" in str(refused.exception)
+    assert "2304.10767: no entries at tier reduced. See: offaxis study list --tier reduced" in str(refused.exception)
 
 
 def test_one_of_several_that_fails_does_not_stop_the_others(tmp_path):

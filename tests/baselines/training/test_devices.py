@@ -102,7 +102,9 @@ def test_a_gpu_that_the_backend_cannot_use_is_told_with_one_command(plugged, fak
     assert devices.advice("auto", "float32") == []
     plugged(SMI)
     (told,) = devices.advice("auto", "float32")
-    assert told.startswith(f"NVIDIA A100-SXM4-40GB is not used, since {name} has no CUDA here. Install it with: ")
+    assert told.startswith(
+        f"NVIDIA A100-SXM4-40GB is not used, since {name} was installed without CUDA. Install it with: "
+    )
     assert told.endswith({"jax": "pip install 'offaxis[gpu]'", "tensorflow": "'offaxis[tensorflow-gpu]'"}[name])
     assert devices.advice("cpu", "float32") == []  # asked for
     with pytest.raises(InvalidInput, match=rf"expected a GPU that {name} can use, received NVIDIA A100-SXM4-40GB, for"):
@@ -172,7 +174,7 @@ def test_choices_that_cannot_be_had(fake):
         UnknownName, match=r"--device: expected one of auto, cpu, gpu, received 'gpuu'. Did you mean 'gpu'"
     ):
         devices.choose("gpuu")
-    with pytest.raises(InvalidInput, match=r"--device gpu: .* received a machine on which none was found. Leave --dev"):
+    with pytest.raises(InvalidInput, match=r"--device gpu: .* received a machine without one. Omit --dev"):
         devices.choose("gpu")
     fake("tensorflow", "A100")
 
@@ -181,7 +183,7 @@ def test_choices_that_cannot_be_had(fake):
 
     devices.tensorflow.config.set_visible_devices = refuse
     with pytest.raises(
-        InvalidInput, match="--device cpu: expected a process that has not computed yet, received one that"
+        InvalidInput, match="--device cpu: expected a process that has not used a GPU yet, received one that"
     ):
         devices.choose("cpu")
 
@@ -196,8 +198,8 @@ def test_bfloat16_where_the_processor_has_no_instructions_for_it(fake, tmp_path,
         (tmp_path / "cpuinfo").write_text(f"processor : 0\nflags : {flags}\n")
         monkeypatch.setattr(devices, "CPU_FLAGS", tmp_path / "cpuinfo")
     told = devices.advice("auto", "bfloat16")
-    assert [sentence[:58] for sentence in told] == [
-        "this processor has neither AVX512_BF16 nor AMX: it has to "
+    assert [sentence[:59] for sentence in told] == [
+        "this processor has neither AVX512_BF16 nor AMX: it emulates"
     ] * warned
     assert devices.advice("auto", "float32") == []
 
@@ -222,7 +224,7 @@ def test_the_first_line_says_what_a_run_computes_on(plugged, tmp_path):
     plugged(SMI)
     first, second, *_ = call(f"resume {tmp_path}/run --no-encode").stderr.splitlines()
     assert first.startswith("device: ")
-    assert second.startswith("warning: NVIDIA A100-SXM4-40GB is not used, since tensorflow has no CUDA here.")
+    assert second.startswith("warning: NVIDIA A100-SXM4-40GB is not used, since tensorflow was installed without CUDA.")
     with pytest.raises(InvalidInput, match="--device gpu"):
         call(f"{TINY} --device gpu --to {tmp_path}/gpu")
     assert not (tmp_path / "gpu").exists()
@@ -239,7 +241,7 @@ def test_training_from_python_warns_too(plugged, tiny, tmp_path):
 
 
 def test_a_sweep_refuses_a_device_that_is_not_there(tiny, tmp_path, in_this_process):
-    with pytest.raises(UnknownName, match=r"received 'cuda:0'. For CUDA, say gpu"):
+    with pytest.raises(UnknownName, match=r"received 'cuda:0'. For CUDA, use gpu"):
         devices.choose("cuda:0")
     with pytest.raises(UnknownName, match="--device: expected one of auto, cpu, gpu, received 'tpu'"):
         sweep.run([tiny()], tmp_path, device="tpu")

@@ -175,9 +175,11 @@ def test_training_rows_of_a_split():
 
 def test_what_cannot_be_started_from(trained, tiny, tmp_path):
     there, into = str(trained.folder), tmp_path / "run"
-    with pytest.raises(InvalidInput, match="start_from: expected the run whose layers are reset or frozen"):
+    with pytest.raises(
+        InvalidInput, match="start_from: expected a run folder, which reset, frozen and start_weights need"
+    ):
         tiny(frozen=["mean"])
-    with pytest.raises(InvalidInput, match="layers: expected each reset or frozen, received both for mean"):
+    with pytest.raises(InvalidInput, match="layers: expected each in reset or in frozen, received mean in both"):
         tiny(start_from=there, frozen=["mean"], reset=["mean"])
     with pytest.raises(InvalidInput, match="frozen: expected a list of layers' names, received 'mean'"):
         tiny(start_from=there, frozen="mean")
@@ -286,5 +288,5 @@ def test_an_objective_without_a_decoder_takes_the_encoder_alone(trained, tmp_pat
 def test_layers_of_another_size_must_be_reset(tiny, tmp_path):
     source = train(tiny(objective="classifier", steps=1, snapshots=[]), tmp_path / "source")
     config = finetune.config(source.folder, TARGET, heads=False, objective="beta_vae", steps=1)
-    with pytest.raises(InvalidInput, match=r"kernel of .*: expected shape .* codes have another size. Reset "):
+    with pytest.raises(InvalidInput, match=r"kernel of .*: expected shape .* the codes differ in size. Reset "):
         train(config, tmp_path / "run")

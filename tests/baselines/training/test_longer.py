@@ -105,7 +105,7 @@ def test_fewer_steps_and_a_longer_run_in_the_same_folder_are_refused(tiny, train
     folder = shutil.copytree(trained.folder, tmp_path / "run")
     with pytest.raises(
         InvalidInput,
-        match=r"steps: expected at least 6, the number that .* is set to, received 5. For fewer, train a new run",
+        match=r"steps: expected at least 6, the steps of .*, received 5. For fewer steps, train a new run",
     ):
         resume(folder, "--steps", 5)
     with pytest.raises(InvalidInput, match=rf"To make it longer: offaxis train resume {folder} --steps 9"):
@@ -149,7 +149,9 @@ def test_a_run_of_an_objective_whose_file_has_changed_says_so(trained, tmp_path,
         monkeypatch.setattr(module, "objective_code", lambda name: "another file")
     with pytest.warns(OffaxisWarning, match=f"seed_0.*the code of the objective {config.objective} has changed since"):
         train(config, folder)
-    with pytest.warns(OffaxisWarning, match="They are kept. To train with the new code, remove the folder or choose"):
+    with pytest.warns(
+        OffaxisWarning, match="The steps are kept. To train with the new code, remove the folder or choose"
+    ):
         assert [state.state for state in sweep.run([config], tmp_path, encode=False)] == ["done"]
     claims.lengthen(folder, config.steps + 1)
     with pytest.warns(OffaxisWarning, match="has changed"):
@@ -175,6 +177,6 @@ def test_a_resumed_run_computes_with_the_threads_that_it_had(trained, tmp_path, 
 def test_a_run_whose_layers_are_all_frozen_is_refused(trained, tiny, tmp_path):
     weights = trained.model.weights()
     layers = [layer for network in ("encoder", "decoder") for layer in finetune.layers(weights, network)]
-    with pytest.raises(InvalidInput, match="frozen: expected a layer that is trained, received all layers"):
+    with pytest.raises(InvalidInput, match="frozen: expected at least one layer to train, received all layers"):
         train(tiny(start_from=str(trained.folder), frozen=layers), tmp_path / "run")
     assert not (tmp_path / "run").exists()

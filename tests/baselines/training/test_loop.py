@@ -206,7 +206,7 @@ def test_a_full_disk_keeps_the_last_good_snapshot_and_the_run_goes_on_later(tiny
 
     full.left = 2
     monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(InvalidInput, match=r"step_00000006: expected a place that can be written, .*No space left"):
+    with pytest.raises(InvalidInput, match=r"step_00000006: expected a writable path, .*No space left"):
         train(tiny(), tmp_path / "run")
     assert Run.open(tmp_path / "run").steps == [0, 4]
     assert not list((tmp_path / "run").rglob("*.part"))
@@ -297,7 +297,7 @@ def test_a_lock_that_a_killed_process_left_is_no_content(tiny, tmp_path):
     untrained.write("ground_truth", benchmark_data.load("xysquares/spacing_1"), tmp_path / "reference")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").touch()
-    with pytest.raises(InvalidInput, match="expected a run's folder or an empty one, received something else"):
+    with pytest.raises(InvalidInput, match="expected a run folder or an empty one, received something else"):
         train(tiny(), tmp_path / "mine")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"], "nothing is written there"
 
@@ -313,7 +313,7 @@ def test_a_history_that_cannot_be_written(tiny, tmp_path, monkeypatch):
         return opened(self, mode, *arguments, **named)
 
     monkeypatch.setattr(Path, "open", refusing)
-    with pytest.raises(InvalidInput, match=r"history.jsonl: expected a place that can be written, .*No space left"):
+    with pytest.raises(InvalidInput, match=r"history.jsonl: expected a writable path, .*No space left"):
         train(tiny(), tmp_path / "run")
 
 
@@ -323,9 +323,9 @@ def test_a_folder_that_holds_something_else(tiny, trained, tmp_path):
     ):
         train(tiny(seed=3), trained.folder)
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InvalidInput, match="expected a run's folder or an empty one, received something else"):
+    with pytest.raises(InvalidInput, match="expected a run folder or an empty one, received something else"):
         train(tiny(), tmp_path)
-    with pytest.raises(InvalidInput, match="expected a run's folder or an empty one"):
+    with pytest.raises(InvalidInput, match="expected a run folder or an empty one"):
         train(tiny(), tmp_path / "notes.txt")
     assert os.listdir(tmp_path) == ["notes.txt"]
 

@@ -58,7 +58,7 @@ def test_a_run_is_opened_and_used_without_the_images(run):
     assert opened.decode([[0.0, 1.0]]).shape == (1, 16, 16, 1)
     assert next(iter(opened.activations(PIXELS[:2]))) == "input"
     with pytest.raises(
-        InvalidInput, match=r"dataset of .*: expected the images called 'mine', received none. Give them"
+        InvalidInput, match=r"dataset of .*: expected the images called 'mine', received none. Pass them"
     ):
         opened.encode_rows([0])
     np.testing.assert_array_equal(run.encode_rows([0, 1]), opened.encode(PIXELS[:2]).mean)
@@ -67,12 +67,12 @@ def test_a_run_is_opened_and_used_without_the_images(run):
 def test_a_run_on_images_in_memory_is_made_longer(run, tmp_path):
     folder = shutil.copytree(run.folder, tmp_path / "run")
     (folder / "codes.npz").touch()
-    call = rf"steps 4\. To make it longer: baselines\.lengthen\('{folder}', 6, dataset=\.\.\.\), then train it as now"
+    call = rf"steps 4\. To make it longer: baselines\.lengthen\('{folder}', 6, dataset=\.\.\.\), then train as before"
     with pytest.raises(InvalidInput, match=call):  # no command has the images
         train(config(steps=6), folder, dataset=MINE)
     with pytest.raises(InvalidInput, match=r"dataset of .*: expected the images called 'mine', received none"):
         lengthen(folder, 6)
-    with pytest.raises(InvalidInput, match=r"dataset: expected one, as .* gives it, received 'mine'"):
+    with pytest.raises(InvalidInput, match=r"dataset: expected a Dataset, such as from .*, received 'mine'"):
         lengthen(folder, 6, "mine")
     with pytest.raises(InvalidInput, match=r"dataset of .*: expected the pixels and factors that the run began with"):
         lengthen(folder, 6, from_images("mine", PIXELS[::-1]))
@@ -89,7 +89,7 @@ def test_a_run_on_a_split_reads_the_rows_of_the_split_from_the_images_that_are_g
     opened = Run.open(done.folder, dataset=MINE)
     assert opened.dataset.id == done.dataset.id == "mine/holdout"
     np.testing.assert_array_equal(opened.encode_rows([0, 39]), done.encode_rows([0, 39]))
-    with pytest.raises(InvalidInput, match="dataset: expected the config's, 'mine/holdout', received 'yours'"):
+    with pytest.raises(InvalidInput, match="dataset: expected 'mine/holdout', as in the config, received 'yours'"):
         Run.open(done.folder, dataset=from_images("yours", PIXELS)).encode_rows([0])
 
 
@@ -135,9 +135,9 @@ def test_it_goes_on_with_the_same_images_only_of_many_too(many, tmp_path):
 
 
 def test_the_dataset_is_the_configs(tmp_path):
-    with pytest.raises(InvalidInput, match="dataset: expected the config's, 'yours', received 'mine'"):
+    with pytest.raises(InvalidInput, match="dataset: expected 'yours', as in the config, received 'mine'"):
         train(config(dataset="yours"), tmp_path / "run", dataset=MINE)
-    with pytest.raises(UnknownName, match=r"^dataset: expected one of .* 'mine'\. Your own images: .*dataset="):
+    with pytest.raises(UnknownName, match=r"^dataset: expected one of .* 'mine'\. For your own images: .*dataset="):
         train(config(), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -311,7 +311,7 @@ def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):
     assert (folder / "codes.npz").read_bytes() == codes
     assert not list(folder.glob("*.png"))
     shutil.rmtree(photos)
-    with pytest.raises(InvalidInput, match=r"The images of .*run are no longer in .*photos\. Name their new place: "):
+    with pytest.raises(InvalidInput, match=r"The images of .*run are no longer in .*photos\. Pass their new folder: "):
         typed("draw", folder)
     (folder / "images.json").write_text("[]")
     with pytest.raises(DamagedFile, match=r"images\.json: expected the folder of the run's images, received \[\]"):
@@ -323,7 +323,7 @@ def test_divided_pictures_that_have_moved_are_found_again(photos, tmp_path):
     asked = ("--split", "random", "--objective", "ae", *SMALL, "--steps", 2, "--to", folder)
     typed("run", "--images", photos, "--dataset", "mine", *asked)
     photos.rename(moved)
-    with pytest.raises(InvalidInput, match=r"run are no longer in .*photos\. Name their new place: ") as raised:
+    with pytest.raises(InvalidInput, match=r"run are no longer in .*photos\. Pass their new folder: ") as raised:
         typed("resume", folder, "--steps", 3)
     words = shlex.split(str(raised.value).rpartition("new place: ")[2])
     assert words[2:] == ["run", "--config", f"{folder}/config.json", "--images", "FOLDER", "--to", str(folder)]
@@ -348,14 +348,14 @@ def test_a_transfer_to_ones_own_pictures_goes_on_as_any_run(photos, tmp_path):
 @pytest.mark.parametrize("command", [("run", "--objective", "ae"), ("transfer", "source")])
 def test_a_folder_in_place_of_a_dataset_is_told_where_it_belongs(photos, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InvalidInput, match=r"photos is a folder. Train on the pictures in it with --images photos"):
+    with pytest.raises(InvalidInput, match=r"the folder .*photos. To train on the pictures in it, use --images photos"):
         typed(*command, "--dataset", photos.name)
 
 
 def test_own_pictures_are_no_export_with_scores(photos, tmp_path):
     folder = tmp_path / "run"
     typed("run", "--images", photos, "--objective", "ae", *SMALL, "--steps", 1, "--no-encode", "--to", folder)
-    with pytest.raises(InvalidInput, match=r"one on your own images, 'photos'. Without --to its encoder is written: "):
+    with pytest.raises(InvalidInput, match=r"one on your own images, 'photos'. To write only its encoder, omit --to: "):
         typed("export", folder, "--to", tmp_path / "out")
     assert not (tmp_path / "out").exists()
     assert not (folder / "codes.npz").exists()

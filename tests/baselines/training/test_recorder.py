@@ -106,5 +106,5 @@ def test_a_kill_while_the_first_file_is_written_leaves_the_folder_free(tiny, tmp
 
 def test_another_programs_unfinished_file_is_something_else(tiny, tmp_path):
     (tmp_path / ".film.part").touch()
-    with pytest.raises(InvalidInput, match="expected a run's folder or an empty one, received something else"):
+    with pytest.raises(InvalidInput, match="expected a run folder or an empty one, received something else"):
         train(tiny(), tmp_path)

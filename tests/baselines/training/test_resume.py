@@ -60,7 +60,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(tmp_path: Path, re
     assert written > 0
 
     assert full["status"] == 2
-    assert "expected a place that can be written, received OSError: File too large" in full["message"]
+    assert "expected a writable path, received OSError: File too large" in full["message"]
     assert full["steps"] == lives[-1]["steps"]
 
     assert ended == whole == {"status": 0, "steps": [0, 20, 300, 800]}

@@ -67,10 +67,10 @@ def test_a_signal_leaves_a_snapshot_and_the_command_that_goes_on(tmp_path, numbe
         process.send_signal(number)
         said = process.stderr.read()
     assert process.returncode == 130, said
-    step = int(re.search(r"stopped after step (\d+), with a snapshot. To go on: (.*)\n", said)[1])
+    step = int(re.search(r"stopped after step (\d+), with a snapshot. To continue: (.*)\n", said)[1])
     assert step >= 200, "the third line of the history is that of step 200"
     assert Snapshots(folder).steps() == [0, step]
-    command = shlex.split(re.search(r"To go on: (.*)\n", said)[1])
+    command = shlex.split(re.search(r"To continue: (.*)\n", said)[1])
     assert command == ["offaxis", "train", "resume", str(folder), "--no-encode"]
     assert ("Ctrl-C again" in said) == (number == signal.SIGINT)
 
@@ -87,7 +87,7 @@ def test_the_command_that_goes_on_has_the_options_that_the_config_does_not_hold(
     done = CliRunner().invoke(cli.app, words)
     assert done.exit_code == 130
     assert (
-        f"stopped after step 7, with a snapshot. To go on: offaxis train resume {tmp_path}/run "
+        f"stopped after step 7, with a snapshot. To continue: offaxis train resume {tmp_path}/run "
         "--no-encode --device cpu --threads 1"
     ) in done.stderr
 
@@ -98,7 +98,7 @@ def test_ctrl_c_while_codes_are_written_says_how_to_go_on(trained, tmp_path, mon
     done = CliRunner().invoke(cli.app, ["resume", str(folder), "--device", "cpu"])
     assert done.exit_code == 130
     assert (
-        f"stopped after the training, which is done. To go on: offaxis train resume {folder} --device cpu"
+        f"stopped after training had finished. To continue: offaxis train resume {folder} --device cpu"
     ) in done.stderr
 
 
@@ -125,7 +125,7 @@ def test_a_stopped_run_ends_with_the_same_bytes(tiny, trained, tmp_path):
 
     folder = tmp_path / "run"
     held = signal.getsignal(signal.SIGINT)
-    with pytest.raises(Stopped, match=rf"stopped after step 3, .* To go on: offaxis train resume {folder}"):
+    with pytest.raises(Stopped, match=rf"stopped after step 3, .* To continue: offaxis train resume {folder}"):
         train(tiny(), folder, observers=[stop])
     assert signal.getsignal(signal.SIGINT) is held
     assert Snapshots(folder).steps() == [0, 3]
@@ -145,7 +145,7 @@ def test_the_second_ctrl_c_ends_at_once(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], env=ENVIRONMENT, capture_output=True, check=False)
     assert done.returncode == -signal.SIGINT
-    assert b"Stopping after this step, with a snapshot. Ctrl-C again ends it at once." in done.stderr
+    assert b"Stopping after this step, with a snapshot. Press Ctrl-C again to end at once." in done.stderr
 
 
 def test_a_request_is_the_inner_blocks():
@@ -221,7 +221,7 @@ def test_the_command_says_how_a_study_goes_on(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["/bin/offaxis", "study", "run", "2202.13341/fig8"])
     done = CliRunner().invoke(study.app, ["run", "2202.13341/fig8"])
     assert done.exit_code == 130
-    assert "To go on: offaxis study run 2202.13341/fig8" in done.stderr
+    assert "To continue: offaxis study run 2202.13341/fig8" in done.stderr
 
 
 def test_the_command_says_how_a_sweep_goes_on(monkeypatch):
@@ -229,4 +229,4 @@ def test_the_command_says_how_a_sweep_goes_on(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["/bin/offaxis", "train", "sweep", "smoke", "--only", "beta=4"])
     done = CliRunner().invoke(cli.app, ["sweep", "smoke"])
     assert done.exit_code == 130
-    assert "To go on: offaxis train sweep smoke --only beta=4" in done.stderr
+    assert "To continue: offaxis train sweep smoke --only beta=4" in done.stderr

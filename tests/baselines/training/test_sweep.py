@@ -148,7 +148,7 @@ def test_choosing_runs():
     for only, error, message in (
         (["seed"], InvalidInput, "--only: expected KEY=VALUE, received 'seed'"),
         (["sed=1"], UnknownName, r"--only: .* received 'sed'. Did you mean 'seed'"),
-        (["seed=7"], InvalidInput, "--only: expected what some run has, of seed=0, seed=1, received seed=7"),
+        (["seed=7"], InvalidInput, "--only: expected a setting that a run has, of seed=0, seed=1, received seed=7"),
     ):
         with pytest.raises(error, match=message):
             sweep.select(configs, only)
@@ -469,13 +469,13 @@ def test_what_cannot_be_run(tiny, tmp_path):
         pytest.raises(InvalidInput, match="expected a sweep that no other process is running, received one"),
     ):
         sweep.run([tiny()], tmp_path)
-    with pytest.raises(InvalidInput, match="--gpus: expected 0 where tasks do not go to Ray, received 1"):
+    with pytest.raises(InvalidInput, match="--gpus: expected 0 without --ray, received 1"):
         sweep.run([tiny()], tmp_path, gpus=1)
     with pytest.raises(Unavailable, match="img_align_celeba"):
         sweep.run([tiny(dataset="celeba/native")], tmp_path / "celeba")
     assert not (tmp_path / "index.csv").exists()
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidInput, match="file: expected a place that can be written"):
+    with pytest.raises(InvalidInput, match="file: expected a writable path"):
         sweep.run([tiny()], tmp_path / "file")
 
 

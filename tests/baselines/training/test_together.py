@@ -161,12 +161,12 @@ def test_runs_that_do_not_go_together(tiny, tmp_path):
     assert groups([*configs, tiny(seed=7, hyperparameters={"beta": 0.5}, learning_rate=0.1)]) == [[0, 2], [1]]
     with pytest.raises(InvalidInput, match="latents of runs that are trained together: expected the same for all, 3,"):
         train_together(configs, [tmp_path / "a", tmp_path / "b"])
-    with pytest.raises(InvalidInput, match="folders: expected another one for each of 2 runs"):
+    with pytest.raises(InvalidInput, match="folders: expected a different one for each of 2 runs"):
         train_together([tiny(), tiny(seed=1)], [tmp_path / "a"] * 2)
-    with pytest.raises(InvalidInput, match="folders: expected another one for each of 2 runs"):
+    with pytest.raises(InvalidInput, match="folders: expected a different one for each of 2 runs"):
         train_together([tiny(), tiny(seed=1)], [tmp_path / "a", tmp_path / "b" / ".." / "a"])
-    with pytest.raises(InvalidInput, match="folders: expected another one for each of 0 runs, and a run at least"):
+    with pytest.raises(InvalidInput, match=r"folders: expected a different one for each of 0 runs \(at least one\)"):
         train_together([])
-    with pytest.raises(InvalidInput, match=r"observers: expected 2 lists, received 1\. Give each run one"):
+    with pytest.raises(InvalidInput, match=r"observers: expected 2 lists, received 1\. Pass one for each run"):
         train_together([tiny(), tiny(seed=1)], [tmp_path / "a", tmp_path / "b"], observers=[[print]])
     assert not list(tmp_path.iterdir())
