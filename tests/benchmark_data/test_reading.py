@@ -245,7 +245,9 @@ def test_partners_are_not_drawn_from_what_is_held_out():
             InvalidInput, match=f"pairs of dsprites: expected a full grid .* part .* received {received}"
         ):
             reading.Pairs("dsprites", rows=benchmark_data.split("dsprites", rule).train)
-    with pytest.raises(InvalidInput, match=r"pairs of xysquares/spacing_8: expected a dataset .* received FactorTable"):
+    with pytest.raises(
+        InvalidInput, match=r"pairs of xysquares/spacing_8: expected a full grid .* received FactorTable"
+    ):
         reading.Pairs("xysquares", split="train[:10]")
 
 

@@ -153,7 +153,7 @@ def test_repr_names_it_and_is_one_line(dataset):
 @pytest.mark.parametrize("dataset", NOT_READY.values(), ids=NOT_READY)
 def test_what_is_not_here_says_how_to_get_it(dataset):
     rows = [0, len(dataset) - 1] if len(dataset) else [0]  # of a pair, one side may be ready
-    with pytest.raises(Unavailable, match=r" Run: offaxis data prepare \w| Train it with "):
+    with pytest.raises(Unavailable, match=r" Run: offaxis data prepare \w| Compute it with "):
         dataset.images(rows)
 
 

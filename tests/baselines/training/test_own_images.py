@@ -325,7 +325,7 @@ def test_divided_pictures_that_have_moved_are_found_again(photos, tmp_path):
     photos.rename(moved)
     with pytest.raises(InvalidInput, match=r"run are no longer in .*photos\. Pass their new folder: ") as raised:
         typed("resume", folder, "--steps", 3)
-    words = shlex.split(str(raised.value).rpartition("new place: ")[2])
+    words = shlex.split(str(raised.value).rpartition("new folder: ")[2])
     assert words[2:] == ["run", "--config", f"{folder}/config.json", "--images", "FOLDER", "--to", str(folder)]
     typed("run", "--config", folder / "config.json", "--images", moved, "--to", folder)
     typed("resume", folder, "--steps", 3)

@@ -178,7 +178,7 @@ def test_a_copy_that_lost_files(copies, tmp_path):
     assert not verify(dataset, [("tfds", tmp_path / "tfds")])[1].problem
     shutil.copytree(published, tmp_path / "hf")
     next((tmp_path / "hf").rglob("train*.parquet")).unlink()
-    assert "a whole copy" in verify(dataset, [("hf", tmp_path / "hf")])[1].problem
+    assert "a complete copy" in verify(dataset, [("hf", tmp_path / "hf")])[1].problem
 
 
 def test_a_copy_with_damaged_bytes(copies, tmp_path):

@@ -285,7 +285,7 @@ def test_images_of_any_size_may_be_perturbed(tmp_path, monkeypatch):
 def test_a_latent_is_read_by_row(small, nothing_shipped):
     dataset = perturbation.perturbed(small).configs["conv32_eps10"]
     with pytest.raises(
-        Unavailable, match=r"hidden variable conv_vae of small .* or write values .* benchmark_data\..*\.write_hidden"
+        Unavailable, match=r"hidden variable conv_vae of small .* or write your .* benchmark_data\..*\.write_hidden"
     ):
         dataset.prepare()
     hidden = dataset.source.hidden
