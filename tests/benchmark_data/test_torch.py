@@ -134,7 +134,7 @@ def test_a_loader_draws_its_own_batches(option, torch, provider):
     data = provider.Images("xysquares", rows=range(12), fields="index")
     value = {"shuffle": True, "sampler": torch.utils.data.SequentialSampler(data), "batch_sampler": [[1], [2]]}[option]
     with pytest.raises(
-        InvalidInput, match=r"loader: expected no shuffle .* shuffle_seed=0; .*DataLoader\(.*=collate\)"
+        InvalidInput, match=r"loader: expected no shuffle .* shuffle_seed=0\. .*DataLoader\(.*=collate\)"
     ):
         provider.loader(data, 4, **{option: value})
     assert len(list(provider.loader(data, 4, shuffle=False, sampler=None))) == 3
