@@ -107,7 +107,7 @@ def test_a_gpu_that_the_backend_cannot_use_is_told_with_one_command(plugged, fak
     )
     assert told.endswith({"jax": "pip install 'offaxis[gpu]'", "tensorflow": "'offaxis[tensorflow-gpu]'"}[name])
     assert devices.advice("cpu", "float32") == []  # asked for
-    with pytest.raises(InvalidInput, match=rf"expected a GPU that {name} can use, received NVIDIA A100-SXM4-40GB, for"):
+    with pytest.raises(InvalidInput, match=rf"expected a GPU that {name} can use, received NVIDIA A100-SXM4-40GB and"):
         devices.choose("gpu")
     with pytest.warns(devices.SlowDevice, match="A100"):
         devices.warn("float32")
