@@ -99,8 +99,8 @@ def to_float32(codes: Real[ArrayLike, "n L"], what: str = "codes") -> NDArray[np
     is_lost = (np.abs(rounded - exact).max(axis=0) > _ROUNDING_SHARE * spread) & (spread > 0)
     if is_lost.any():
         raise InvalidInput(
-            f"{what}: expected latents that float32 can hold, received values of column {is_lost.argmax()} that differ "
-            "by less. Subtract each latent's mean and divide by its standard deviation."
+            f"{what}: expected latents whose differences float32 can represent, received smaller differences in column "
+            f"{is_lost.argmax()}. Subtract each latent's mean and divide by its standard deviation."
         )
     return rounded
 
@@ -112,8 +112,8 @@ def _check_magnitudes(array: NDArray[np.float64], what: str) -> None:
     for column, largest in zip(small, magnitudes, strict=True):
         if 0 < largest < _SMALLEST_MAGNITUDE:
             raise InvalidInput(
-                f"{what}: expected columns of 0 alone, or that reach {_SMALLEST_MAGNITUDE:g}, received {largest:.3g} "
-                f"at most in column {column}. Rescale the codes."
+                f"{what}: expected each column to be all 0 or to reach {_SMALLEST_MAGNITUDE:g}, received at most "
+                f"{largest:.3g} in column {column}. Rescale the codes."
             )
 
 
@@ -323,7 +323,7 @@ def in_use(codes: Float64[NDArray[np.float64], "n L"], least_deviation: float) -
     """
     result = (codes.std(axis=0, ddof=1) >= least_deviation) & varying(codes)
     if varying(codes).any() and not result.any():
-        text = f"codes: every standard deviation is below {least_deviation:g}, which counts as unused; scale them up."
+        text = f"codes: every standard deviation is below {least_deviation:g} and counts as unused; rescale the codes."
         warnings.warn(text, LostSpread, stacklevel=3)
     return result
 
@@ -374,8 +374,8 @@ def as_plain_array(array: ArrayLike, what: str, wanted: str = "an array") -> NDA
         raise InvalidInput(f"{what}: expected {wanted}, received {error}.") from error
     except (RuntimeError, TypeError) as error:  # tensors that need gradients, lie on a device or are of bfloat16
         raise InvalidInput(
-            f"{what}: expected {wanted}, received {type(array).__name__}: {str(error).rstrip('.')}. Of a tensor of "
-            "PyTorch pass tensor.detach().float().cpu().numpy()."
+            f"{what}: expected {wanted}, received {type(array).__name__}: {str(error).rstrip('.')}. Convert a PyTorch "
+            "tensor: tensor.detach().float().cpu().numpy()."
         ) from error
 
 

@@ -52,7 +52,7 @@ def warn_if_lost(codes: NDArray[np.floating]) -> None:
     if is_lost.any():
         warnings.warn(
             f"codes: the range of {is_lost.sum()} of {len(is_lost)} latents (the first: {is_lost.argmax()}) is below "
-            f"{_LEAST_SPREAD:g}, or below {_LEAST_SPREAD:g} of their magnitude, which classifiers take for constant; "
+            f"{_LEAST_SPREAD:g}, or below {_LEAST_SPREAD:g} of their magnitude, which classifiers treat as constant; "
             "subtract each latent's mean and divide by its standard deviation.",
             LostSpread,
             stacklevel=3,
@@ -103,9 +103,9 @@ def warn_if_continuous(factors: Int64[NDArray[np.int64], "n F"], names: Sequence
     ]
     if continuous:
         warnings.warn(
-            f"{what}: {', '.join(continuous)}: most of {len(factors):,} rows have a value of their own. Metrics take "
-            "each value for a class, and such scores mean nothing: bin the values first (numpy.digitize), or leave ids "
-            "out.",
+            f"{what}: {', '.join(continuous)}: most of {len(factors):,} rows have a unique value. Metrics treat each "
+            "value as a class, so their scores are meaningless: bin the values first (numpy.digitize), or leave out "
+            "ids.",
             ContinuousFactors,
             stacklevel=3,
         )

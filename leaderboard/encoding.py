@@ -27,8 +27,8 @@ Input: TypeAlias = Literal["uint8_hwc", "uint8_chw", "float32_hwc", "float32_chw
 """What an encoder is called with: uint8 in [0, 255] or float32 in [0, 1], channels last or first."""
 
 CODES = (
-    "Codes are scored by: offaxis board score codes.npz --dataset NAME. To compare them with published rows, put them "
-    "into a run folder: docs/submitting.md, Runs of your own."
+    "To score codes: offaxis board score codes.npz --dataset NAME. To compare them with published rows, put them into "
+    "a run folder: docs/submitting.md, Runs of your own."
 )
 """What to do with codes instead of an encoder."""
 
@@ -147,10 +147,12 @@ class Encoder:
         with _before_forward(note_range) if self._modules else contextlib.nullcontext():
             repeated_codes = self(batch)[::-1]
         if (np.abs(repeated_codes - codes[:3]) > 0.01 * (np.abs(codes[:3]) + codes.std())).any():
-            message = "draws random numbers, or depends on the other images of a batch; so do its scores."
-            warnings.warn(f"Encoded again, images have other codes: the encoder {message}", OtherCodes, stacklevel=4)
+            message = "draws random numbers or depends on the rest of the batch. Return means, in inference mode."
+            warnings.warn(
+                f"Encoded twice, the same images have different codes: the encoder {message}", OtherCodes, stacklevel=4
+            )
         if self.input.startswith("float32") and ranges and ranges[0] < 0.02 * (np.ptp(batch, axis=0).max() / 255):
-            message = f"the encoder was {self.description}, and scaled them again. Leave that out, or pass input="
+            message = f"the encoder was {self.description}, and scaled them again. Remove its scaling, or pass input="
             warnings.warn(f"Images were scaled twice: {message}'uint8_{self.input[-3:]}'.", ScaledTwice, stacklevel=4)
 
     def export(self, path: str | os.PathLike[str], example: Pixels) -> None:
@@ -165,7 +167,7 @@ class Encoder:
             MissingExtra: onnx or onnxscript is not installed.
         """
         if not self._modules:
-            raise InvalidInput("Only PyTorch modules are exported.")
+            raise InvalidInput("Only encoders with a PyTorch module can be exported to ONNX.")
         needs("the export of an encoder", "", "onnx", "onnxscript")
         torch = sys.modules["torch"]
         encode, layout, takes_floats = self._encode, self.input[-3:], self.input.startswith("float32")
@@ -201,10 +203,13 @@ class Encoder:
         except Exception as error:
             error.add_note(
                 f"The encoder was {self.description}. If it expects another layout or range, pass input= "
-                f"one of {', '.join(get_args(Input))}." + " Tensors stay tensors." * bool(self._modules)
+                f"one of {', '.join(get_args(Input))}." + " The images are already tensors." * bool(self._modules)
             )
             if "torch" in sys.modules and not self._modules:
-                error.add_note("No PyTorch module was found in it: pass the module itself, or use torch.from_numpy.")
+                error.add_note(
+                    "No PyTorch module was found in the encoder, so it received numpy arrays: pass the module itself, "
+                    "or call torch.from_numpy."
+                )
             raise
 
     def _prepare_batch(self, images: Pixels) -> Any:
@@ -279,8 +284,8 @@ def _warn_of_training_mode() -> Iterator[None]:
     keras = sys.modules.get("keras")  # whose layers may be modules and do not heed this mode
     if any(not keras or not isinstance(module, keras.Layer) for module in training_modules):
         warnings.warn(
-            "The encoder's PyTorch module was not found, and is in training mode, with dropout: call eval() before, or "
-            "pass the module itself or a lambda that refers to it.",
+            "The encoder calls a PyTorch module in training mode, in which dropout is active: call its eval() first, "
+            "or pass the module itself or a lambda that refers to it.",
             TrainingMode,
             stacklevel=5,
         )
@@ -341,9 +346,11 @@ def _check_batch_codes(codes: Any, n: int) -> NDArray[np.floating[Any]]:
         elif array.ndim == 1 and len(array) == n:
             remedy = "For a single latent, return codes[:, None]."
         elif array.ndim == 3 and len(array) == n:
-            remedy = f"It is one unit of {array.shape[2]} numbers: for as many latents, return codes[:, 0]."
+            remedy = f"This is one unit of {array.shape[2]} numbers: to use them as latents, return codes[:, 0]."
         elif array.ndim > 3 and len(array) == n:
-            remedy = "Pass what encodes, such as model.encode; maps of features as codes.reshape(len(codes), -1)."
+            remedy = (
+                "Pass the function that encodes, such as model.encode; flatten maps: codes.reshape(len(codes), -1)."
+            )
         raise InvalidInput(
             f"codes: expected shape ({n}, latents) for {n} images, received shape {array.shape}. {remedy}"
         )

@@ -105,7 +105,7 @@ def evaluate(
     chosen_tasks = [protocol.task_of(dataset) for dataset in (tasks if isinstance(tasks, list | tuple) else [tasks])]
     seed_list = np.ravel(range(len(encoders)) if seeds is None else seeds).tolist()
     if not encoders or not chosen_tasks or not len(seed_list) == len(set(seed_list)) == len(encoders):
-        raise InvalidInput("evaluate takes at least one encoder, one task, and one seed of its own for each encoder.")
+        raise InvalidInput("evaluate requires at least one encoder, at least one task, and one seed for each encoder.")
     if repeated := {chosen.id for chosen in chosen_tasks if [other.id for other in chosen_tasks].count(chosen.id) > 1}:
         raise InvalidInput(f"tasks: expected each once, received {min(repeated)} more than once.")
     for what, count in (("batch_size", batch_size), ("pca", 1 if pca is None else pca)):
@@ -121,12 +121,16 @@ def evaluate(
     ]
     runs = [source.run for source in sources if source.run]
     if len(methods := {run.method for run in runs}) > 1:
-        raise InvalidInput(f"{name}: expected runs of one method, received {sorted(methods)}. Evaluate each by itself.")
+        raise InvalidInput(
+            f"{name}: expected runs of one method, received {sorted(methods)}. Evaluate each method separately."
+        )
     if runs and (seeds is not None or steps or supervision != "unsupervised"):
         raise InvalidInput("Run folders have their own seeds, steps and supervision. Leave these arguments out.")
     recorded = [record.seed for record in records[0]]
     if len(set(recorded)) < len(recorded):
-        raise InvalidInput(f"seeds: expected each once, received {recorded}, as the run folders say. Leave copies out.")
+        raise InvalidInput(
+            f"seeds: expected each once, received {recorded} from the run folders. Leave out duplicates."
+        )
     for task, task_records in zip(chosen_tasks, records, strict=True):
         for record in task_records:
             candidates.check_part(task, tier, record.hyperparameters, name)
@@ -135,7 +139,8 @@ def evaluate(
                 if received != expected:
                     raise InvalidInput(
                         f"{name}: {field} of seed {record.seed}: expected {expected}, as of seed {recorded[0]}, "
-                        f"received {received}. Seeds of one encoder differ in nothing else: evaluate others alone."
+                        f"received {received}. Seeds of one encoder must have equal settings: evaluate other settings "
+                        "separately."
                     )
         if dataset := task.user_dataset:
             warn_if_continuous(task.labels(), task.scored, task.dataset)
@@ -274,7 +279,7 @@ class Evaluation:
             if method.tier != self.tier:
                 raise InvalidInput(f"{method.name}: expected an evaluation in tier {self.tier}, not {method.tier}.")
         elif not isinstance(method, str):
-            raise InvalidInput(f"method: expected one name, received {method!r}. Compare with each by itself.")
+            raise InvalidInput(f"method: expected one name, received {method!r}. Call compare once for each method.")
         elif method not in (files_by_method := {file.stem: file for file in results_tree.files(tree)}):
             titles = {results_tree.read(file).title: name for name, file in files_by_method.items()}
             if method not in titles:
@@ -284,7 +289,7 @@ class Evaluation:
         for name in names.values():
             if names["ours"] == names["theirs"] or name in COMPARISON.keys() - names.keys():
                 raise InvalidInput(
-                    f"compare: {name!r} would name two columns. Call evaluate with another name, such as my_{name}."
+                    f"compare: two columns would be named {name!r}. Call evaluate with another name, such as my_{name}."
                 )
         table = pd.DataFrame([row for task in self._tasks for row in self._comparison_rows(task, method, tree)])
         for _, group in table[table["p"].notna() | (table["verdict"] == verdicts.NEITHER)].groupby("score"):
@@ -339,7 +344,9 @@ class Evaluation:
         """
         own_datasets = [task for task in self._tasks if task.partition("/")[0] not in benchmark_data.names()]
         if own_datasets:
-            raise InvalidInput(f"{own_datasets[0]}, a dataset of your own, has no place on the board.")
+            raise InvalidInput(
+                f"{own_datasets[0]} is your own dataset and cannot be submitted. Evaluate on tasks of the board."
+            )
         seeds = sorted({row.candidate.record.seed for row in self.rows})
         candidate = self.rows[0].candidate
         missing = [
@@ -372,7 +379,7 @@ class Evaluation:
             for reason in export_errors
         ]
         if len(seeds) < protocol.SEEDS:
-            missing.append(f"seeds: {len(seeds)} of the {protocol.SEEDS} that a rank takes.")
+            missing.append(f"seeds: {len(seeds)} of the {protocol.SEEDS} that a rank requires.")
         return missing
 
     def __str__(self) -> str:
@@ -416,8 +423,8 @@ class Evaluation:
         runs = [row.scored for row in self._rows_of_task(task)]
         if None in runs:
             raise InvalidInput(
-                "Scores of chosen metrics, or on a dataset of your own, have no place on the board. Evaluate without "
-                "metrics=, on tasks of the board."
+                "Scores of chosen metrics, or on your own dataset, cannot be stored as results of the board. Evaluate "
+                "without metrics=, on tasks of the board."
             )
         about = self.rows[0].candidate.about
         return results.result(protocol.task(task).id, self.name, [run for run in runs if run], about=about)
@@ -438,13 +445,15 @@ class Evaluation:
         other_runs = self._read_runs(task, other, tree) if isinstance(other, str) else other._rows_of_task(task)
         untrained = self._read_runs(task, "random_encoder", tree) or self._read_runs(task, "random_encoder", PUBLISHED)
         if not other_runs:
-            note = f"{method} has no published row on this task in tier {self.tier}, or a quarantined or outdated one"
+            note = f"{method} has no published row on this task in tier {self.tier}, or it is quarantined or outdated"
             yield table_row | {"note": note if isinstance(other, str) else f"{method} was not evaluated on this task"}
             return
         if isinstance(other_runs[0], _Row) and not protocol.is_same_dataset(
             rows[0].task.load(), other_runs[0].task.load()
         ):
-            raise InvalidInput(f"{method} was evaluated on another dataset {task}. Evaluate both on the same.")
+            raise InvalidInput(
+                f"{method} was evaluated on another dataset named {task}. Evaluate both on the same dataset."
+            )
         table_row["steps_other"] = max(run.budget.steps for run in other_runs)
         notes = [f"{method}: {mark}" for run in other_runs for mark in run.marks]
         scores = dict.fromkeys(key for row in rows for key in row.scores)
@@ -458,9 +467,13 @@ class Evaluation:
             comparison, verdict = verdicts.compare_methods([ours], [theirs]), ""
             single = 1 in (len(ours), len(theirs))
             seeded_method = method if len(ours) == 1 else self.name
-            note = f"a single encoder: p is for its score as one more seed of {seeded_method}" if single else ""
+            note = (
+                f"a single encoder: p tests whether its score could come from one more seed of {seeded_method}"
+                if single
+                else ""
+            )
             if comparison.p is None:
-                note = f"no verdict, which takes {intervals.SEEDS} seeds of {'one of the two' if single else 'both'}"
+                note = f"no verdict, which requires {intervals.SEEDS} seeds of {'one of the two' if single else 'both'}"
             baseline = [run.scores[score] for run in untrained if score in run.scores]
             if verdicts.is_at_chance(float(np.mean(ours)), float(np.mean(theirs)), baseline):
                 comparison, verdict = comparison._replace(p=None), verdicts.NEITHER

@@ -138,9 +138,7 @@ class Properties:
                 f"{self.source!r}."
             )
         if not self.range[0] < self.range[1]:
-            raise InvalidInput(
-                f"range of a metric: expected its least value, then its greatest, received {self.range}."
-            )
+            raise InvalidInput(f"range of a metric: expected (minimum, maximum), received {self.range}.")
 
     @property
     def interval(self) -> str:
@@ -211,9 +209,9 @@ def read(module: ModuleType) -> Properties:
     if not isinstance(declared, Properties):
         received = "none" if declared is None else f"a {type(declared).__name__}"
         raise InvalidInput(
-            f"{module.__name__.rpartition('.')[2]}.py: expected PROPERTIES, which say what the metric is and what "
-            f"leaves it as it is, received {received}. Write below the imports: PROPERTIES = Properties(asks='is "
-            "...?', source='Author et al. 2020, equation 3', chance='near 0'); leaderboard/properties.py lists the "
-            "rest and its defaults."
+            f"{module.__name__.rpartition('.')[2]}.py: expected PROPERTIES, which declare its question, source and "
+            f"invariances, received {received}. Write below the imports: PROPERTIES = Properties(asks='is ...?', "
+            "source='Author et al. 2020, equation 3', chance='near 0'); leaderboard/properties.py lists the rest and "
+            "its defaults."
         )
     return declared

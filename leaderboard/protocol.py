@@ -219,7 +219,7 @@ class Task:
         if isinstance(source, Paired):
             raise InvalidInput(
                 f"scores on {self.dataset}: expected a dataset whose factors apply to all of its rows, received a "
-                f"transfer pair. Encode {source.source.id} or {source.target.id}, and score that."
+                f"transfer pair. Encode {source.source.id} or {source.target.id}, and score its codes."
             )
         return tuple(f.name for f in self.load().space.factors if f.size > 1)
 
@@ -274,14 +274,14 @@ def task_of(dataset: object) -> Task:
     """
     if isinstance(dataset, Dataset):
         if not dataset.space.names:
-            raise InvalidInput(f"{dataset.id} has no labels, by which codes could be scored.")
+            raise InvalidInput(f"{dataset.id} has no labels, so codes cannot be scored on it.")
         if dataset.name not in benchmark_data.names():
             return _draw_task(dataset, dataset)
         published = benchmark_data.load(dataset.id)
         if not is_same_dataset(published, dataset):
             raise InvalidInput(
-                f"task: expected {dataset.id} as benchmark_data.load gives it, received another dataset of that name. "
-                "Give yours a name of its own: dataclasses.replace(dataset, name='mine', config='')."
+                f"task: expected {dataset.id} as returned by benchmark_data.load, received another dataset of that "
+                "name. Give yours another name: dataclasses.replace(dataset, name='mine', config='')."
             )
         return task(dataset.id)
     if not isinstance(dataset, str | os.PathLike):

@@ -57,7 +57,7 @@ class Source:
         if self.path and self.run is None and not (self.path.suffix == ".onnx" and self.path.is_file()):
             raise InvalidInput(f"There is neither an ONNX file nor a run folder at {self.path}. {encoding.CODES}")
         if self.path and input is not None:
-            raise InvalidInput("input is for functions: an ONNX file or run folder says itself what it takes.")
+            raise InvalidInput("input applies only to functions: ONNX files and run folders define their own input.")
         self.function_encoder = None if self.path else encoding.Encoder(encode, input=input, batch_size=batch_size)
         self.onnx_path = self.path
         if self.path and self.run:
@@ -153,4 +153,4 @@ class Source:
             with encoders.OnnxEncoder(path) as encoder:
                 codes, expected_codes = encoder.encode(dataset, rows), candidate.submitted_codes[:64]
             if not np.allclose(codes, expected_codes, rtol=1e-3, atol=1e-3 * expected_codes.std()):
-                raise InvalidInput("The exported graph gives other codes than the encoder.")
+                raise InvalidInput("The exported graph returns other codes than the encoder.")

@@ -22,8 +22,8 @@ def installed(root: Path) -> Path:
     """Refuse the published results if they are not installed, before the packages that read them are required."""
     if root == PUBLISHED and not root.is_dir():
         raise Unavailable(
-            "This installation has no published results: they come with a checkout of the source. "
-            "Name a results tree: your own, or leaderboard/published of a checkout."
+            "This installation has no published results: they are only in a clone of the repository. Name a results "
+            "tree: your own, or leaderboard/published in a clone."
         )
     return root
 
@@ -91,7 +91,7 @@ Tier = Annotated[
     str,
     typer.Option(
         metavar="TIER",
-        help="For run folders: desk (ranked), smoke, study or held_out. A submission has its own tier.",
+        help="Tier of run folders: desk (ranked), smoke, study or held_out. A submission names its own.",
         show_default="desk",
     ),
 ]

@@ -75,7 +75,9 @@ def show(
 
 
 def _empty_tree_error(root: Path) -> DamagedFile:
-    return DamagedFile(f"{root} holds no result of this protocol. Add some: offaxis board score RUN... --to RESULTS")
+    return DamagedFile(
+        f"{root} has no results of this protocol version. Add some: offaxis board score RUN... --to RESULTS"
+    )
 
 
 @app.command()
@@ -87,13 +89,17 @@ def compare(
         typer.Option(
             "--results",
             metavar="RESULTS",
-            help="Your results tree, next to the published rows of its tasks. Repeatable.",
+            help="Your results tree, shown with the published rows of its tasks. Repeatable.",
             show_default="the published results",
         ),
     ] = None,
     task: OneTask = "",
-    tier: Annotated[str, typer.Option(help="The tier.", show_default="the first that has both, desk first")] = "",
-    to: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the differences here, too, .csv.")] = None,
+    tier: Annotated[
+        str, typer.Option(help="The tier.", show_default="the first tier with both methods, desk first")
+    ] = "",
+    to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the differences to this CSV file.")
+    ] = None,
 ) -> None:
     """Compare two methods: difference of each score on each task, with interval and test."""
     from leaderboard.report import formats, pairwise, ranking
@@ -125,11 +131,14 @@ def compare(
     title = f"A = {pairwise.describe(compared, first)}, B = {pairwise.describe(compared, second)}, tier {pair.tier}"
     console.table(lines, "task", "score", ">A", ">B", ">A - B", ">95% interval", "result", title=title)
     say(
-        "Welch's intervals and tests. The tests of one score are corrected for all of its tasks (Holm), also for those "
-        "that are not shown; the mean over tasks is tested separately."
+        "Welch's intervals and tests, with Holm's correction over all tasks of a score, including those not shown. The "
+        "mean over tasks is tested separately."
     )
     if any(1 in difference.seeds for difference in pair.differences):
-        say("Where a method has one seed, tested is whether its score could be that of one more seed of the other.")
+        say(
+            "Where a method has one seed, the test is whether its score could come from one more seed of the other "
+            "method."
+        )
     for sentence in pair.left_out:
         console.warn(f"not compared: {sentence}")
     if to is not None:
@@ -157,7 +166,8 @@ def build(
 def check(
     root: Results = PUBLISHED,
     against: Annotated[
-        Path | None, typer.Option(metavar="TREE", help="An earlier copy of the tree: changed scores are errors.")
+        Path | None,
+        typer.Option(metavar="TREE", help="An earlier copy of the tree to compare with: changed scores are errors."),
     ] = None,
 ) -> None:
     """Check a results tree and list all problems. Exit status 1 if any."""

@@ -64,8 +64,8 @@ def compute(
             loaded = representations.codes(path, dataset=source, array=array or None)
         if loaded.factors is None:
             raise InvalidInput(
-                f"{path} holds codes without factors. Name the --dataset, or store class ids (n, F) with the codes, as "
-                "an array `factors`."
+                f"{path} contains codes but no factors. Pass --dataset, or add class ids (n, F) to the file, as an "
+                "array `factors`."
             )
         _check_data(path, recorded := run_record(path), loaded.dataset)
         warn_if_same(loaded.codes, str(path))
@@ -97,16 +97,14 @@ def compute(
                     doubts += [(path, sentence) for sentence in metric_doubts]
                 progress.advance(progress_task)
     if not records:
-        raise InvalidInput(
-            f"{', '.join(map(str, paths))}: expected codes that some metric can score, received {doubts[-1][1]}"
-        )
+        raise InvalidInput(f"{', '.join(map(str, paths))}: no metric can score these codes. {doubts[-1][1]}")
     _report_scores(records, to)
     models = {(row["method"], row["hyperparameters"]) for *_, row in samples}
     if len(models) > 1:
-        console.warn("mean and sd are over runs of several methods or settings: score each setting by itself")
+        console.warn("mean and sd are over runs of different methods or settings: score each setting separately")
     elif len(paths) > 1 and ("", "{}") in models:
         console.tell(
-            "mean and sd are those of one encoder only if the files are its seeds; --to FILE.csv has each value"
+            "mean and sd assume that the files are seeds of one encoder; --to FILE.csv writes the scores of each file"
         )
     for path, sentence in doubts:
         console.warn(f"{path}: {sentence}" if len(paths) > 1 else sentence)
@@ -129,8 +127,8 @@ def _check_data(path: Path, recorded: Mapping[str, Any], dataset: str) -> None:
     for field, expected in _local_data(dataset).items():
         if recorded.get(field, expected) != expected:
             raise InvalidInput(
-                f"{path}: {field}: expected {expected}, that of {dataset} here, received {recorded[field]}. "
-                "The codes were made from other data. Train or encode again with this version of the dataset."
+                f"{path}: {field}: expected {expected}, as in the installed {dataset}, received {recorded[field]}. The "
+                "codes were made from other data. Train or encode again with this version of the dataset."
             )
 
 
@@ -145,8 +143,8 @@ def _read_held_out(path: Path, dataset: str, array: str) -> tuple[Any, Any] | No
     if len(present) == 1 or dataset:
         raise InvalidInput(
             f"{path}: {present[0]}: expected codes_test and factors_test next to codes and factors, received "
-            f"{' and '.join(present)}{(f' beside codes of {dataset}' if dataset else ' alone')}. Without them the last "
-            "third of the rows is held out."
+            f"{' and '.join(present)}{(f' with --dataset {dataset}' if dataset else ' only')}. Without these two "
+            "arrays, the last third of the rows is held out."
         )
     fit = arrays[representations.codes_name(path, arrays, array or None)]
     return units.reduce(arrays[measure.TEST_NAMES[0]], measure.TEST_NAMES[0], fit=fit), arrays[measure.TEST_NAMES[1]]
@@ -202,27 +200,27 @@ def _sample_size_doubts(
             try:
                 scores = measure.compute_metric(name, module.score, *part, **options)
             except InvalidInput as error:
-                return [f"{name}: parts of the sample cannot be scored: {error}"]
+                return [f"{name}: smaller samples cannot be scored, so the effect of sample size is unknown: {error}"]
             curve.append((size, next(iter(scores.values()))))
     curve.append((n, next(iter(full_scores.values()))))
     if len(curve) > 1 and not abs(curve[-1][1] - curve[-2][1]) > TOLERANCE:
         return []
     text = ", ".join(f"{value:.3f} with {size:,}" for size, value in curve)
-    return [f"{name}: {text} samples; a score that can be compared with others needs more."]
+    return [f"{name}: {text} samples: use more before comparing the score with others."]
 
 
 def _sample_doubts(path: Path, loaded: Any, held_out: tuple[Any, Any] | None) -> list[str]:
     """Return doubts about all scores of codes, because of their rows or factors."""
     doubts = []
     if loaded.assumption:
-        doubts.append(f"no array `indices`: the {len(loaded.codes):,} rows are taken for {loaded.assumption}.")
+        doubts.append(f"no array `indices`: the {len(loaded.codes):,} rows are assumed to be {loaded.assumption}.")
     if held_out is None:
         doubts += _repeated_row_doubts(loaded.indices)
     if held_out is None and not _is_of_task(loaded):
         if (path / "config.json").is_file():
             remedy = f"offaxis train encode {shlex.quote(str(path))}"
         else:
-            remedy = f"shuffle codes and {'factors' if loaded.indices is None else 'indices'} alike"
+            remedy = f"shuffle codes and {'factors' if loaded.indices is None else 'indices'} with one permutation"
         doubts += [f"{sentence}: {remedy}." for sentence in _ordered_factor_doubts(loaded.factors, loaded.names)]
     return doubts
 
@@ -244,7 +242,11 @@ def _repeated_row_doubts(rows: Any) -> list[str]:
         return []
     train_rows, held_out = np.split(rows, [measure.train_count(len(rows))])
     twice = int(np.isin(held_out, train_rows).sum())
-    return [f"{twice:,} of {len(held_out):,} held-out rows are learned from, too: give each row once."] if twice else []
+    return (
+        [f"{twice:,} of {len(held_out):,} held-out rows are also training rows: pass each row only once."]
+        if twice
+        else []
+    )
 
 
 def _ordered_factor_doubts(factors: Any, names: Sequence[str]) -> list[str]:

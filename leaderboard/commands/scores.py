@@ -31,18 +31,26 @@ def score(
     tier: Tier = "",
     to: Annotated[
         Path | None,
-        typer.Option(metavar="RESULTS|FILE.csv", help="Store scores of tasks in this tree, others in a CSV file."),
+        typer.Option(
+            metavar="RESULTS|FILE.csv", help="Store scores of tasks in this results tree, others in this CSV file."
+        ),
     ] = None,
     method: Annotated[str, typer.Option(metavar="NAME", help="Score run folders under this name.")] = "",
     reproduced: Annotated[bool, typer.Option("--reproduced", help="State that the runs were trained here.")] = False,
     replace: Replace = False,
-    new: Annotated[bool, typer.Option("--new", help="Skip runs whose codes have scores in the tree of --to.")] = False,
-    unverified: Annotated[bool, typer.Option("--no-verify", help="Do not run encoder.onnx of run folders.")] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="Skip runs whose codes are already scored in the tree of --to.")
+    ] = False,
+    unverified: Annotated[
+        bool, typer.Option("--no-verify", help="Do not verify scores with encoder.onnx of run folders.")
+    ] = False,
     names: Annotated[
         list[str] | None, typer.Option("--metric", metavar="NAME", help="Compute this metric, or all. Repeatable.")
     ] = None,
     dataset: Annotated[str, dataset_option(help="For files of codes: the dataset or folder that was encoded.")] = "",
-    array: Annotated[str, typer.Option(metavar="NAME", help="For files of codes: the array that holds them.")] = "",
+    array: Annotated[
+        str, typer.Option(metavar="NAME", help="For files of codes: the name of the array of codes.")
+    ] = "",
 ) -> None:
     """Compute scores from codes.
 
@@ -54,7 +62,7 @@ def score(
     """
     # Mistyped names of folders; missing files, which have a suffix, are errors when they are read.
     if missing := [path for path in paths if not (path.suffix or path.exists())]:
-        raise InvalidInput(f"{missing[0]}: expected a run folder, submission or file of codes, received no such path.")
+        raise InvalidInput(f"{missing[0]}: no such file or folder. Pass run folders, submissions or files of codes.")
     is_csv = to is not None and to.suffix == ".csv"
     if names or dataset or array or is_csv or not all(map(_has_record, paths)):
         submissions = [str(path) for path in paths if (path / "submission.json").is_file()]
@@ -64,20 +72,22 @@ def score(
         for_codes = [option for option, value in values.items() if value]
         if submissions or for_tasks:
             raise InvalidInput(
-                f"{', '.join(submissions + for_tasks)}: for scores of tasks alone, received with "
+                f"{', '.join(submissions + for_tasks)} applies only to scores of tasks, and cannot be combined with "
                 f"{', '.join(for_codes) or 'files of codes'}. Leave out one or the other."
             )
         if to is not None and not is_csv:
             raise InvalidInput(
-                f"--to {to}: a results tree takes scores of run folders and submissions alone. Scores of other paths, "
-                "and those that --metric names, go to a CSV file, such as --to scores.csv."
+                f"--to {to}: a results tree stores only the task scores of run folders and submissions. Write scores "
+                "of other files, or by --metric, to a CSV file, such as --to scores.csv."
             )
         from leaderboard.commands import metrics
 
         metrics.compute(paths, dataset=dataset, names=names, array=array, to=to)
         return
     if to is None and (reproduced or replace or new):
-        raise InvalidInput("--reproduced, --replace and --new take --to RESULTS, where scores are stored.")
+        raise InvalidInput(
+            "--reproduced, --replace and --new require --to RESULTS, the tree in which scores are stored."
+        )
     fresh_text = "" if unverified else secrets.token_hex(16)
     with console.working("checking") as progress:
         batches = _load_runs(paths, tier, method)
@@ -123,26 +133,30 @@ def verify(
     ]
     if rows:
         console.table(rows, "task", "method", ">seed", "score", ">codes", ">fresh", ">margin")
-    remedy = "it has no encoder in ONNX, which offaxis train export writes for runs"
+    remedy = "it has no ONNX encoder; for a run, write one with offaxis train export"
     for sentence in (*doubts, *(f"not verified: {name}: {remedy}" for name in names)):
         say(sentence, style="red")
     verified = sum(run.verification is not None for _, run in runs)
-    say(f"verified: {verified} of {len(runs)} seeds, on fresh rows drawn by {fresh_text}")
+    say(f"verified: {verified} of {len(runs)} seeds, on fresh rows drawn with --seed {shlex.quote(fresh_text)}")
     if verified < len(runs):
         raise typer.Exit(1)
 
 
 def submit(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The submission's folder, to be made or checked.")],
-    method: Annotated[str, typer.Option(metavar="NAME", help="To begin: a lower-case name, such as my_vae.")] = "",
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The submission's folder, to create or check.")],
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="New submission: the method's name, such as my_vae.")
+    ] = "",
     tasks: Annotated[
         list[str] | None,
-        typer.Option("--task", help="To begin: a task, such as xysquares/spacing_4. Repeatable."),
+        typer.Option("--task", help="New submission: a task, such as xysquares/spacing_4. Repeatable."),
     ] = None,
-    tier: Annotated[str, typer.Option(help="To begin: the training budget; the board ranks in desk.")] = "desk",
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="To begin: how many seeds. A rank needs 5.")] = 5,
+    tier: Annotated[str, typer.Option(help="New submission: the tier; the board ranks in desk.")] = "desk",
+    seeds: Annotated[
+        int, typer.Option(min=1, max=1000, help="New submission: the number of seeds. A rank needs 5.")
+    ] = 5,
 ) -> None:
-    """Make a submission: a folder to fill in; then, called again, the codes of its encoders and all checks.
+    """Create a submission, then encode and check it.
 
     First: offaxis board submit DIR --method my_vae --task xysquares/spacing_4
 
@@ -155,7 +169,7 @@ def submit(
         _begin_submission(folder, method, tasks or [], tier, seeds)
         return
     if method or tasks or tier != "desk" or seeds != 5:
-        raise InvalidInput(f"{folder} holds a submission. To check it, leave out all options.")
+        raise InvalidInput(f"{folder} already contains a submission. To check it, leave out all options.")
     board_results, files_before = published(), {*folder.rglob("*.npz")}
     with console.working("encoding") as progress:
         checked = submission.check(folder, published=board_results, encode=progress)
@@ -182,16 +196,18 @@ def _begin_submission(folder: Path, method: str, tasks: Sequence[str], tier: str
     from leaderboard.scoring import submission, verification
 
     if not method or not tasks:
-        raise InvalidInput(f"{folder} has no submission.json. Name another folder, or begin with --method and --task.")
+        raise InvalidInput(
+            f"{folder} has no submission.json. Name another folder, or create a submission with --method and --task."
+        )
     file = submission.init(folder, method, tasks, tier=tier, seeds=seeds)
     task_list = [protocol.task(name) for name in tasks]
     for name, task in zip(tasks, task_list, strict=True):
         if not verification.may_be_verified(task):
             console.warn(
-                f"{task.id} leaves too few rows to verify an encoder on: a submission is shown, and not ranked"
+                f"{task.id}: too few rows are left to verify an encoder, so submissions are shown but not ranked"
             )
         if name.partition("@")[0] != task.dataset:
-            say(f"{name}: {task.dataset}, its default; offaxis board tasks lists the others")
+            say(f"{name}: uses its default, {task.dataset}; offaxis board tasks lists the others")
     quoted_folder = shlex.quote(str(folder))
     say(
         f"{file}\nFill it in. To be ranked, put the encoder of each task and seed in as <task>/seed_<k>.onnx. Without "
@@ -221,8 +237,8 @@ def _load_runs(
     for path in submissions:
         checked = submission.check(path, published=board_results, encode=encode)
         if checked.submission and tier not in ("", checked.submission.tier):
-            text = f"{path}: expected --tier {checked.submission.tier}, which {submission.FILE} names, received {tier}."
-            raise InvalidInput(f"{text} Leave it out, or change the file.")
+            text = f"{path}: expected --tier {checked.submission.tier}, as in {submission.FILE}, received {tier}."
+            raise InvalidInput(f"{text} Leave out --tier, or change the file.")
         if checked.submission and not checked.problems:
             batches.append((checked.submission.tier, checked.candidates))
         else:

@@ -27,8 +27,8 @@ def similarity(
         Path,
         typer.Option(
             metavar="FILE",
-            help="The heatmap, .png; a .csv of the same name gets the numbers. From four seeds on, both include half "
-            "the width of 95% intervals.",
+            help="Write the heatmap to this PNG file, and the numbers to a CSV file of the same name. "
+            "With four or more seeds, both include the half-width of 95% intervals.",
         ),
     ],
     measure: Annotated[
@@ -42,7 +42,7 @@ def similarity(
     from leaderboard.reading import representations
 
     if len(runs) % 2:
-        raise InvalidInput(f"Give as many files of one model as of the other, not {len(runs)} in all.")
+        raise InvalidInput(f"Pass equally many files of both models, an even number in total; received {len(runs)}.")
     files.check_ending(to, ".png")
     half = len(runs) // 2
     sides = runs[:half], runs[half:]
@@ -51,12 +51,15 @@ def similarity(
         settings = [{key: known.get(key) for key in keys} for known in map(run_record, side)]
         if other := next((number for number, known in enumerate(settings) if known != settings[0]), 0):
             raise InvalidInput(
-                f"Give the seeds of one model, then those of another: of {half} files each, {side[0]} is of "
-                f"{settings[0]}, and {side[other]} of {settings[other]}."
+                f"Pass all seeds of one model, then those of the other. Among the {half} files of one side, {side[0]} "
+                f"has {settings[0]}, but {side[other]} has {settings[other]}."
             )
     for pair in zip(*sides, strict=True):
         for file in representations.check_same_rows(pair):
-            console.warn(f"{file}: are its rows those of the other file? Add their numbers, as an array `indices`.")
+            console.warn(
+                f"{file}: cannot check that its rows are those of the other file. Add its row indices, as an "
+                "array `indices`."
+            )
     pairs = ((representations.activations(x), representations.activations(y)) for x, y in zip(*sides, strict=True))
     with console.err.status("comparing"):
         table, interval = heatmap.compare_runs(pairs, similarity=measure)

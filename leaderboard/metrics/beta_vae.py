@@ -87,7 +87,7 @@ def score(
     if x.max() > _LARGEST_DIFFERENCE:
         raise InvalidInput(
             f"codes: expected pairs that differ by {_LARGEST_DIFFERENCE:g} at most, beyond which liblinear does not "
-            f"move, received {x.max():.3g} in the mean of a batch. Rescale the codes."
+            f"converge, received {x.max():.3g} in the mean of a batch. Rescale the codes."
         )
     classifier = OneVsRestClassifier(LogisticRegression(solver="liblinear", random_state=seed))
     classifier.fit(x, y)

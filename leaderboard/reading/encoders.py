@@ -216,13 +216,13 @@ class OnnxEncoder:
         if self._timed_out or status == -signal.SIGXCPU:
             what, expected, received = "too slow", f"all images within {time_limit}", "more than that"
         elif status == -signal.SIGSYS:
-            what, expected, received = "refused", "no calls to the system but to compute", "one that it may not make"
+            what, expected, received = "refused", "no system calls except for computation", "a forbidden system call"
         elif status == -signal.SIGKILL:
-            what, expected = "killed", "a process that ends by itself"
-            received = "an end from outside (SIGKILL), as where the machine has no memory left"
+            what, expected = "killed", "a process that is not killed"
+            received = "SIGKILL, for example because the machine ran out of memory"
         else:
-            what, expected = "it broke down", f"a model that runs in {MEMORY >> 20:,} MiB of memory"
-            cause = "an answer out of form" if status is None else sandbox.signal_name(status)
+            what, expected = "it crashed", f"a model that runs in {MEMORY >> 20:,} MiB of memory"
+            cause = "a malformed answer" if status is None else sandbox.signal_name(status)
             received = cause or f"exit status {status}"
         return InvalidInput(f"{self.path}: {what}: expected {expected}, received {received}.")
 
@@ -307,7 +307,7 @@ def find_layout(
         )
     if len(fitting) > 1:
         raise InvalidInput(
-            f"layout of {path}: expected an input shape that tells where channels stand, received shape "
+            f"layout of {path}: expected an input shape from which the channel axis is clear, received shape "
             f"{tuple(shape)}. Export it with fixed height, width and channels."
         )
     return fitting[0]

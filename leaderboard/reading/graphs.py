@@ -250,8 +250,8 @@ def _check_operators(onnx: Any, graph: Any, what: str) -> None:
         for input_name in node.input:
             if input_name not in defined_names:
                 raise InvalidInput(
-                    f"{what}: not in order: expected operators whose inputs come before them, without a circle, "
-                    f"received {name}, which takes {input_name[:80]!r}."
+                    f"{what}: not in order: expected operators in the order of their inputs, without a cycle, received "
+                    f"{name}, which takes {input_name[:80]!r}."
                 )
         defined_names |= set(node.output)
 

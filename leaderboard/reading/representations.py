@@ -93,7 +93,7 @@ def arrays(path: FilePath, names: Sequence[str] | None = None) -> dict[str, Arra
     readers = {".npz": _read_npz, ".npy": _read_npy, ".safetensors": _read_safetensors}
     expected = f"a file {', '.join(readers)}, or a run folder"
     if not path.exists():
-        raise DamagedFile(f"{path}: expected {expected}, received none: there is nothing of that name.")
+        raise DamagedFile(f"{path}: expected {expected}, received none: there is no such file or folder.")
     if path.suffix not in readers:
         received = path.suffix or ("another folder" if path.is_dir() else "a name without an ending")
         raise InvalidInput(f"{path}: expected {expected}, received {received}.")
@@ -179,9 +179,8 @@ def check_same_rows(paths: Sequence[FilePath]) -> list[str]:
         first = first or (path, row_arrays)
         if not all(np.array_equal(first[1][name], row_arrays[name]) for name in first[1].keys() & row_arrays.keys()):
             raise InvalidInput(
-                f"activations of {path}: expected those of the images that {first[0]} has, in that order, received "
-                "those of others. Write them of the same images: offaxis train encode --layers RUN... "
-                "--dataset NAME"
+                f"activations of {path}: expected those of the images of {first[0]}, in the same order, received those "
+                "of others. Write activations of the same images: offaxis train encode --layers RUN... --dataset NAME"
             )
     return without_rows if first else []
 
@@ -324,9 +323,9 @@ def _check_rows_of_task(indices: Array, task: protocol.Task, what: str) -> None:
     other_task = "" if np.array_equal(indices, task.indices) else protocol.task_id_of_rows(indices)
     if other_task:
         raise InvalidInput(
-            f"{what}: expected rows of {task.dataset}, received the rows of {other_task}, in its order: these "
-            f"are codes of {other_task.partition('@')[0]}. Name the dataset that was encoded. If these rows of "
-            f"{task.dataset} were meant, shuffle codes and indices alike."
+            f"{what}: expected rows of {task.dataset}, received the rows of {other_task}, in its order: these are "
+            f"codes of {other_task.partition('@')[0]}. Name the dataset that was encoded. If these rows of "
+            f"{task.dataset} were meant, shuffle codes and indices with one permutation."
         )
 
 
@@ -339,9 +338,8 @@ def _label_codes(codes: Array, indices: Array | None, task: protocol.Task) -> La
             count, assumption = len(dataset), f"those of {task.dataset} in the order of its labels"
         if len(codes) != count:
             raise InvalidInput(
-                f"codes: expected {count} rows, {assumption}, received {len(codes)}. Store the rows of the dataset "
-                "beside them, as an array `indices`; or name no dataset if the codes have an array `factors` of their "
-                "own."
+                f"codes: expected {count} rows, {assumption}, received {len(codes)}. Store their rows of the dataset "
+                "in the file, as an array `indices`; or leave out the dataset if the file has an array `factors`."
             )
         codes, indices = codes if task.user_dataset is None else codes[task.indices], task.indices
     rows = dataset.rows(indices)

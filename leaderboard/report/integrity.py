@@ -126,13 +126,13 @@ def _check_verification(where: str, run: Scored, task: protocol.Task) -> Iterato
         return
     if record.deviation > verification.DEVIATION or record.date > datetime.datetime.now(datetime.UTC).date():
         yield InvalidInput(
-            f"{where}: verification: expected a deviation of at most {verification.DEVIATION:g} and a date that is "
-            f"past, received {record.deviation:g} and {record.date}."
+            f"{where}: verification: expected a deviation of at most {verification.DEVIATION:g} and a past date, "
+            f"received {record.deviation:g} and {record.date}."
         )
     for name, expected, received in (("rows", rows, record.rows), ("rows_digest", digest, record.rows_digest)):
         if expected != received:
             yield InvalidInput(
-                f"{where}: verification.{name}: expected {expected}, as {record.seed!r} draws them, received "
+                f"{where}: verification.{name}: expected {expected}, as drawn with seed {record.seed!r}, received "
                 f"{received}."
             )
     if rows * verification.SHARE < verification.BLOCKS * len(task.indices):
@@ -239,14 +239,14 @@ def score_changes(root: str | os.PathLike[str], before: str | os.PathLike[str]) 
                 problems.append(
                     InvalidInput(
                         f"{what}: tier {run.tier}, seed {run.seed}: expected a run that was published, received "
-                        "nothing. Put it back, and set `quarantine` to the reason if it is not to be trusted."
+                        "nothing. Restore it; if it cannot be trusted, set `quarantine` to the reason."
                     )
                 )
                 continue
             problems += [
                 InvalidInput(
                     f"{what}: {key}, tier {run.tier}, seed {run.seed}: expected {prior:.4f} within {results.DRIFT:g}, "
-                    f"as published, received {value:.4f}. A changed evaluation takes a new protocol version."
+                    f"as published, received {value:.4f}. A changed evaluation requires a new protocol version."
                 )
                 for key, prior, value in results_tree.score_drifts(run, new_run)
             ]

@@ -102,7 +102,7 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     shared = [(board, left, right) for board in boards for left, right in _shared_rows(board, first, second)]
     if not shared:
         raise InvalidInput(
-            f"{first} and {second}: expected a task that both were scored on in one tier, unmarked and not in "
+            f"{first} and {second}: expected a task on which both have scores in one tier, without flags or "
             "quarantine, received none. Score both in one tier: offaxis board score RUN... --tier desk."
         )
     columns = list(dict.fromkeys(column for board, _, _ in shared for column in board.columns))
@@ -110,7 +110,10 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     differences = tuple(difference for column in columns for difference in _compare_by_score(shared, column))
     _, *rows = zip(*shared, strict=True)
     uneven = [title for (_, title), group in zip(titles, rows, strict=True) if not seeds_agree(group)]
-    left_out = [*_omissions(boards, titles), *(f"{ACROSS}: {title} has other seeds on some tasks" for title in uneven)]
+    left_out = [
+        *_omissions(boards, titles),
+        *(f"{ACROSS}: {title} has different seeds on different tasks" for title in uneven),
+    ]
     return Pair(boards[0].tier, titles[0], titles[1], differences, tuple(left_out))
 
 
@@ -132,7 +135,7 @@ def restrict_to_tasks(pair: Pair, boards: Sequence[Table]) -> Pair:
     if not kept:
         raise InvalidInput(
             f"{pair.first[0]} and {pair.second[0]}: expected a task of tier {pair.tier} that both were scored on, "
-            "received none among those that were asked for. Choose another --task or --tier."
+            "received none among the requested tasks. Choose another --task or --tier."
         )
     return pair._replace(differences=kept, left_out=tuple(_omissions(boards, [pair.first, pair.second])))
 

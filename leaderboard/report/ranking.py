@@ -173,18 +173,18 @@ class Table:
     def _remedy(self, note: str) -> str:
         """Say what to do about a row that has no rank."""
         if note.startswith(OTHER_DATA):
-            return "Train or encode with the dataset of today, and score again."
+            return "Train or encode with the current version of the dataset, and score again."
         if note.startswith("in quarantine"):
             return "The board's maintainers can lift it."
-        if note.startswith(("marked", "recomputed")):
+        if note.startswith(("flagged", "recomputed")):
             with contextlib.suppress(UnknownName):  # of an old result
                 if not verification.may_be_verified(protocol.task(self.dataset)):
-                    return "Too few rows are left to verify an encoder on: only trainings here are ranked."
-            consequence = "" if note.startswith("recomputed") else ", which clears it"
-            return f"Put its encoder in ONNX next to the codes, and run `offaxis board verify`{consequence}."
+                    return "Too few rows are left to verify an encoder on: only methods trained here are ranked."
+            consequence = "" if note.startswith("recomputed") else ", which removes the flag"
+            return f"Add its encoder in ONNX next to the codes, and run `offaxis board verify`{consequence}."
         if note.startswith("no "):
             return "Score its runs again in this tier."
-        return f"A rank takes {protocol.SEEDS} seeds."
+        return f"A rank requires {protocol.SEEDS} seeds."
 
 
 def _join(titles: Sequence[str]) -> str:
@@ -382,7 +382,7 @@ def _make_row(result: Result, tier: str, today: str) -> Row:
     elif today and (version := runs[0].dataset_version) != today:
         note = f"{OTHER_DATA}{version}, not {today}"
     elif marks := sorted({mark for run in runs for mark in run.marks}):
-        note = f"marked: {', '.join(marks)}"
+        note = f"flagged: {', '.join(marks)}"
     elif runs[0].supervision == "reference":
         note = "a reference"
     elif not (result.trained_here(tier) or result.trust(tier) == "verified"):  # listed, but without a rank

@@ -106,8 +106,8 @@ def load(folder: str | os.PathLike[str]) -> Candidate:
     run_file, file = record.read(folder), str(folder / record.FILE)
     if (folder / "images.json").exists():
         raise InvalidInput(
-            f"{folder}: expected a run on a dataset that the board has a task on, received one on your own "
-            f"pictures, {run_file.dataset!r}. Without a task it has scores that you choose: offaxis board score "
+            f"{folder}: expected a run on a dataset of the board, received one on your own pictures, "
+            f"{run_file.dataset!r}. To score it by metrics of your choice: offaxis board score "
             f"{shlex.quote(str(folder))} --metric mig, or leaderboard.evaluate in Python."
         )
     task = protocol.task(run_file.dataset)
@@ -178,8 +178,8 @@ def _check_method_name(known: RunRecord, what: str) -> None:
         if collides and (known.method != name or known.supervision != "reference"):
             raise InvalidInput(
                 f"{what}: method: expected another name than that of a reference, received "
-                f"{known.method!r}{f', which is {name!r} but for underscores' * (known.method != name)}. Rename the "
-                "method."
+                f"{known.method!r}{f', which differs from {name!r} only in underscores' * (known.method != name)}. "
+                "Rename the method."
             )
 
 
@@ -208,8 +208,8 @@ def check_dataset(task: protocol.Task, version: str, digest: Digests, what: str)
     ):
         if received != expected:
             raise InvalidInput(
-                f"{what}: {field}: expected {expected}, that of {task.dataset} here, received {received}. The codes "
-                "were made from other data. Encode again with this version of the dataset."
+                f"{what}: {field}: expected {expected}, as in the installed {task.dataset}, received {received}. The "
+                "codes were made from other data. Encode again with this version of the dataset."
             )
 
 
@@ -240,12 +240,13 @@ def check_part(task: protocol.Task, tier: str, hyperparameters: Settings, what: 
         )
     if "start_weights" in hyperparameters:
         raise InvalidInput(
-            f"{what}: hyperparameters.start_weights: expected a run with weights of its own in the tier held_out, "
-            "received one that starts from another's, which may have seen the held-out rows."
+            f"{what}: hyperparameters.start_weights: expected a run with random initial weights in the tier held_out, "
+            "received one that starts from the weights of another run, which may have seen the held-out rows. Score "
+            "in another tier."
         )
     part = hyperparameters.get("split", "" if "train_share" in hyperparameters else "train")
     if part != "train":
-        received = repr(part) if part else "none with a train_share, so that it is the share of all rows"
+        received = repr(part) if part else "none, with a train_share, which is a share of all rows"
         raise InvalidInput(
             f"{what}: hyperparameters.split: expected 'train' in the tier held_out: that only this part of "
             f"{task.dataset} was trained on, received {received}. Rows that were trained on are not held out. Train on "
@@ -302,8 +303,8 @@ def grouped(candidates: Iterable[Candidate], tier: str, *, status: Status = "rec
             raise InvalidInput(
                 f"{candidate.where}: seed: expected another seed of {candidate.record.method} on "
                 f"{candidate.record.dataset} than {candidate.record.seed}, received the same as in "
-                f"{by_seed[candidate.record.seed].where}. Give one folder for each seed, and "
-                "score another setting by itself, under a name of its own: --method."
+                f"{by_seed[candidate.record.seed].where}. Pass one folder per seed, and score other settings "
+                "separately, under another name: --method."
             )
         check_part(candidate.task, tier, candidate.record.hyperparameters, str(Path(candidate.where) / record.FILE))
         by_seed[candidate.record.seed] = candidate
@@ -329,7 +330,7 @@ def repeated_codes(group: Sequence[Candidate]) -> Iterator[InvalidInput]:
                 candidate.record.supervision != "reference" and copies.same_training(candidate.ranked, earlier.ranked)
             ):
                 yield InvalidInput(
-                    f"{candidate.where}: expected codes of a training of its own for each seed, received "
+                    f"{candidate.where}: expected codes of a separate training for each seed, received "
                     f"{'' if equal else 'up to order, sign and scale of latents '}the same codes as in "
                     f"{earlier.where}. Train with another seed, or leave this one out."
                 )

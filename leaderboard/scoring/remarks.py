@@ -31,25 +31,27 @@ def unranked(candidates: Sequence[Candidate], published: Sequence[Result] = (), 
     for (task, method), group in sorted(groups.items()):
         earlier = on_board.get((task, method))
         if earlier and earlier.title != group[0].about.title:
-            sentences.append(f"{task}: {method} is {earlier.title!r} on the board. Another method needs another name.")
+            sentences.append(
+                f"{task}: {method} is {earlier.title!r} on the board. If yours is another method, rename it."
+            )
         seeds = {member.record.seed for member in group} | {
             run.seed for run in (earlier.runs_in(tier) if earlier else ())
         }
         lacking = sorted(member.record.seed for member in group if member.encoder is None)
         reasons = []
         if group[0].record.supervision == "reference":
-            reasons = ["a reference has no rank"]
+            reasons = ["references are never ranked"]
         else:
             if len(seeds) < protocol.SEEDS:
                 reasons.append(f"it has {len(seeds)} of {protocol.SEEDS} seeds")
             if not verification.may_be_verified(group[0].task):
-                reasons.append("the task leaves too few rows to verify an encoder on")
+                reasons.append("too few rows are left to verify an encoder")
             elif lacking:
                 numbers = ", ".join(map(str, lacking))
-                reasons.append(f"no encoder in ONNX to verify seed{'s' * (len(lacking) > 1)} {numbers} by")
+                reasons.append(f"no ONNX encoder to verify seed{'s' * (len(lacking) > 1)} {numbers}")
         untrained = not any(member.record.budget.steps for member in group)
         if untrained and group[0].record.supervision not in ("reference", "pretrained"):
-            sentences.append(f"{task}: {method} took 0 steps by its budgets. Fill them in if it was trained.")
+            sentences.append(f"{task}: {method} has budgets of 0 steps. If it was trained, fill in its steps.")
         outlook = (
             f"will not be ranked: {'; '.join(reasons)}" if reasons else "will be ranked once its encoders are verified"
         )

@@ -332,7 +332,7 @@ def _read_candidate(
 def _missing_codes_error(folder: Path, codes_file: Path, seed: int) -> OffaxisError:
     """Return an error that states how to write missing codes."""
     expected = "an npz file"
-    remedy = f"Add {codes_file.stem}.onnx, encode rows.npy into this file, or take seed {seed} out of {FILE}."
+    remedy = f"Add {codes_file.stem}.onnx, encode rows.npy into this file, or remove seed {seed} from {FILE}."
     if os.path.lexists(codes_file.with_suffix(".onnx")):
         expected = f"the codes of {codes_file.stem}.onnx"
         remedy = f"Write them: offaxis board submit {shlex.quote(str(folder))}"

@@ -156,8 +156,8 @@ def _compare_scores(
             raise Disagreement(
                 f"{onnx_encoder.path}: expected {key} of {comparison.codes:.4f} on fresh rows, as on the task's, "
                 f"within {comparison.margin:.4f}, received {comparison.fresh:.4f}. One honest run in {1 / ERROR:,.0f} "
-                "fails by chance: verify it again, by another text. If it fails again, it encodes the task's rows "
-                "unlike others: train one that does not know them."
+                "fails by chance: verify it again with another --seed. If it fails again, it encodes the task's rows "
+                "differently from other rows: train one that does not depend on which rows are scored."
             )
     return compared, rows
 
@@ -198,9 +198,9 @@ def fresh_rows(task: protocol.Task, seed: str) -> tuple[Indices, Indices]:
         unused = [rows, rows[BLOCKS * sizes[0] :]]
     if min(sum(sizes), *(3 * size for size in sizes)) < MIN_BLOCK_ROWS:
         raise InvalidInput(
-            f"fresh rows of {task.id}: expected {BLOCKS * MIN_BLOCK_ROWS} rows that the task does not have, a third of "
-            f"them in either part, received {BLOCKS * sizes[0]} train and {BLOCKS * sizes[1]} test rows. Scores on "
-            "this dataset cannot be verified."
+            f"fresh rows of {task.id}: expected {BLOCKS * MIN_BLOCK_ROWS} rows outside the task, a third of them in "
+            f"each part, received {BLOCKS * sizes[0]} train and {BLOCKS * sizes[1]} test rows. Scores on this dataset "
+            "cannot be verified."
         )
     train, test = (rows[: BLOCKS * size].reshape(BLOCKS, size) for rows, size in zip(unused, sizes, strict=True))
     return train, test
@@ -284,8 +284,7 @@ def _code_deviation(onnx_encoder: encoders.OnnxEncoder, codes: NDArray[Any], tas
     if batch_deviation > DEVIATION:
         raise Disagreement(
             f"{onnx_encoder.path}: expected the same codes of an image in any batch, received codes that differ by "
-            f"{batch_deviation:.1%}. Export it in inference mode: batch normalisation and dropout then take nothing "
-            "from the batch."
+            f"{batch_deviation:.1%}. Export it in inference mode: codes must not depend on the rest of the batch."
         )
     deviation = float((np.sqrt(((submitted - encoded) ** 2).mean(axis=0)) / spread).max())
     if deviation > DEVIATION:

@@ -165,7 +165,7 @@ class Scored(RunRecord):
                 key = protocol.key(metric, name)
                 stored = self.scores.get(key)
                 if stored is None or not abs(stored - expected) <= ROUNDING * max(1.0, abs(expected)):
-                    raise wrong_field(f"scores.{key}", f"{expected:.6f}, what its parts come to", str(stored))
+                    raise wrong_field(f"scores.{key}", f"{expected:.6f}, as computed from its parts", str(stored))
         return self
 
 
@@ -184,7 +184,7 @@ def _combine_parts(metric: str, parts: dict[str, Any]) -> dict[str, float]:
         with np.errstate(divide="raise"):
             return discovery.find("leaderboard.metrics", metric, kind="metric").combine(parts)
     except (OffaxisError, AttributeError, LookupError, ValueError, TypeError, ArithmeticError) as error:
-        raise wrong_field(f"parts.{metric}", "what the metric of that name is made of", str(error)) from error
+        raise wrong_field(f"parts.{metric}", "the parts of that metric", str(error)) from error
 
 
 _SHARED_FIELDS = (
@@ -241,7 +241,7 @@ class Result(Model):
                 if (other := seed_by_digest.setdefault(run.codes_digest, run.seed)) != run.seed:
                     raise wrong_field(
                         f"runs of tier {tier}: codes_digest of seed {run.seed}",
-                        "codes of a training of its own for each seed",
+                        "codes of a separate training for each seed",
                         f"those of seed {other}",
                     )
             for run in runs[1:]:
@@ -252,8 +252,8 @@ class Result(Model):
                             f"runs of tier {tier}: {field} of seed {run.seed}",
                             f"{first_value!r}, as of seed {runs[0].seed}",
                             repr(other_value),
-                            "Seeds of one method differ in nothing else; give the other setting another method name, "
-                            "as with `offaxis board score --method`.",
+                            "Seeds of one method must have equal settings; give the other setting another method "
+                            "name, as with `offaxis board score --method`.",
                         )
                 if run.scores.keys() != runs[0].scores.keys():
                     raise wrong_field(

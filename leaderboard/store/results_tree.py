@@ -67,7 +67,7 @@ def read(file: str | os.PathLike[str]) -> Result:
     if actual[-len(expected) :] != expected:
         raise DamagedFile(
             f"{file}: expected the path to end in {'/'.join(expected)}, as its task and method say, received "
-            f"{file.name}. Move the file, or mend the fields."
+            f"{file.name}. Move the file, or correct the fields."
         )
     return stored
 
@@ -104,8 +104,8 @@ def files(root: str | os.PathLike[str]) -> list[Path]:
     root = Path(root)
     if root == PUBLISHED and not root.is_dir():
         raise Unavailable(
-            "This installation has no published results: they come with a checkout of the source. "
-            "Name a results tree: your own, or leaderboard/published of a checkout."
+            "This installation has no published results: they are only in a clone of the repository. Name a results "
+            "tree: your own, or leaderboard/published in a clone."
         )
     if not root.is_dir():
         raise DamagedFile(
@@ -302,18 +302,19 @@ def _keep(stored: Scored, run: Scored, what: str) -> Scored:
     """Return a stored run, with the new one's verification or marks; refuse a run that differs in anything else."""
     if stored.codes_digest != run.codes_digest:
         raise InvalidInput(
-            f"{what}: expected the codes that are on the board for it, received other codes. Give it another seed or "
-            "method name, or replace the old run (--replace)."
+            f"{what}: expected the codes of the stored run, received other codes. Use another seed or method name, or "
+            "replace the stored run: --replace."
         )
     for key, before, after in score_drifts(stored, run):
         raise InvalidInput(
             f"{what}: expected {key} within {DRIFT:g} of {before:.4f}, as published for the same codes, received "
-            f"{after:.4f}. The evaluation has changed. That takes a new protocol version, or --replace for a mistake."
+            f"{after:.4f}. The evaluation has changed, which requires a new protocol version. To correct a wrong "
+            "score: --replace."
         )
     if stored.budget != run.budget or (run.status == "reproduced" and stored.status != "reproduced"):
         raise InvalidInput(
-            f"{what}: expected the budget and status that the board has for the same codes, received others. Replace "
-            "the old run: --replace."
+            f"{what}: expected the budget and status of the stored run with the same codes, received others. Replace "
+            "the stored run: --replace."
         )
     if stored.verification or not (run.verification or run.marks != stored.marks):
         return stored
@@ -361,9 +362,9 @@ def _check_same_about(new: Result, stored: Iterable[Result]) -> None:
         number, (before, after) = next((i, pair) for i, pair in enumerate(lines, 1) if pair[0] != pair[1])
         where = f"{field}, line {number}" if field == "bibtex" else field
         raise InvalidInput(
-            f"{new.method} on {new.task}: about.{where}: expected {short_repr.repr(before)}, as the results say of "
-            f"{new.method} on {old.task}, received {short_repr.repr(after)}. Give another method another name. If it "
-            "is the same and this is meant: --replace."
+            f"{new.method} on {new.task}: about.{where}: expected {short_repr.repr(before)}, as in the results of "
+            f"{new.method} on {old.task}, received {short_repr.repr(after)}. If it is another method, rename it. If it "
+            "is the same, overwrite the old description: --replace."
         )
 
 

@@ -76,9 +76,9 @@ class Tensor:
         (with_value(CODES, 1e40), r"codes: expected finite numbers up to 1e\+38, received 1e\+40\. Rescale"),
         (
             CODES * [1, 1e-300, 1],
-            r"codes: expected columns of 0 alone, or that reach 1e-130, received .*e-301 at most in column 1",
+            r"codes: expected each column to be all 0 or to reach 1e-130, received at most .*e-301 in column 1",
         ),
-        (Tensor(RuntimeError("it requires grad.")), r"received Tensor: it requires grad\. Of a tensor of PyTorch pass"),
+        (Tensor(RuntimeError("it requires grad.")), r"received Tensor: it requires grad\. Convert a PyTorch tensor"),
         (Tensor(TypeError("ScalarType BFloat16")), r"received Tensor: ScalarType BFloat16\. .*\.float\(\)\.cpu"),
     ],
 )
@@ -236,5 +236,5 @@ def test_rounding_may_take_little_of_a_latent():
     """A constant that float32 has not may be rounded; a latent that varies beside a large one may not."""
     codes = np.column_stack([np.full(50, 0.1), np.arange(50) / 7, 1e9 + np.arange(50)])
     assert to_float32(codes[:, :2]).dtype == np.float32
-    with pytest.raises(InvalidInput, match="received values of column 2 that differ by less"):
+    with pytest.raises(InvalidInput, match="received smaller differences in column 2"):
         to_float32(codes)

@@ -97,14 +97,14 @@ def test_a_single_encoder_is_named_on_either_side(solved, random, tree, tmp_path
     solved.save(tmp_path)
     one_published = dataclasses.replace(random, name="mine").compare(solved.name, published=tmp_path)
     for lines, whose in ((solved.compare("sums", published=tree), "sums"), (one_published, "mine")):
-        note = f"a single encoder: p is for its score as one more seed of {whose}"
+        note = f"a single encoder: p tests whether its score could come from one more seed of {whose}"
         assert lines.set_index("score")["note"]["mig"] == note
 
 
 def test_what_is_not_compared_is_said(random, tree, tmp_path):
     other = leaderboard.evaluate(squares, "xysquares/spacing_4", name="squares", tier="smoke", progress=False)
     (line,) = other.compare("sums", published=tree).to_dict("records")
-    assert line["note"] == "sums has no published row on this task in tier smoke, or a quarantined or outdated one"
+    assert line["note"] == "sums has no published row on this task in tier smoke, or it is quarantined or outdated"
     other.save(tmp_path)
     single = dataclasses.replace(other, name="mine").compare("squares", published=tmp_path)
     assert single["note"].str.contains("no verdict").all()
@@ -143,10 +143,10 @@ def test_methods_at_chance_are_not_told_apart(random, tree, tmp_path, monkeypatc
 
 @pytest.mark.parametrize("name", ["sums", "p", "steps_other"])
 def test_two_columns_of_one_name_are_refused(random, tree, name):
-    with pytest.raises(InvalidInput, match=f"compare: '{name}' would name two columns"):
+    with pytest.raises(InvalidInput, match=f"compare: two columns would be named '{name}'"):
         dataclasses.replace(random, name=name).compare("sums", published=tree)
     if name != "sums":
-        with pytest.raises(InvalidInput, match=f"compare: '{name}' would name two columns"):
+        with pytest.raises(InvalidInput, match=f"compare: two columns would be named '{name}'"):
             random.compare(dataclasses.replace(random, name=name))
 
 
@@ -214,9 +214,9 @@ def test_a_dataset_of_your_own_is_scored_on_rows_drawn_as_a_tasks(tmp_path):
     assert (task.id, len(task.train), len(task.test)) == ("mine@v1", 64, 32)
     assert found.rows[0].candidate.codes.tolist() == labels[task.indices].tolist()
     assert "no published row on this task" in found.compare("beta_vae")["note"][0]
-    with pytest.raises(InvalidInput, match="on a dataset of your own, have no place on the board"):
+    with pytest.raises(InvalidInput, match="on your own dataset, cannot be stored as results of the board"):
         found.save(tmp_path)
-    with pytest.raises(InvalidInput, match="mine, a dataset of your own, has no place on the board"):
+    with pytest.raises(InvalidInput, match="mine is your own dataset and cannot be submitted"):
         found.submission(tmp_path)
     with pytest.raises(InvalidInput, match=r"method: expected one name, received \['ae', 'beta_vae'\]"):
         found.compare(["ae", "beta_vae"])
@@ -231,7 +231,9 @@ def test_a_changed_dataset_under_a_published_name_is_refused():
         lambda: leaderboard.evaluate(lambda images: images[:, 0, :3, 0], black),
         lambda: leaderboard.Monitor(black),
     ):
-        with pytest.raises(InvalidInput, match=r"spacing_8 as benchmark_data\.load gives it, received another dataset"):
+        with pytest.raises(
+            InvalidInput, match=r"spacing_8 as returned by benchmark_data\.load, received another dataset"
+        ):
             read()
     assert protocol.task_of(dataclasses.replace(black, name="mine", config="")).id == "mine@v1"
     assert protocol.task_of(copy.deepcopy(base)).id == "xysquares/spacing_8@v1", "as a worker process gets it"
@@ -281,7 +283,7 @@ def test_two_encoders_are_compared_on_a_dataset_of_your_own():
     assert counts.keys() == others[0].scores.keys(), "all that were chosen are compared, not those of the tier alone"
     assert counts == dict.fromkeys(counts, 3) | {"mig": 4}
     other = benchmark_data.from_images("mine", 255 - images, names)
-    with pytest.raises(InvalidInput, match="noise was evaluated on another dataset mine"):
+    with pytest.raises(InvalidInput, match="noise was evaluated on another dataset named mine"):
         leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], other, progress=False).compare(worse)
 
 
@@ -353,7 +355,9 @@ def standardised(images):
     ids=["batch", "random"],
 )
 def test_codes_that_another_batch_changes_are_warned_of(encode):
-    with pytest.warns(OtherCodes, match="Encoded again, images have other codes: the encoder draws random numbers, or"):
+    with pytest.warns(
+        OtherCodes, match="Encoded twice, the same images have different codes: the encoder draws random"
+    ):
         leaderboard.evaluate(encode, TASK, tier="smoke", metrics=["mig"], progress=False)
 
 
@@ -452,7 +456,9 @@ def test_units_of_several_numbers_are_scored():
     found = leaderboard.evaluate(pixels, TASK, metrics=["mig"], progress=False)
     assert found.rows[0].candidate.codes.shape[1] == 3
     assert "in [0, 255]; 3 units of 4 numbers, reduced to one number each" in str(found)
-    with pytest.raises(InvalidInput, match=r"It is one unit of 4 numbers: for as many latents, return codes\[:, 0\]"):
+    with pytest.raises(
+        InvalidInput, match=r"This is one unit of 4 numbers: to use them as latents, return codes\[:, 0\]"
+    ):
         leaderboard.evaluate(lambda images: images[:, :1, 20:24, 0], TASK, metrics=["mig"], progress=False)
 
 
@@ -462,9 +468,9 @@ def test_units_of_several_numbers_are_scored():
         ({"encode": []}, "at least one encoder"),
         ({"tasks": []}, "one task"),
         ({"tasks": [TASK, TASK]}, f"tasks: expected each once, received {TASK}@v1 more than once"),
-        ({"seeds": [1, 2]}, "one seed of its own for each"),
-        ({"seeds": 3, "encode": [squares, squares]}, "one seed of its own for each"),
-        ({"seeds": [0, 0], "encode": [squares, squares]}, "one seed of its own for each"),
+        ({"seeds": [1, 2]}, "and one seed for each"),
+        ({"seeds": 3, "encode": [squares, squares]}, "and one seed for each"),
+        ({"seeds": [0, 0], "encode": [squares, squares]}, "and one seed for each"),
         ({"seeds": [[1]], "tier": "des"}, "tier: .* received 'des'"),
         ({"tier": ["desk"]}, "tier: .* received"),
         ({"metrics": 5}, "metrics: expected names, such as .* received 5"),
@@ -541,15 +547,15 @@ def test_a_run_folder_is_scored_by_its_codes(solved, tmp_path):
     np.savez(tmp_path / "codes.npz", indices=one.task.indices, codes=one.codes)
     found = leaderboard.evaluate(tmp_path, TASK, metrics=["mig"], progress=False)
     assert found.frame()["mig"][0] == solved.frame()["mig"][0]
-    with pytest.raises(InvalidInput, match="input is for functions: an ONNX file or run folder says itself what"):
+    with pytest.raises(InvalidInput, match="input applies only to functions: ONNX files and run folders define"):
         leaderboard.evaluate(tmp_path, TASK, input="float32_chw", metrics=["mig"], progress=False)
     (tmp_path / "mine.onnx").touch()
-    with pytest.raises(InvalidInput, match="input is for functions: an ONNX file or run folder says itself what"):
+    with pytest.raises(InvalidInput, match="input applies only to functions: ONNX files and run folders define"):
         leaderboard.evaluate(tmp_path / "mine.onnx", TASK, input="float32_chw", metrics=["mig"], progress=False)
     with pytest.raises(InvalidInput, match=r"no encoder\.onnx"):
         leaderboard.evaluate(tmp_path, "xysquares/spacing_4", metrics=["mig"], progress=False)
     assert isinstance(candidates.load(tmp_path), candidates.Candidate)
-    with pytest.raises(InvalidInput, match=r"seeds: expected each once, received \[0, 0\], as the run folders say"):
+    with pytest.raises(InvalidInput, match=r"seeds: expected each once, received \[0, 0\] from the run folders"):
         leaderboard.evaluate([tmp_path, tmp_path], TASK, metrics=["mig"], progress=False)
     with pytest.raises(InvalidInput, match="Run folders have their own seeds, steps and supervision"):
         leaderboard.evaluate([tmp_path], TASK, seeds=[4], metrics=["mig"], progress=False)
@@ -630,7 +636,7 @@ def test_a_pytorch_module_is_handed_in_with_its_graph(tmp_path):
 
 
 def test_one_encoder_is_not_two_seeds(solved):
-    with pytest.raises(InvalidInput, match=r"seed 1: expected codes of a training of its own .* as in my_encoder"):
+    with pytest.raises(InvalidInput, match=r"seed 1: expected codes of a separate training .* as in my_encoder"):
         leaderboard.evaluate([squares, squares], TASK, metrics="mig", progress=False)
 
 
@@ -679,7 +685,7 @@ def test_scores_that_were_asked_for_are_printed():
 
 @pytest.mark.parametrize("moved", [lambda codes: codes.astype(float) + 1e9, lambda codes: codes * 1e-60])
 def test_codes_that_float32_cannot_hold_are_refused(moved):
-    with pytest.raises(InvalidInput, match="float32 can hold, received values of column 0 that differ by less"):
+    with pytest.raises(InvalidInput, match="float32 can represent, received smaller differences in column 0"):
         leaderboard.evaluate(lambda images: moved(squares(images).astype(float)), TASK, metrics="mig", progress=False)
 
 

@@ -220,7 +220,7 @@ def test_activations_of_the_run_and_of_a_target(seeds, tmp_path):
     two = [seeds["xysquares/spacing_1", seed].folder for seed in range(2)]
     call(f"encode --layers {two[0]} {two[1]} --images 5 --dataset {target.id}")
     representations.check_same_rows([tmp_path / "target.npz", *two])
-    with pytest.raises(InvalidInput, match=rf"expected those of the images that {tmp_path}/own.npz has"):
+    with pytest.raises(InvalidInput, match=rf"expected those of the images of {tmp_path}/own.npz"):
         representations.check_same_rows([tmp_path / "own.npz", *two])
     with pytest.raises(InvalidInput, match="--to FILE accepts one run, not 2"):
         call(f"encode --layers {two[0]} {two[1]} --to {tmp_path}/both.npz")

@@ -262,14 +262,14 @@ def test_two_folders_of_pictures_are_compared_and_are_no_task_of_the_board(photo
     (other / "labels.csv").write_text((other / "labels.csv").read_text().replace("00.png,0", "00.png,1"), "utf-8")
     typed("encode", runs[0], "--dataset", other, "--to", tmp_path / "changed.npz")
     typed("encode", "--layers", runs[0], "--dataset", other, "--to", tmp_path / "layers.npz")
-    with pytest.raises(InvalidInput, match=r"received those of others\. Write them of the same images"):
+    with pytest.raises(InvalidInput, match=r"received those of others\. Write activations of the same images"):
         representations.check_same_rows([runs[1], tmp_path / "layers.npz"])
     assert representations.codes(tmp_path / "changed.npz", dataset=from_folder(other)).names == ("kind",)
     with pytest.raises(InvalidInput, match="expected those of photos, received others: these are codes of other"):
         representations.codes(tmp_path / "changed.npz", dataset=from_folder(photos))
     with pytest.raises(
         InvalidInput,
-        match=r"received one on your own pictures, 'far'. Without a task it has scores that you choose: offaxis bo",
+        match=r"received one on your own pictures, 'far'. To score it by metrics of your choice: offaxis bo",
     ):
         list(scored_submission.score_runs(runs[1:], tier="smoke"))
 

@@ -98,7 +98,7 @@ def test_metrics_on_anyone_s_codes(board, tmp_path):
     assert "gaussian_total_correlation" in out
     save_file({"codes": codes.astype(np.float32)}, tmp_path / "b.safetensors")
     code, _, err = board("score", tmp_path / "b.safetensors")
-    assert (code, "holds codes without factors" in err) == (2, True)
+    assert (code, "contains codes but no factors" in err) == (2, True)
     code, _, err = board("score", tmp_path / "a.safetensors", "--metric", "mgi")
     assert (code, "Did you mean 'mig'?" in err) == (2, True)
     code, _, err = board("score", tmp_path / "a.safetensors", "--to", tmp_path / "a.txt")
@@ -137,7 +137,7 @@ def test_metrics_of_several_files_give_mean_and_spread(board, tmp_path):
     assert values.iloc[0] > 0.9 > values.iloc[1] + 0.3
     (line,) = (line.split() for line in out.splitlines() if line.split()[:2] == ["mig", "mig"])
     assert line[2:] == [f"{v:.3f}" for v in (values.mean(), values.std())]
-    assert "mean and sd are those of one encoder only if the files are its seeds" in err
+    assert "mean and sd assume that the files are seeds of one encoder" in err
     for seed in (2, 3):
         codes = factors + np.random.default_rng(seed).normal(size=(300, 2))
         np.savez(tmp_path / f"c{seed}.npz", codes=codes, factors=factors)
@@ -154,7 +154,7 @@ def test_metrics_of_several_files_give_mean_and_spread(board, tmp_path):
     assert re.search(r"warning: .*b\.npz: the codes are the same in all rows", err)
     np.savez(tmp_path / "b.npz", codes=factors)
     code, out, err = board("score", *files[:2], "--metric", "mig")
-    assert (code, out, "b.npz holds codes without factors" in err) == (2, "", True)
+    assert (code, out, "b.npz contains codes but no factors" in err) == (2, "", True)
 
 
 def test_metrics_of_arrays_with_held_out_rows(board, tmp_path):
@@ -179,7 +179,7 @@ def test_metrics_of_arrays_with_held_out_rows(board, tmp_path):
     assert (code, "codes_test: expected codes_test and factors_test next to codes and factors" in err) == (2, True)
     np.savez(tmp_path / "named.npz", **parts, indices=np.arange(100))
     code, _, err = board("score", tmp_path / "named.npz", "--dataset", "xysquares/spacing_8", "--metric", "sap")
-    received = "received codes_test and factors_test beside codes of xysquares/spacing_8"
+    received = "received codes_test and factors_test with --dataset xysquares/spacing_8"
     assert (code, received in err) == (2, True), err
     code, _, err = board("score", tmp_path / "arrays.npz", "--metric", "MIG")
     assert (code, "Did you mean 'mig'?" in err) == (2, True)
@@ -206,7 +206,7 @@ def test_metrics_of_a_dataset_s_rows_in_order_say_so(board, tmp_path):
         np.savez(tmp_path / f"{name}.npz", codes=data.labels(order).astype(float), indices=order)
     arguments = ["--dataset", "dsprites", "--metric", "mig"]
     _, _, err = board("score", tmp_path / "a.npz", *arguments)
-    assert re.search("warning: rows are sorted by .*: shuffle codes and indices alike", err)
+    assert re.search("warning: rows are sorted by .*: shuffle codes and indices with one perm", err)
     _, _, err = board("score", tmp_path / "b.npz", *arguments)
     assert "are sorted by" not in err
 
@@ -231,7 +231,7 @@ def test_metrics_of_rows_that_are_held_out_and_learned_from_say_so(board, tmp_pa
     arguments = ["--dataset", "xyobject/plain", "--metric", "mig"]
     assert "learned from" not in board("score", tmp_path / "once.npz", *arguments)[2]
     _, _, err = board("score", tmp_path / "twice.npz", *arguments)
-    assert "warning: 400 of 400 held-out rows are learned from, too: give each row once." in err
+    assert "warning: 400 of 400 held-out rows are also training rows: pass each row only once." in err
 
 
 def test_metrics_of_codes_without_rows_say_which_they_are_taken_for(board, tmp_path):
@@ -242,7 +242,7 @@ def test_metrics_of_codes_without_rows_say_which_they_are_taken_for(board, tmp_p
     arguments = ["--dataset", "xyobject/plain", "--metric", "mig"]
     assert "taken for" not in board("score", tmp_path / "said.npz", *arguments)[2]
     _, _, err = board("score", tmp_path / "unsaid.npz", *arguments)
-    assert "no array `indices`: the 15,000 rows are taken for those of xyobject/plain@v1 in order." in err
+    assert "no array `indices`: the 15,000 rows are assumed to be those of xyobject/plain@v1 in order." in err
 
 
 @pytest.mark.filterwarnings("default::leaderboard.scoring.measure.LeftOut")
@@ -259,7 +259,7 @@ def test_all_metrics_leave_out_those_that_refuse(board, tmp_path):
     np.savez(tmp_path / "b.npz", codes=np.eye(2), factors=np.zeros((2, 2), int))
     code, _, err = board("score", tmp_path / "b.npz", "--metric", "all")
     assert (code, ".." in err.replace("...", "")) == (2, False)
-    assert re.search("expected codes that some metric can score, received [a-z_]+ is left out: ", err)
+    assert re.search("no metric can score these codes. [a-z_]+ is left out: ", err)
 
 
 def test_metrics_of_a_run_and_of_an_encoder(board, toys, run_folder, tmp_path):
@@ -307,20 +307,26 @@ def test_metrics_say_how_far_they_can_be_trusted(board, tmp_path):
     assert code == 0, err
     table = pd.read_csv(tmp_path / "s.csv").set_index("score")
     assert list(table.columns) == ["file", "dataset", "method", "seed", "hyperparameters", "metric", "value"]
-    assert re.search(r"warning: mig: 0\.\d+ with 20, .* with 160 samples; a score .* needs more", err)
+    assert re.search(r"warning: mig: 0\.\d+ with 20, .* with 160 samples: use more before comparing", err)
     np.savez(tmp_path / "b.npz", codes=rng.normal(size=(30, 2)), factors=np.stack([np.arange(30) == 0] * 2, 1))
     _, _, err = board("score", tmp_path / "b.npz", "--metric", "mig")
     assert "warning: mig" in err
     np.savez(tmp_path / "c.npz", codes=rng.normal(size=(240, 2)), factors=np.stack([np.arange(240) == 0] * 2, 1))
     _, _, err = board("score", tmp_path / "c.npz", "--metric", "mig")
-    assert "warning: mig: parts of the sample cannot be scored: factors: expected a factor with at least two" in err
+    assert (
+        "warning: mig: smaller samples cannot be scored, so the effect of sample size is "
+        "unknown: factors: expected a factor with at least two" in err
+    )
 
 
 def test_heatmap_of_plain_arrays(board, tmp_path, runs):
     layers = {name: np.ascontiguousarray(array, np.float32) for name, array in activations(2).items()}
     save_file(layers, tmp_path / "mine.safetensors", metadata={"layers": json.dumps(list(layers))})
     code, _, err = board("similarity", runs[0], tmp_path / "mine.safetensors", "--to", tmp_path / "a.png")
-    assert (code, "mine.safetensors: are its rows those of the other file?" in " ".join(err.split())) == (0, True)
+    assert (
+        code,
+        "mine.safetensors: cannot check that its rows are those of the other file" in " ".join(err.split()),
+    ) == (0, True)
     table = pd.read_csv(tmp_path / "a.csv", index_col="layer")
     assert list(table.columns) == list(table.index) == list(layers)
 
@@ -345,7 +351,7 @@ def test_heatmap_averages_seeds_by_any_similarity(board, tmp_path, runs):
     assert len(four.columns) == 2 * len(tables["cka"].columns), "two seeds have no interval, four have"
     assert (tables["smaller"] <= np.minimum(tables["cka"], tables["procrustes"]) + 1e-12).all(axis=None)
     code, _, err = board("similarity", *runs[:3], "--to", tmp_path / "b.png")
-    assert (code, "as many files of one model as of the other, not 3 in all" in err) == (2, True)
+    assert (code, "equally many files of both models, an even number in total; received 3" in err) == (2, True)
 
 
 def test_one_call_leaves_the_files_of_another(board, tmp_path, runs):
@@ -389,7 +395,7 @@ def test_a_side_of_a_heatmap_is_of_one_model(board, tmp_path, runs):
     pairs = [runs[0], runs[2], runs[1], runs[3]]  # of two strengths, seed by seed
     for given in (pairs, [path / "activations.npz" for path in pairs]):
         code, _, err = board("similarity", *given, "--to", tmp_path / "b.png")
-        assert (code, "the seeds of one model, then those of another: of 2 files each" in err) == (2, True), err
+        assert (code, "all seeds of one model, then those of the other. Among the 2 files" in err) == (2, True), err
         assert "{'beta': 1}" in err
         assert "{'beta': 8}" in err
 
@@ -399,7 +405,7 @@ def test_layers_of_other_images_are_not_compared(board, tmp_path, runs):
     other.mkdir()
     np.savez(other / "activations.npz", indices=np.arange(1, 81), **activations(3))
     code, _, err = board("similarity", runs[0], other, "--to", tmp_path / "a.png")
-    assert (code, f"activations of {other}: expected those of the images that {runs[0]} has" in err) == (2, True)
+    assert (code, f"activations of {other}: expected those of the images of {runs[0]}" in err) == (2, True)
     assert "offaxis train encode --layers RUN... --dataset NAME" in err
     assert not (tmp_path / "a.png").exists()
 
@@ -416,7 +422,8 @@ def test_layers_of_other_images_are_not_compared(board, tmp_path, runs):
         *(
             (
                 ["score", "a.npz", *option],
-                f"{option[0]}: for scores of tasks alone, received with files of codes. Leave out one or the other",
+                f"{option[0]} applies only to scores of tasks, and cannot be combined with files of codes. "
+                "Leave out one or the other",
             )
             for option in (["--tier", "study"], ["--method", "mine"], ["--reproduced"], ["--new"])
         ),

@@ -115,7 +115,7 @@ def test_ones_own_method_is_compared_with_a_published_one(board, made_result, tm
         code, _, error = board("compare", "elsewhere", "beta_vae", *both, *only)
         assert (
             code,
-            "expected a task that both were scored on in one tier, unmarked and not in quarantine, received none"
+            "expected a task on which both have scores in one tier, without flags or quarantine, received none"
             in error,
         ) == (2, True)
     code, _, error = board("compare", "mine", "beta_vae", *both, *both[2:])
@@ -139,7 +139,7 @@ def test_evaluate_show_build_check(board, run_folder, tmp_path, monkeypatch):
         "bibtex": "@misc{a}",
     }
     folders = [run_folder(seed=seed, about=about) for seed in (0, 1)]
-    assert "--reproduced, --replace and --new take --to RESULTS" in board("score", *folders, "--reproduced")[2]
+    assert "--reproduced, --replace and --new require --to RESULTS" in board("score", *folders, "--reproduced")[2]
     code, out, err = board("score", *folders, "--to", root, "--reproduced")
     assert code == 0, err
     assert "β-VAE" in out
@@ -228,7 +228,7 @@ def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tre
         ([first, other], tmp_path / "new", "hyperparameters of seed 8: expected"),
         ([other], tree, "hyperparameters of seed 8: expected"),
         ([mine], tmp_path / "new", "method: expected another name than that of a reference, received 'pca'"),
-        ([known], tree, "seed 0: expected the codes that are on the board for it, received other codes"),
+        ([known], tree, "seed 0: expected the codes of the stored run, received other codes"),
     ):
         code, _, err = board("score", *folders, "--to", into, "--reproduced")
         assert (code, message in err) == (2, True), err
@@ -242,7 +242,10 @@ def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tre
         (("show", "{tmp}/absent"), "expected a results folder, received no such folder"),
         (("show", __file__), "expected a results folder, received a file"),
         (("score", "{tmp}"), "expected a run folder, which has run.json, received a folder without it"),
-        (("score", "nowhere", "--tier", "smoke"), "nowhere: expected a run folder, submission or file of codes"),
+        (
+            ("score", "nowhere", "--tier", "smoke"),
+            "nowhere: no such file or folder. Pass run folders, submissions or files of codes",
+        ),
         (("show", "{tree}", "--task", "toy/smal"), "Did you mean 'toy/small'?"),
         (
             ("verify", "{tmp}", "--to", "{tmp}/r"),
@@ -258,7 +261,7 @@ def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tre
             "expected an earlier copy of",
         ),
         (("check", "{tree}", "--against", "{tmp}"), "with results, received"),
-        (("compare", "a", "b", "--results", "{tmp}"), "holds no result of this protocol. Add some"),
+        (("compare", "a", "b", "--results", "{tmp}"), "has no results of this protocol version. Add some"),
     ],
 )
 def test_errors_are_one_line_and_exit_with_2(board, tree, tmp_path, arguments, message):
@@ -362,7 +365,7 @@ def test_published_results_that_are_not_installed_are_said_to_be_elsewhere(board
     missing = tmp_path / "none"
     for module in (arguments, results_tree):
         monkeypatch.setattr(module, "PUBLISHED", missing)
-    with pytest.raises(Unavailable, match="they come with a checkout of the source"):
+    with pytest.raises(Unavailable, match="they are only in a clone of the repository"):
         results_tree.files(missing)
     assert results_tree.files(tree)
     assert arguments.published() == arguments.published(["toy/small"]) == []
@@ -406,14 +409,14 @@ def test_a_submission_is_for_the_tier_that_the_board_opens_on(board, toys, monke
 
 def test_a_new_submission_says_which_config_a_datasets_name_means(board, tmp_path, toys):
     code, out, _ = board("submit", tmp_path / "d", "--method", "my_vae", "--task", "toy", "--tier", "smoke")
-    assert (code, "toy: toy/small, its default; offaxis board tasks lists the others" in out) == (0, True)
+    assert (code, "toy: uses its default, toy/small; offaxis board tasks lists the others" in out) == (0, True)
 
 
 def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     monkeypatch.setattr(arguments, "PUBLISHED", tmp_path / "none")
     folder = tmp_path / "s"
     code, _, err = board("submit", folder)
-    assert (code, "Name another folder, or begin with --method and --task." in err) == (2, True)
+    assert (code, "Name another folder, or create a submission with --method and --task." in err) == (2, True)
     begun = ("--method", "my_vae", "--task", "toy/small", "--tier", "smoke", "--seeds", "1")
     code, out, err = board("submit", folder, *begun)
     assert code == 0, err
@@ -436,12 +439,12 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     assert (code, "holds a submission" in err) == (2, True)
     code, out, err = board("submit", folder)
     assert (code, "ok: " in out) == (0, True)
-    assert "warning: toy/small@v1: my_vae will not be ranked: it has 1 of 5 seeds; the task leaves too few" in err
+    assert "warning: toy/small@v1: my_vae will not be ranked: it has 1 of 5 seeds; too few rows are left" in err
     code, _, err = board("score", folder, "--tier", "desk")
     assert (code, "expected --tier smoke, which submission.json names, received desk" in err) == (2, True)
     for asked in (("--metric", "mig"), ("--to", tmp_path / "scores.csv")):
         code, _, err = board("score", folder, *asked)
-        expected = f"{folder}: for scores of tasks alone, received with {asked[0]}"
+        expected = f"{folder} applies only to scores of tasks, and cannot be combined with {asked[0]}"
         assert (code, expected in err) == (2, True)
     code, out, err = board("score", folder, "--to", tmp_path / "r", "--tier", "smoke")
     assert code == 0, err
@@ -461,7 +464,7 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     file.write_text(json.dumps(content), "utf-8")
     code, _, err = board("score", folder, "--to", tmp_path / "r")
     assert code == 2
-    assert "about.title: expected 'My VAE', as the results say of my_vae on toy/small@v1, received 'Another VAE'" in err
+    assert "about.title: expected 'My VAE', as in the results of my_vae on toy/small@v1, received 'Another VAE'" in err
     assert board("score", folder, "--to", tmp_path / "r", "--replace")[0] == 0
     assert results_tree.quarantine(tmp_path / "r/v1/toy/small/my_vae.json", "a test").quarantine == "a test"
 
@@ -483,12 +486,12 @@ def test_evaluate_and_heatmap_name_the_command_that_writes_what_is_missing(board
 def test_metrics_of_a_run_are_of_the_data_that_it_was_trained_on(board, run_folder, tmp_path):
     folder = run_folder(seed=0)
     code, _, err = board("score", folder, run_folder(seed=1), "--metric", "mig", "--to", tmp_path / "a.csv")
-    assert (code, "several methods or settings" in err) == (0, False)
+    assert (code, "different methods or settings" in err) == (0, False)
     table = pd.read_csv(tmp_path / "a.csv")
     assert table[["dataset", "method", "seed"]].values.tolist() == [["toy/small", "beta_vae", seed] for seed in (0, 1)]
     assert set(table["hyperparameters"]) == {'{"beta": 1.0}'}
     code, _, err = board("score", folder, run_folder(seed=2, hyperparameters={"beta": 9.0}), "--metric", "mig")
-    assert (code, "mean and sd are over runs of several methods or settings" in err) == (0, True)
+    assert (code, "mean and sd are over runs of different methods or settings" in err) == (0, True)
     run_folder(seed=0, dataset_digest={"pixels": "0" * 64, "factors": "0" * 64})
     for path in (folder, folder / "codes.npz"):
         code, _, err = board("score", path, "--metric", "mig", *(["--dataset", "toy/small"] * (path != folder)))
@@ -508,7 +511,7 @@ def test_a_folder_of_runs_says_which_runs_are_in_it(board, run_folder, tmp_path)
 
 def test_a_task_that_leaves_no_rows_to_verify_on_is_said_to_have_no_rank(board, tmp_path, monkeypatch):
     asked = ("--method", "my_vae", "--task", "toy/small", "--tier", "smoke")
-    assert "toy/small@v1 leaves too few rows to verify an encoder on" in board("submit", tmp_path / "a", *asked)[2]
+    assert "toy/small@v1: too few rows are left to verify an encoder, so" in board("submit", tmp_path / "a", *asked)[2]
     monkeypatch.setattr(verification, "may_be_verified", lambda task: True)
     assert "leaves too few rows" not in board("submit", tmp_path / "b", *asked)[2]
 

@@ -53,4 +53,4 @@ def test_parts_that_cannot_be_scored_are_named():
     codes = np.arange(40.0)[:, None]
     rare = codes.astype(int) == draws.permutation(0, 40)[-1]  # of one value in the half
     (found,) = doubts("mig", mig, codes, rare.astype(int), whole={"mig": 0.5})
-    assert found.startswith("mig: parts of the sample cannot be scored")
+    assert found.startswith("mig: smaller samples cannot be scored")

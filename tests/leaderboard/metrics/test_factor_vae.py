@@ -39,7 +39,7 @@ def test_copies_of_latents_change_nothing():
 def test_latents_that_hardly_vary_have_no_vote():
     factors = grid()
     flat = np.random.default_rng(0).normal(size=(len(factors), 2)) * 0.049
-    with pytest.warns(LostSpread, match=r"codes: every standard deviation is below 0\.05, which counts as unused"):
+    with pytest.warns(LostSpread, match=r"codes: every standard deviation is below 0\.05 and counts as unused"):
         assert run(flat, factors) == {"factor_vae": 0.0, "train_accuracy": 0.0, "active_latents": 0.0}
     assert run(np.zeros_like(flat), factors)["active_latents"] == 0.0, "constant: nothing that could be scaled up"
     found = run(np.hstack([factors.astype(float), flat]), factors)

@@ -283,7 +283,7 @@ def test_a_graph_that_takes_too_much_memory(encoded):
         ],
         tensors=[SHAPED, constant("one", [[1.0]]), constant("size", [2**18, 2**18], np.int64)],
     )
-    with pytest.raises(InvalidInput, match=r"too much memory|it broke down"):
+    with pytest.raises(InvalidInput, match=r"too much memory|it crashed"):
         encoded(content)
 
 
@@ -410,10 +410,10 @@ os.kill(os.getpid(), 9)
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (signal.SIGKILL, "killed: expected a process that ends by itself, received an end from outside"),
-        (signal.SIGSEGV, "it broke down: expected a model that runs in 1,024 MiB of memory, received SIGSEGV"),
+        (signal.SIGKILL, "killed: expected a process that is not killed, received SIGKILL"),
+        (signal.SIGSEGV, "it crashed: expected a model that runs in 1,024 MiB of memory, received SIGSEGV"),
         (signal.SIGXCPU, "too slow: expected all images within 900 s of processor time"),
-        (signal.SIGSYS, "refused: expected no calls to the system but to compute"),
+        (signal.SIGSYS, "refused: expected no system calls except for computation"),
     ],
 )
 def test_what_ended_the_process_is_told(number, words, toys, tmp_path):
@@ -430,10 +430,10 @@ def test_an_answer_out_of_form_is_refused(toys, tmp_path, monkeypatch):
     (tmp_path / "encoder.onnx").write_bytes(HONEST)
     head = encoder_process.HEAD
     for answer, words in (
-        (head.pack(b"C", 2, 3, 0, 0, 2**31), "an answer out of form"),
-        (head.pack(b"C", 3, 1, 0, 0, 12) + bytes(12), "an answer out of form"),
-        (head.pack(b"R", 0, 0, 0, 0, 2**30), "an answer out of form"),
-        (head.pack(b"Z", 0, 0, 0, 0, 0), "an answer out of form"),
+        (head.pack(b"C", 2, 3, 0, 0, 2**31), "a malformed answer"),
+        (head.pack(b"C", 3, 1, 0, 0, 12) + bytes(12), "a malformed answer"),
+        (head.pack(b"R", 0, 0, 0, 0, 2**30), "a malformed answer"),
+        (head.pack(b"Z", 0, 0, 0, 0, 0), "a malformed answer"),
         (head.pack(b"R", 0, 0, 0, 0, 6) + b"a\x1b[2Jb", r"a\\x1b\[2Jb"),
     ):
         with encoders.OnnxEncoder(tmp_path / "encoder.onnx") as running:

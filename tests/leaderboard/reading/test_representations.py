@@ -238,8 +238,8 @@ def test_nothing_is_unpickled_and_damage_is_named(tmp_path):
     (tmp_path / "codes").touch()
     expected = "expected a file .npz, .npy, .safetensors, or a run folder, received"
     for path, error, received in (
-        (tmp_path / "absent.npz", DamagedFile, "none: there is nothing of that name"),
-        (tmp_path / "absent", DamagedFile, "none: there is nothing of that name"),
+        (tmp_path / "absent.npz", DamagedFile, "none: there is no such file or folder"),
+        (tmp_path / "absent", DamagedFile, "none: there is no such file or folder"),
         (tmp_path / "codes.txt", InvalidInput, ".txt"),
         (tmp_path / "codes", InvalidInput, "a name without an ending"),
         (tmp_path, InvalidInput, "another folder"),
@@ -398,7 +398,7 @@ def test_onnx_models_that_do_not_fit(toys, tmp_path):
         encoders.encode(tmp_path / "gray.onnx", dataset, [0])
     write_model(tmp_path / "vague.onnx", ["n", "a", "b", "c"])
     with pytest.raises(
-        InvalidInput, match=r"expected an input shape that tells where channels stand.*Export it with fixed"
+        InvalidInput, match=r"expected an input shape from which the channel axis is clear.*Export it with fixed"
     ):
         encoders.encode(tmp_path / "vague.onnx", dataset, [0])
     assert encoders.encode(tmp_path / "vague.onnx", dataset, [0], layout="NHWC").shape == (1, 2)

@@ -50,7 +50,7 @@ def test_the_digest_of_a_variant_of_a_rendered_dataset_is_compared(variant, toys
         (
             {},
             {"deviation": 5.0},
-            "verification: expected a deviation of at most 0.02 and a date that is past, received 5 and ",
+            "verification: expected a deviation of at most 0.02 and a past date, received 5 and ",
         ),
         ({}, {"date": datetime.date(2999, 1, 1)}, " and 2999-01-01."),
         ({}, {"seed": "another"}, "verification.rows_digest: expected "),

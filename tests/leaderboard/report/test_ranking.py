@@ -86,10 +86,10 @@ def test_a_row_of_another_version_of_the_dataset_has_no_rank_and_is_not_compared
     assert order(*found) == [(1, "a"), (2, "b"), (None, "old")]
     board = ranking.table("xysquares/spacing_8@v1", "study", found)
     assert board.notes[0] == (
-        "Not ranked (of the dataset's version 0.9.0, not 1.0.0): old. Train or encode with the dataset of today, and "
-        "score again."
+        "Not ranked (of the dataset's version 0.9.0, not 1.0.0): old. Train or encode again with the current "
+        "version of the dataset, and score again."
     )
-    with pytest.raises(InvalidInput, match="expected a task that both were scored on"):
+    with pytest.raises(InvalidInput, match="expected a task on which both have scores"):
         pairwise.compare([board], "a", "old")
 
 
@@ -109,7 +109,7 @@ def test_what_is_not_ranked_comes_after_what_is_and_says_why():
         (1, "whole", ""),
         (None, "distrusted", "in quarantine: trained on the test rows"),
         (None, "few", "2 of 5 seeds"),
-        (None, "marked", "marked: encoder_disagrees"),
+        (None, "marked", "flagged: encoder_disagrees"),
         (None, "pca", "a reference"),
     ]
 
@@ -205,8 +205,8 @@ def test_markdown():
     # Student's interval: 0.15 and 3.182 times 0.0577 / 2.
     lines = formats.markdown(board).splitlines()
     assert lines[4:7:2] == [
-        "Not ranked (1 of 5 seeds): n. A rank takes 5 seeds.",
-        "Not ranked (4 of 5 seeds): m. A rank takes 5 seeds.",
+        "Not ranked (1 of 5 seeds): n. A rank requires 5 seeds.",
+        "Not ranked (4 of 5 seeds): m. A rank requires 5 seeds.",
     ]
     assert lines[8:] == [
         "| Rank | Method | MIG | Seeds |",
@@ -307,7 +307,7 @@ def test_terminal_shows_a_table_for_each_task(capsys):
     assert "xysquares/spacing_8@v1, tier study" in shown
     assert "[red]β[/red]" in shown
     assert "0.058–0.242" in shown
-    assert "Not ranked (4 of 5 seeds): [red]β[/red]. A rank takes 5 seeds" in " ".join(shown.split())
+    assert "Not ranked (4 of 5 seeds): [red]β[/red]. A rank requires 5 seeds" in " ".join(shown.split())
     assert "Unsupervised" in shown
 
 
@@ -426,8 +426,8 @@ def test_a_table_says_who_is_not_in_it_and_what_to_do():
     found = [method("m", *[0.1] * 5), flagged, held, reference, result(task, "other", [run(0.2, tier="desk")])]
     desk, study = ranking.tables(found)
     assert study.notes == [
-        "Not ranked (marked: encoder_disagrees): perfect. Put its encoder in ONNX next to the codes, and run "
-        "`offaxis board verify`, which clears it.",
+        "Not ranked (flagged: encoder_disagrees): perfect. Add its encoder in ONNX next to the codes, and run "
+        "`offaxis board verify`, which removes the flag.",
         "Not ranked (in quarantine: saw the labels): held. The board's maintainers can lift it.",
         "Scored only in tier desk: other. To be ranked here, a method needs runs of tier study.",
     ]

@@ -89,7 +89,7 @@ def test_the_same_seed_twice(run_folder, tmp_path):
 def test_the_same_codes_for_two_seeds(run_folder, one_tier, method):
     codes = np.random.default_rng(0).standard_normal((60, 3))
     folders = [run_folder(method, seed=seed, codes=codes) for seed in (0, 1)]
-    with pytest.raises(InvalidInput, match=r"-1: expected codes of a training of its own .*, received the same codes"):
+    with pytest.raises(InvalidInput, match=r"-1: expected codes of a separate training .*, received the same codes"):
         list(scored_submission.score_runs(folders))
 
 
@@ -109,7 +109,10 @@ def test_seeds_with_different_settings_are_no_one_method(run_folder, one_tier):
         ({"seed": "0"}, "seed: expected an integer, received '0'"),
         ({"supervision": "none"}, "supervision: expected 'unsupervised', .* received 'none'"),
         ({"schema": 2}, "schema: expected 1, received 2"),
-        ({"dataset_version": "2.0.0"}, "dataset_version: expected 1.0.0, that of toy/small here, received 2.0.0"),
+        (
+            {"dataset_version": "2.0.0"},
+            "dataset_version: expected 1.0.0, as in the installed toy/small, received 2.0.0",
+        ),
         ({"dataset_digest": {"pixels": "0" * 64, "factors": "0" * 64}}, r"dataset_digest\.pixels: .*made from other"),
         ({"budget": {"steps": -1}}, r"budget\.steps: .*received -1.*\(3 more problems\.\)"),
         ({"about": {"paper": "javascript:alert(1)"}}, r"about\.paper: expected text that matches \^\(https"),
@@ -194,14 +197,16 @@ def test_what_says_that_it_was_trained_on_held_out_rows_is_not_scored_on_them(ru
     for told, received in (
         ({"split": "test"}, "received 'test'"),
         ({"split": "all"}, "received 'all'"),
-        ({"train_share": 0.9}, "received none with a train_share, so that it is the share of all rows"),
+        ({"train_share": 0.9}, "received none, with a train_share, which is a share of all rows"),
     ):
         folder = run_folder(dataset="toy/small.holdout", hyperparameters=told)
         candidates.grouped([candidates.load(folder)], "smoke")
         with pytest.raises(InvalidInput, match=rf"run.json: hyperparameters.split: expected 'train' .*{received}"):
             list(scored_submission.score_runs([folder], tier="held_out"))
     folder = run_folder(dataset="toy/small.holdout", hyperparameters={"split": "train", "start_weights": "0" * 64})
-    with pytest.raises(InvalidInput, match=r"run.json: hyperparameters.start_weights: expected .* weights of its own"):
+    with pytest.raises(
+        InvalidInput, match=r"run.json: hyperparameters.start_weights: expected .* random initial weights"
+    ):
         list(scored_submission.score_runs([folder], tier="held_out"))
     with pytest.raises(InvalidInput, match="tier held_out of toy/small: expected a dataset that a split rule divides"):
         list(scored_submission.score_runs([run_folder()], tier="held_out"))

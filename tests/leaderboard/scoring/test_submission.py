@@ -226,7 +226,7 @@ def test_a_byte_order_mark_is_named(good, encoding):
 def test_the_same_codes_for_two_seeds(good):
     shutil.copy(good / TASKS[0] / "seed_0.npz", good / TASKS[0] / "seed_1.npz")
     (problem,) = problems(good)
-    assert "expected codes of a training of its own for each seed, received the same codes as in" in problem
+    assert "expected codes of a separate training for each seed, received the same codes as in" in problem
 
 
 @pytest.mark.parametrize(
@@ -248,9 +248,7 @@ def test_one_training_under_two_seeds(good, change, refused):
     found = problems(good)
     assert len(found) == refused
     for problem in found:
-        assert (
-            "seed_1.npz: expected codes of a training of its own for each seed, received up to order, sign" in problem
-        )
+        assert "seed_1.npz: expected codes of a separate training for each seed, received up to order, sign" in problem
 
 
 def test_runs_without_a_latent_that_varies_are_not_taken_for_one():
@@ -355,20 +353,19 @@ def none_spent(budget):
 def test_what_will_not_be_ranked_and_why_is_said_beforehand(good, run_folder, made_result, monkeypatch):
     runs = submission.check(good).candidates
     assert remarks.unranked(runs, tier="smoke") == [
-        f"{task}@v1: my_vae will not be ranked: it has 2 of 5 seeds; "
-        "the task leaves too few rows to verify an encoder on."
+        f"{task}@v1: my_vae will not be ranked: it has 2 of 5 seeds; too few rows are left to verify an encoder."
         for task in TASKS
     ]
     monkeypatch.setattr(verification, "may_be_verified", lambda task: True)
     migs = (0.1, 0.2, 0.3, 0.4, 0.5)
     other = [made_result(TASKS[0], "my_vae", *migs, status="recomputed", about={"title": "Their VAE"})]
-    named = f"{TASKS[0]}@v1: my_vae is 'Their VAE' on the board. Another method needs another name."
+    named = f"{TASKS[0]}@v1: my_vae is 'Their VAE' on the board. If yours is another method, rename it."
     assert remarks.unranked(runs, other, tier="smoke")[0] == named
     about = {"title": runs[0].about.title}
     published = [made_result(TASKS[0], "my_vae", *migs, status="recomputed", about=about)]
     assert remarks.unranked(runs, published, tier="smoke") == [
-        f"{TASKS[0]}@v1: my_vae will not be ranked: no encoder in ONNX to verify seeds 0, 1 by.",
-        f"{TASKS[1]}@v1: my_vae will not be ranked: it has 2 of 5 seeds; no encoder in ONNX to verify seeds 0, 1 by.",
+        f"{TASKS[0]}@v1: my_vae will not be ranked: no ONNX encoder to verify seeds 0, 1.",
+        f"{TASKS[1]}@v1: my_vae will not be ranked: it has 2 of 5 seeds; no ONNX encoder to verify seeds 0, 1.",
     ]
     whole = [dataclasses.replace(one, encoder=Path("x.onnx")) for one in runs if one.record.dataset == TASKS[0]]
     assert remarks.unranked(whole, published, tier="smoke") == [
@@ -379,11 +376,11 @@ def test_what_will_not_be_ranked_and_why_is_said_beforehand(good, run_folder, ma
         for one in whole
     ]
     assert remarks.unranked(bare, published, tier="smoke")[0] == (
-        f"{TASKS[0]}@v1: my_vae took 0 steps by its budgets. Fill them in if it was trained."
+        f"{TASKS[0]}@v1: my_vae has budgets of 0 steps. If it was trained, fill in its steps."
     )
     edit(good, lambda c: c.update(supervision="reference"))
     said = remarks.unranked(submission.check(good).candidates, tier="smoke")
-    assert said[0] == f"{TASKS[0]}@v1: my_vae will not be ranked: a reference has no rank."
+    assert said[0] == f"{TASKS[0]}@v1: my_vae will not be ranked: references are never ranked."
 
 
 def test_what_a_reviewer_should_look_at_twice(good, run_folder):

@@ -76,7 +76,7 @@ def test_from_encoders_to_verified_rows(handed_in, made_result, tmp_path, monkey
     said = run("verify", handed_in, "--seed", "drawn later", "--to", tmp_path / "results")
     assert said.exit_code == 0, said.stdout
     assert "beta_vae" in said.stdout  # the published row stands in the same table
-    assert "fresh rows drawn by drawn later" in said.stdout
+    assert "fresh rows drawn with --seed 'drawn later'" in said.stdout
     (result,) = results_tree.read_all(tmp_path / "results")
     assert result.trust("desk") == "verified"
     assert {run.verification.seed for run in result.runs} == {"drawn later"}
@@ -165,7 +165,7 @@ def test_verify_without_an_encoder(handed_in):
         (handed_in / TASK / f"seed_{seed}.onnx").unlink()
     said = run("verify", handed_in)
     assert said.exit_code == 1
-    assert "not verified: my_vae on toy/small@v1, seed 0: it has no encoder in ONNX" in said.stdout
+    assert "not verified: my_vae on toy/small@v1, seed 0: it has no ONNX encoder" in said.stdout
     assert "margin" not in said.stdout  # a table without rows
 
 

@@ -135,7 +135,7 @@ def test_an_encoder_that_knows_the_tasks_rows(task, tmp_path):
     path = encoder(tmp_path, nodes, tensors, output="cheating")
     with pytest.raises(
         verification.Disagreement,
-        match=r"mig of 0\.\d+ on fresh rows, as on the task's, within 0\.\d+.*verify it again, by another text",
+        match=r"mig of 0\.\d+ on fresh rows, as on the task's, within 0\.\d+.*verify it again with another --seed",
     ):
         verification.verify(path, labels, task, TIER, seed="x")
 
@@ -178,7 +178,7 @@ def test_too_few_fresh_rows(task, toys, tmp_path, monkeypatch):
 
 def test_too_few_fresh_rows_of_one_part():
     task = protocol.task("xyobject/plain.recombination.to_element")  # which tests on 64 rows, all that there are
-    with pytest.raises(InvalidInput, match="a third of them in either part, received 6000 train and 0 test rows"):
+    with pytest.raises(InvalidInput, match="a third of them in each part, received 6000 train and 0 test rows"):
         verification.fresh_rows(task, "x")
 
 
