@@ -205,5 +205,5 @@ def test_what_needs_an_extra_names_it_in_one_line(command, extra, installed):
 def test_published_results_are_said_to_be_elsewhere(installed):
     code, out, err = installed("offaxis", "board", "check")
     assert (code, out) == (2, "")
-    assert "they come with a checkout of the source" in err
+    assert "they are only in a clone of the repository" in err
     assert "Name a results tree" in err

@@ -72,7 +72,7 @@ def score(
         for_codes = [option for option, value in values.items() if value]
         if submissions or for_tasks:
             raise InvalidInput(
-                f"{', '.join(submissions + for_tasks)} applies only to scores of tasks, and cannot be combined with "
+                f"{', '.join(submissions + for_tasks)}: only for scores of tasks, and cannot be combined with "
                 f"{', '.join(for_codes) or 'files of codes'}. Leave out one or the other."
             )
         if to is not None and not is_csv:

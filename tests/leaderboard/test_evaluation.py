@@ -120,13 +120,13 @@ def test_a_quarantined_row_is_not_compared(random, tree, tmp_path):
     (file,) = results_tree.files(published)
     results_tree.quarantine(file, "trained on the test rows")
     (line,) = dataclasses.replace(random, name="mine").compare("sums", published=published).to_dict("records")
-    assert line["note"].endswith("or a quarantined or outdated one")
+    assert line["note"].endswith("or it is quarantined or outdated")
     content = json.loads(file.read_text()) | {"quarantine": ""}
     for run in content["runs"]:
         run["dataset_version"] = "0.9.0"
     file.write_text(json.dumps(content))
     (line,) = dataclasses.replace(random, name="mine").compare("sums", published=published).to_dict("records")
-    assert line["note"].endswith("or a quarantined or outdated one")
+    assert line["note"].endswith("or it is quarantined or outdated")
 
 
 def test_methods_at_chance_are_not_told_apart(random, tree, tmp_path, monkeypatch):

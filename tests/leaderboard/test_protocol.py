@@ -130,7 +130,9 @@ def test_a_transfer_pair_is_no_task_and_is_not_scored():
     assert {"solids", "dsprites"} <= {t.dataset for t in protocol.tasks()}
     pair = protocol.task("solids_dsprites/to_dsprites")  # a model that was trained on it still has rows to encode
     assert len(pair.indices) == protocol.TRAIN + protocol.TEST
-    with pytest.raises(InvalidInput, match=r"received a transfer pair\. Encode solids or dsprites, and score that"):
+    with pytest.raises(
+        InvalidInput, match=r"received a transfer pair\. Encode solids or dsprites, and score its codes"
+    ):
         pair.labels()
 
 

@@ -422,14 +422,14 @@ def test_layers_of_other_images_are_not_compared(board, tmp_path, runs):
         *(
             (
                 ["score", "a.npz", *option],
-                f"{option[0]} applies only to scores of tasks, and cannot be combined with files of codes. "
+                f"{option[0]}: only for scores of tasks, and cannot be combined with files of codes. "
                 "Leave out one or the other",
             )
             for option in (["--tier", "study"], ["--method", "mine"], ["--reproduced"], ["--new"])
         ),
         (
             ["score", "a.npz", "--metric", "mig", "--replace", "--to", "b.csv"],
-            "--replace: for scores of tasks alone, received with --metric, --to b.csv",
+            "--replace: only for scores of tasks, and cannot be combined with --metric, --to b.csv",
         ),
     ],
 )

@@ -341,7 +341,7 @@ def test_show_of_another_protocol(board, made_result, tmp_path):
     found = made_result("toy/small", "mine", 0.5)
     results_tree.write(tmp_path, [results.result("toy/small@v2", "mine", found.runs)])
     code, _, error = board("show", tmp_path)
-    assert (code, "holds no result of this protocol" in error) == (2, True)
+    assert (code, "has no results of this protocol version" in error) == (2, True)
     results_tree.write(tmp_path, [found])
     assert board("show", tmp_path)[0] == 0
     code, _, error = board("show", tmp_path, "--task", "toy/small@v2")
@@ -436,7 +436,7 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     codes = toys["toy/small"].labels(rows) + np.sin(np.arange(180)).reshape(60, 3)
     np.savez(folder / "toy/small/seed_0.npz", indices=rows, codes=codes.astype(np.float32))
     code, _, err = board("submit", folder, *begun)
-    assert (code, "holds a submission" in err) == (2, True)
+    assert (code, "already contains a submission" in err) == (2, True)
     code, out, err = board("submit", folder)
     assert (code, "ok: " in out) == (0, True)
     assert "warning: toy/small@v1: my_vae will not be ranked: it has 1 of 5 seeds; too few rows are left" in err
@@ -444,7 +444,7 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     assert (code, "expected --tier smoke, which submission.json names, received desk" in err) == (2, True)
     for asked in (("--metric", "mig"), ("--to", tmp_path / "scores.csv")):
         code, _, err = board("score", folder, *asked)
-        expected = f"{folder} applies only to scores of tasks, and cannot be combined with {asked[0]}"
+        expected = f"{folder}: only for scores of tasks, and cannot be combined with {asked[0]}"
         assert (code, expected in err) == (2, True)
     code, out, err = board("score", folder, "--to", tmp_path / "r", "--tier", "smoke")
     assert code == 0, err
@@ -513,7 +513,7 @@ def test_a_task_that_leaves_no_rows_to_verify_on_is_said_to_have_no_rank(board, 
     asked = ("--method", "my_vae", "--task", "toy/small", "--tier", "smoke")
     assert "toy/small@v1: too few rows are left to verify an encoder, so" in board("submit", tmp_path / "a", *asked)[2]
     monkeypatch.setattr(verification, "may_be_verified", lambda task: True)
-    assert "leaves too few rows" not in board("submit", tmp_path / "b", *asked)[2]
+    assert "too few rows are left" not in board("submit", tmp_path / "b", *asked)[2]
 
 
 def test_what_may_stand_in_a_results_tree_is_no_result(board, tmp_path):

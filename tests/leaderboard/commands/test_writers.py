@@ -173,14 +173,14 @@ def test_nothing_is_left_behind_and_nothing_wrong_is_said(command, place):
         folder = place(f"killed-{number}")
         assert end(start(words, folder, kill=step))[0] == -signal.SIGKILL
         code, said, _ = end(start(words, folder))
-        assert not code or "OUT holds a submission" in said, said
+        assert not code or "OUT already contains a submission" in said, said
         assert contents(folder) == whole
 
     folder = place("twice")
     for code, said, _ in map(end, [start(words, folder, slow=True), start(words, folder, slow=True)]):
         if code:
             refused(code, said)
-            assert re.search("Another process|existing folder|OUT holds a submission", said)
+            assert re.search("Another process|existing folder|OUT already contains a submission", said)
     assert contents(folder) == whole
 
     folder = place("full")

@@ -345,7 +345,7 @@ def test_codes_of_ones_own_images(tmp_path):
     assert np.array_equal(found.factors[:, 0], levels[[4, 9, 2]])
     np.save(tmp_path / "part.npy", codes[:3])
     with pytest.raises(
-        InvalidInput, match=r"expected 30 rows, those of mine in the order of its labels, received 3\. Store the rows"
+        InvalidInput, match=r"expected 30 rows, those of mine in the order of its labels, received 3\. Store their rows"
     ):
         representations.codes(tmp_path / "part.npy", dataset=dataset)
 

@@ -139,7 +139,7 @@ def test_the_first_tier_that_has_both_is_taken(boards):
         (("a", "c"), "", UnknownName, "method with results in this tier: expected one of"),
         (("a", "a"), "", InvalidInput, "expected two different ones, received a twice"),
         (("a", "b"), "study", UnknownName, "tier with results: expected one of"),
-        (("pca", "elsewhere"), "", InvalidInput, "expected a task that both were scored on in one tier"),
+        (("pca", "elsewhere"), "", InvalidInput, "expected a task on which both have scores in one tier"),
     ],
 )
 def test_what_cannot_be_compared(boards, names, tier, error, message):

@@ -338,7 +338,7 @@ def test_terminal_keeps_names_beside_four_intervals_and_says_why_a_row_has_no_ra
     assert all(title in shown for title in results_of)
     assert shown.count("(1–2)") == 2
     assert "Seeds\n" in shown
-    assert "Not ranked (recomputed from codes, not verified): My own ICA. Put its encoder" in " ".join(shown.split())
+    assert "Not ranked (recomputed from codes, not verified): My own ICA. Add its encoder" in " ".join(shown.split())
 
 
 def write(root, *found):

@@ -230,7 +230,7 @@ def test_a_damaged_file_of_a_method_does_not_keep_it_from_another_task(tree, run
 def test_a_method_on_another_task_is_the_same_method(tree, run_folder):
     stranger = list(scored_submission.score_runs([run_folder(dataset="toy/spacing_1", about={"title": "VAE of ours"})]))
     with pytest.raises(
-        InvalidInput, match=r"about\.title: expected 'β-VAE', as the results say of beta_vae on toy/small"
+        InvalidInput, match=r"about\.title: expected 'β-VAE', as in the results of beta_vae on toy/small"
     ):
         results_tree.write(tree, stranger)
     assert not results_tree.path(tree, "toy/spacing_1@v1", "beta_vae").exists()
@@ -310,13 +310,13 @@ def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
         ),
         (
             lambda c: c["runs"][0]["parts"]["mig"].clear(),
-            r"parts\.mig: expected what the metric of that name is made of",
+            r"parts\.mig: expected the parts of that metric",
         ),
         (
             lambda c: c["runs"][0]["parts"]["dci"].update(matrix=[[]]),
-            r"parts\.dci: expected what the metric of that name is made of",
+            r"parts\.dci: expected the parts of that metric",
         ),
-        (lambda c: c["runs"][0]["parts"].update(magic={}), r"parts\.magic: expected what the metric"),
+        (lambda c: c["runs"][0]["parts"].update(magic={}), r"parts\.magic: expected the parts"),
         (lambda c: c["runs"].reverse(), "runs: expected one run for each tier and seed, in order"),
         (lambda c: c["runs"].append(c["runs"][1]), "runs: expected one run for each tier and seed, in order"),
         (
