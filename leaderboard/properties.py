@@ -79,7 +79,7 @@ class Properties:
             many values"``.
         unbounded: scores that may lie outside ``range``, such as counts.
         uses_factors: False for a score of the codes alone.
-        beside_idle_latents: the main score of perfect codes to which as many constant latents are added.
+        with_idle_latents: the main score of perfect codes to which as many constant latents are added.
         binary_factors: whether the ideal begins with that of factors of two values.
         copied_latent: the effect of a copy of every latent: one word for all scores, or one by the score's name, where
             other scores are not checked. ``"zero"`` is for a gap to the second best.
@@ -114,7 +114,7 @@ class Properties:
     ideal: float | str = 1.0
     unbounded: tuple[str, ...] = ()
     uses_factors: bool = True
-    beside_idle_latents: float = 1.0
+    with_idle_latents: float = 1.0
     binary_factors: bool = False
     copied_latent: Copied | Mapping[str, Copied] = "same"
     rotation_lowers: bool = False

@@ -111,8 +111,8 @@ def movements(metric: properties.Properties, main: str) -> list[str]:
         lines.append(f"Copies of every latent {copied[metric.copied_latent]}.")
     else:
         lines += [f"For `{key}`, copies of every latent {copied[what]}." for key, what in metric.copied_latent.items()]
-    if metric.beside_idle_latents != 1.0 and not isinstance(metric.ideal, str):
-        lines.append(f"`{main}` of perfect codes beside as many constant latents is {metric.beside_idle_latents:g}.")
+    if metric.with_idle_latents != 1.0 and not isinstance(metric.ideal, str):
+        lines.append(f"`{main}` of perfect codes with as many constant latents is {metric.with_idle_latents:g}.")
     if metric.rotation_lowers:
         lines.append(f"A rotation of two latents that are the factors lowers `{main}`.")
     if metric.numbering_matters:

@@ -27,7 +27,7 @@ PROPERTIES = Properties(
     asks="does each latent encode one factor alone?",
     source="Li et al. 2020, section 4.1",
     chance="near 0",
-    beside_idle_latents=0.5,
+    with_idle_latents=0.5,
     rotation_lowers=True,
 )
 

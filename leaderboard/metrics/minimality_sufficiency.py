@@ -24,7 +24,7 @@ PROPERTIES = Properties(
     asks="does a latent encode only one factor, and some latent each factor fully?",
     source="Almudévar et al. 2024, section 5",
     chance="near 0",
-    beside_idle_latents=0.5,
+    with_idle_latents=0.5,
     rotation_lowers=True,
 )
 

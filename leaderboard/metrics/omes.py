@@ -33,7 +33,7 @@ PROPERTIES = Properties(
     chance="mean of 1 / F and 1 / L",
     ideal="1 for factors of many values",
     # Factors of 3 and 4 values and two idle latents: a perfect latent encodes one of K values by 1 - 1 / (K - 1).
-    beside_idle_latents=(3 / 4 * 1 / 2 + 5 / 6 * 2 / 3) / 2,
+    with_idle_latents=(3 / 4 * 1 / 2 + 5 / 6 * 2 / 3) / 2,
     copied_latent={"overlap": "same"},
     scale_dependent=("omes", "overlap", "multiple_encoding"),
     noise_scores="noise changes with every factor, and scores the mean of 1 / F and 1 / L",

@@ -206,7 +206,7 @@ def test_perfect_codes_reach_the_ideal(name, seed, order):
         factors = np.random.default_rng(seed).permutation(np.stack(np.divmod(np.arange(240) % 4, 2), 1))
     codes = np.hstack([4.0 * factors - 2, np.zeros_like(factors)])[:, order]
     ideal = float(str(found.ideal).split()[0])
-    expected = ideal * found.beside_idle_latents
+    expected = ideal * found.with_idle_latents
     assert main_score(name, codes, factors) == pytest.approx(expected, abs=found.tolerance)
 
 
