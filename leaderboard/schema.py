@@ -61,7 +61,7 @@ def _check_tex_commands(bibtex: str) -> str:
     for command in re.findall(r"\\([A-Za-z@]+)", bibtex):
         if command not in _TEX_COMMANDS:
             raise wrong_field(
-                "bibtex", "no TeX command but accents, letters, fonts and symbols", f"\\{command}", "Leave it out."
+                "bibtex", "no TeX commands except accents, letters, fonts and symbols", f"\\{command}", "Leave it out."
             )
     if "^^" in bibtex:
         raise wrong_field(

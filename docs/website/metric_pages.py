@@ -116,13 +116,13 @@ def movements(metric: properties.Properties, main: str) -> list[str]:
     if metric.rotation_lowers:
         lines.append(f"A rotation of two latents that are the factors lowers `{main}`.")
     if metric.numbering_matters:
-        lines.append(f"Other numbers for the same classes change the score: {metric.numbering_matters}")
+        lines.append(f"Renumbering the classes changes the score: {metric.numbering_matters}")
     if metric.factor_order_matters:
         lines.append(f"The order of the factors' columns changes the score: {metric.factor_order_matters}")
     if metric.noise_scores:
-        lines.append(f"Noise may score as high as knowledge on few samples: {metric.noise_scores}")
+        lines.append(f"With few samples, noise may score as high as informative codes: {metric.noise_scores}")
     if not metric.uses_factors:
-        lines.append("The factors are not looked at.")
+        lines.append("The score does not use the factors.")
     return [line if line.endswith((".", "!", "?")) else f"{line}." for line in lines]
 
 

@@ -225,7 +225,7 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     figures.check_columns(table, ["source", "classifier", "label", "train", "test"])
     shown_classifiers = [name for name in table["classifier"].unique() if name != "constant"]
     if not shown_classifiers:
-        raise InvalidInput("table: expected a classifier, received the most frequent class alone.")
+        raise InvalidInput("table: expected a classifier, received only the most frequent class.")
     count = table["label"].nunique() + 1
     figure, axes = figures.panels(len(shown_classifiers), 1, width=max(4.0, 0.9 * count + 2), height=2.4, sharex=True)
     for panel, classifier in zip(axes[:, 0], shown_classifiers, strict=True):

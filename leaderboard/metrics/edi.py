@@ -28,7 +28,7 @@ PROPERTIES = Properties(
     asks="how exclusively do latents and factors predict each other?",
     source="Julka et al. 2024",
     chance="near 0",
-    factor_order_matters="of factors that a latent knows equally well, the first is credited",
+    factor_order_matters="if a latent predicts several factors equally well, the first is credited",
     copied_latent={"compactness": "no higher", "explicitness": "same"},
     rotation_lowers=True,
 )

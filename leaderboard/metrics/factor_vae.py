@@ -27,7 +27,7 @@ PROPERTIES = Properties(
     chance="1 / F",
     unbounded=("active_latents",),
     copied_latent={"factor_vae": "same", "train_accuracy": "same"},
-    factor_order_matters="which factor a batch fixes is drawn by its place",
+    factor_order_matters="the factor that a batch fixes is drawn by its column",
     many_rows=False,
     quick={"votes": 200, "votes_test": 100},
 )

@@ -38,7 +38,7 @@ PROPERTIES = Properties(
     unbounded=("active_latents",),
     copied_latent={"infom": "same", "infoc": "no higher", "infoe": "same"},
     rotation_lowers=True,
-    noise_scores="InfoM and InfoC are ratios: one chance dependency among small samples fills them",
+    noise_scores="InfoM and InfoC are ratios: in small samples, one chance dependency can make them large",
     many_rows=False,
     tolerance=0.07,  # the estimator breaks ties by noise: perfect codes of 240 samples score 0.94 to 1
 )

@@ -26,7 +26,7 @@ PROPERTIES = Properties(
     unbounded=("orthogonality_error",),
     copied_latent={"linear_identifiability": "same"},
     scale_dependent=("orthogonality_error",),
-    numbering_matters="class ids are taken for numbers, whose order and spacing a linear map sees",
+    numbering_matters="class ids are treated as numbers, so their order and spacing matter to a linear map",
 )
 
 

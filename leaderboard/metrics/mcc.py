@@ -25,7 +25,7 @@ PROPERTIES = Properties(
     chance="near 0",
     copied_latent={},
     rotation_lowers=True,
-    numbering_matters="class ids are taken for numbers, whose order and spacing a correlation sees",
+    numbering_matters="class ids are treated as numbers, so their order and spacing matter to a correlation",
 )
 
 

@@ -30,7 +30,7 @@ PROPERTIES = Properties(
     source="Schott et al. 2022, section 4",
     chance="near 0, or below",
     range=(-math.inf, 1.0),
-    numbering_matters="class ids are taken for numbers, whose order and spacing a regression sees",
+    numbering_matters="class ids are treated as numbers, so their order and spacing matter to a regression",
     columns=(
         Column(
             "r_squared",

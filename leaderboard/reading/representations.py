@@ -296,7 +296,7 @@ def file_in_run_folder(path: FilePath, name: str, command: str) -> Path:
         remedy = (
             f"Write it: offaxis train {command} {shlex.quote(str(path))}"
             if (path / "config.json").is_file()
-            else "docs/submitting.md says what a run folder of another program holds."
+            else "docs/submitting.md describes the run folders of other programs."
         )
         raise DamagedFile(f"{path}: expected a run folder with {name}, received none. {remedy}")
     return path / name

@@ -173,7 +173,7 @@ class Table:
     def _remedy(self, note: str) -> str:
         """Say what to do about a row that has no rank."""
         if note.startswith(OTHER_DATA):
-            return "Train or encode with the current version of the dataset, and score again."
+            return "Train or encode again with the current version of the dataset, and score again."
         if note.startswith("in quarantine"):
             return "The board's maintainers can lift it."
         if note.startswith(("flagged", "recomputed")):

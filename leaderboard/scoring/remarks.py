@@ -85,7 +85,7 @@ def outliers(scored: Sequence[Result], published: Sequence[Result]) -> list[str]
                             f"{reference_summary.mean:.3f}."
                         )
         for run in result.runs:
-            sentences += [f"{result.task}: seed {run.seed} is marked {mark}." for mark in run.marks]
+            sentences += [f"{result.task}: seed {run.seed} is flagged: {mark}." for mark in run.marks]
             for key, claim in run.claimed.items():
                 recomputed = run.scores[key]
                 if abs(claim - recomputed) > results.DRIFT:

@@ -473,7 +473,7 @@ def test_evaluate_and_heatmap_name_the_command_that_writes_what_is_missing(board
     folder = run_folder()
     (folder / "codes.npz").unlink()
     code, _, err = board("score", folder, "--to", tmp_path / "results")
-    assert (code, "submitting.md says what a run folder of another program holds" in err) == (2, True), err
+    assert (code, "submitting.md describes the run folders of other programs" in err) == (2, True), err
     (folder / "config.json").write_text("{}")  # as the trainer writes
     code, _, err = board("score", folder, "--to", tmp_path / "results")
     assert (code, f"received none. Write it: offaxis train encode {folder}" in err) == (2, True), err

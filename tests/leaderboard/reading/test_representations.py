@@ -74,7 +74,7 @@ def test_a_run_folder_knows_its_dataset(toys, run_folder):
     ):
         representations.codes(folder, dataset="toy/small")
     (folder / "codes.npz").unlink()
-    with pytest.raises(DamagedFile, match=r"with codes.npz, received none. docs/submitting.md says what"):
+    with pytest.raises(DamagedFile, match=r"with codes.npz, received none. docs/submitting.md describes the"):
         representations.codes(folder)
     (folder / "config.json").write_text("{}")  # as the trainer writes
     with pytest.raises(DamagedFile, match=r"with codes.npz, received none. Write it: offaxis train encode"):
