@@ -441,7 +441,7 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     assert (code, "ok: " in out) == (0, True)
     assert "warning: toy/small@v1: my_vae will not be ranked: it has 1 of 5 seeds; too few rows are left" in err
     code, _, err = board("score", folder, "--tier", "desk")
-    assert (code, "expected --tier smoke, which submission.json names, received desk" in err) == (2, True)
+    assert (code, "expected --tier smoke, as in submission.json, received desk" in err) == (2, True)
     for asked in (("--metric", "mig"), ("--to", tmp_path / "scores.csv")):
         code, _, err = board("score", folder, *asked)
         expected = f"{folder}: only for scores of tasks, and cannot be combined with {asked[0]}"
