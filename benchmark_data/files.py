@@ -91,9 +91,7 @@ def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -
         _sync_entry(path.parent)
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST) and os.path.isdir(path):
-            raise InvalidInput(
-                f"Another process wrote {path} in the meantime. Use that, or choose another path."
-            ) from error
+            raise InvalidInput(f"Another process wrote {path} meanwhile. Use that, or choose another path.") from error
         raise unwritable(path, error) from error
     finally:
         _remove(temporary)

@@ -148,9 +148,7 @@ class Encoder:
             repeated_codes = self(batch)[::-1]
         if (np.abs(repeated_codes - codes[:3]) > 0.01 * (np.abs(codes[:3]) + codes.std())).any():
             message = "draws random numbers or depends on the rest of the batch. Return means, in inference mode."
-            warnings.warn(
-                f"Encoded twice, the same images have different codes: the encoder {message}", OtherCodes, stacklevel=4
-            )
+            warnings.warn(f"Encoded again, images have other codes: the encoder {message}", OtherCodes, stacklevel=4)
         if self.input.startswith("float32") and ranges and ranges[0] < 0.02 * (np.ptp(batch, axis=0).max() / 255):
             message = f"the encoder was {self.description}, and scaled them again. Remove its scaling, or pass input="
             warnings.warn(f"Images were scaled twice: {message}'uint8_{self.input[-3:]}'.", ScaledTwice, stacklevel=4)
@@ -206,10 +204,7 @@ class Encoder:
                 f"one of {', '.join(get_args(Input))}." + " The images are already tensors." * bool(self._modules)
             )
             if "torch" in sys.modules and not self._modules:
-                error.add_note(
-                    "No PyTorch module was found in the encoder, so it received numpy arrays: pass the module itself, "
-                    "or call torch.from_numpy."
-                )
+                error.add_note("No PyTorch module was found in it: pass the module itself, or call torch.from_numpy.")
             raise
 
     def _prepare_batch(self, images: Pixels) -> Any:
@@ -348,9 +343,7 @@ def _check_batch_codes(codes: Any, n: int) -> NDArray[np.floating[Any]]:
         elif array.ndim == 3 and len(array) == n:
             remedy = f"This is one unit of {array.shape[2]} numbers: to use them as latents, return codes[:, 0]."
         elif array.ndim > 3 and len(array) == n:
-            remedy = (
-                "Pass the function that encodes, such as model.encode; flatten maps: codes.reshape(len(codes), -1)."
-            )
+            remedy = "Pass the function that encodes, as model.encode; flatten maps: codes.reshape(len(codes), -1)."
         raise InvalidInput(
             f"codes: expected shape ({n}, latents) for {n} images, received shape {array.shape}. {remedy}"
         )

@@ -121,16 +121,12 @@ def evaluate(
     ]
     runs = [source.run for source in sources if source.run]
     if len(methods := {run.method for run in runs}) > 1:
-        raise InvalidInput(
-            f"{name}: expected runs of one method, received {sorted(methods)}. Evaluate each method separately."
-        )
+        raise InvalidInput(f"{name}: expected runs of one method, received {sorted(methods)}. Evaluate each alone.")
     if runs and (seeds is not None or steps or supervision != "unsupervised"):
         raise InvalidInput("Run folders have their own seeds, steps and supervision. Leave these arguments out.")
     recorded = [record.seed for record in records[0]]
     if len(set(recorded)) < len(recorded):
-        raise InvalidInput(
-            f"seeds: expected each once, received {recorded} from the run folders. Leave out duplicates."
-        )
+        raise InvalidInput(f"seeds: expected each once, received {recorded} from run folders. Leave out duplicates.")
     for task, task_records in zip(chosen_tasks, records, strict=True):
         for record in task_records:
             candidates.check_part(task, tier, record.hyperparameters, name)
@@ -139,8 +135,7 @@ def evaluate(
                 if received != expected:
                     raise InvalidInput(
                         f"{name}: {field} of seed {record.seed}: expected {expected}, as of seed {recorded[0]}, "
-                        f"received {received}. Seeds of one encoder must have equal settings: evaluate other settings "
-                        "separately."
+                        f"received {received}. Seeds of one encoder must have equal settings: evaluate others apart."
                     )
         if dataset := task.user_dataset:
             warn_if_continuous(task.labels(), task.scored, task.dataset)
@@ -344,9 +339,7 @@ class Evaluation:
         """
         own_datasets = [task for task in self._tasks if task.partition("/")[0] not in benchmark_data.names()]
         if own_datasets:
-            raise InvalidInput(
-                f"{own_datasets[0]} is your own dataset and cannot be submitted. Evaluate on tasks of the board."
-            )
+            raise InvalidInput(f"{own_datasets[0]} is your own dataset: only tasks of the board can be submitted.")
         seeds = sorted({row.candidate.record.seed for row in self.rows})
         candidate = self.rows[0].candidate
         missing = [
@@ -451,9 +444,7 @@ class Evaluation:
         if isinstance(other_runs[0], _Row) and not protocol.is_same_dataset(
             rows[0].task.load(), other_runs[0].task.load()
         ):
-            raise InvalidInput(
-                f"{method} was evaluated on another dataset named {task}. Evaluate both on the same dataset."
-            )
+            raise InvalidInput(f"{method} was evaluated on another dataset named {task}. Evaluate both on the same.")
         table_row["steps_other"] = max(run.budget.steps for run in other_runs)
         notes = [f"{method}: {mark}" for run in other_runs for mark in run.marks]
         scores = dict.fromkeys(key for row in rows for key in row.scores)
@@ -467,11 +458,7 @@ class Evaluation:
             comparison, verdict = verdicts.compare_methods([ours], [theirs]), ""
             single = 1 in (len(ours), len(theirs))
             seeded_method = method if len(ours) == 1 else self.name
-            note = (
-                f"a single encoder: p tests whether its score could come from one more seed of {seeded_method}"
-                if single
-                else ""
-            )
+            note = f"a single encoder: p is for its score as one more seed of {seeded_method}" if single else ""
             if comparison.p is None:
                 note = f"no verdict, which requires {intervals.SEEDS} seeds of {'one of the two' if single else 'both'}"
             baseline = [run.scores[score] for run in untrained if score in run.scores]

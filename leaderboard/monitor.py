@@ -154,9 +154,7 @@ class BatchedMetric:
         for what, array, first in zip(("codes", "factors"), batch, (self._batches or [batch])[0], strict=True):
             if array.shape[1:] != first.shape[1:]:
                 shapes = f"{first.shape[1:]}, then {array.shape[1:]}"
-                raise InvalidInput(
-                    f"{what}: expected batches of one width, received {shapes}. The batch was not added."
-                )
+                raise InvalidInput(f"{what}: expected batches of one width, received {shapes}. The batch is ignored.")
         self._batches.append(batch)
 
     def compute(self) -> dict[str, float]:

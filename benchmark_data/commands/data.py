@@ -231,9 +231,7 @@ def prepare(
 @app.command()
 def build(
     names: Names,
-    to: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="TFDS's data_dir to build in. Default: that of TFDS.")
-    ] = None,
+    to: Annotated[Path | None, typer.Option(metavar="DIR", help="TFDS's data_dir. Default: that of TFDS.")] = None,
     ray: Ray = None,
 ) -> None:
     """Build files for TensorFlow Datasets, to be read by `tfds.load` and `tfds.data_source`."""
@@ -273,9 +271,7 @@ def publish(
 def verify(
     names: Names,
     tfds: Annotated[Path | None, typer.Option(metavar="DIR", help="Also check the copy in this TFDS data_dir.")] = None,
-    hf: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also check the copy that `publish` wrote here.")
-    ] = None,
+    hf: Annotated[Path | None, typer.Option(metavar="DIR", help="Also check this copy written by `publish`.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Read every row instead of 1,024.")] = False,
     ray: Ray = None,
 ) -> None:

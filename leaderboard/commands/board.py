@@ -75,9 +75,7 @@ def show(
 
 
 def _empty_tree_error(root: Path) -> DamagedFile:
-    return DamagedFile(
-        f"{root} has no results of this protocol version. Add some: offaxis board score RUN... --to RESULTS"
-    )
+    return DamagedFile(f"{root} has no results of this protocol. Add some: offaxis board score RUN... --to RESULTS")
 
 
 @app.command()
@@ -94,12 +92,8 @@ def compare(
         ),
     ] = None,
     task: OneTask = "",
-    tier: Annotated[
-        str, typer.Option(help="The tier.", show_default="the first tier with both methods, desk first")
-    ] = "",
-    to: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the differences to this CSV file.")
-    ] = None,
+    tier: Annotated[str, typer.Option(help="The tier.", show_default="the first with both, desk first")] = "",
+    to: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Also write the differences here.")] = None,
 ) -> None:
     """Compare two methods: difference of each score on each task, with interval and test."""
     from leaderboard.report import formats, pairwise, ranking
@@ -135,10 +129,7 @@ def compare(
         "mean over tasks is tested separately."
     )
     if any(1 in difference.seeds for difference in pair.differences):
-        say(
-            "Where a method has one seed, the test is whether its score could come from one more seed of the other "
-            "method."
-        )
+        say("Where a method has one seed, the test is whether its score could come from a seed of the other.")
     for sentence in pair.left_out:
         console.warn(f"not compared: {sentence}")
     if to is not None:

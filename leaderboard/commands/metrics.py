@@ -242,11 +242,7 @@ def _repeated_row_doubts(rows: Any) -> list[str]:
         return []
     train_rows, held_out = np.split(rows, [measure.train_count(len(rows))])
     twice = int(np.isin(held_out, train_rows).sum())
-    return (
-        [f"{twice:,} of {len(held_out):,} held-out rows are also training rows: pass each row only once."]
-        if twice
-        else []
-    )
+    return [f"{twice:,} of {len(held_out):,} held-out rows are training rows, too: pass each once."] if twice else []
 
 
 def _ordered_factor_doubts(factors: Any, names: Sequence[str]) -> list[str]:

@@ -31,26 +31,18 @@ def score(
     tier: Tier = "",
     to: Annotated[
         Path | None,
-        typer.Option(
-            metavar="RESULTS|FILE.csv", help="Store scores of tasks in this results tree, others in this CSV file."
-        ),
+        typer.Option(metavar="RESULTS|FILE.csv", help="Store scores of tasks in this tree, others in this CSV file."),
     ] = None,
     method: Annotated[str, typer.Option(metavar="NAME", help="Score run folders under this name.")] = "",
     reproduced: Annotated[bool, typer.Option("--reproduced", help="State that the runs were trained here.")] = False,
     replace: Replace = False,
-    new: Annotated[
-        bool, typer.Option("--new", help="Skip runs whose codes are already scored in the tree of --to.")
-    ] = False,
-    unverified: Annotated[
-        bool, typer.Option("--no-verify", help="Do not verify scores with encoder.onnx of run folders.")
-    ] = False,
+    new: Annotated[bool, typer.Option("--new", help="Skip runs whose codes are scored in the tree of --to.")] = False,
+    unverified: Annotated[bool, typer.Option("--no-verify", help="Do not verify scores with encoder.onnx.")] = False,
     names: Annotated[
         list[str] | None, typer.Option("--metric", metavar="NAME", help="Compute this metric, or all. Repeatable.")
     ] = None,
     dataset: Annotated[str, dataset_option(help="For files of codes: the dataset or folder that was encoded.")] = "",
-    array: Annotated[
-        str, typer.Option(metavar="NAME", help="For files of codes: the name of the array of codes.")
-    ] = "",
+    array: Annotated[str, typer.Option(metavar="NAME", help="For files of codes: the array of codes.")] = "",
 ) -> None:
     """Compute scores from codes.
 
@@ -85,9 +77,7 @@ def score(
         metrics.compute(paths, dataset=dataset, names=names, array=array, to=to)
         return
     if to is None and (reproduced or replace or new):
-        raise InvalidInput(
-            "--reproduced, --replace and --new require --to RESULTS, the tree in which scores are stored."
-        )
+        raise InvalidInput("--reproduced, --replace and --new require --to RESULTS, which stores the scores.")
     fresh_text = "" if unverified else secrets.token_hex(16)
     with console.working("checking") as progress:
         batches = _load_runs(paths, tier, method)
@@ -144,17 +134,13 @@ def verify(
 
 def submit(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The submission's folder, to create or check.")],
-    method: Annotated[
-        str, typer.Option(metavar="NAME", help="New submission: the method's name, such as my_vae.")
-    ] = "",
+    method: Annotated[str, typer.Option(metavar="NAME", help="New submission: its name, such as my_vae.")] = "",
     tasks: Annotated[
         list[str] | None,
         typer.Option("--task", help="New submission: a task, such as xysquares/spacing_4. Repeatable."),
     ] = None,
     tier: Annotated[str, typer.Option(help="New submission: the tier; the board ranks in desk.")] = "desk",
-    seeds: Annotated[
-        int, typer.Option(min=1, max=1000, help="New submission: the number of seeds. A rank needs 5.")
-    ] = 5,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="New submission: seeds. A rank needs 5.")] = 5,
 ) -> None:
     """Create a submission, then encode and check it.
 
@@ -196,9 +182,7 @@ def _begin_submission(folder: Path, method: str, tasks: Sequence[str], tier: str
     from leaderboard.scoring import submission, verification
 
     if not method or not tasks:
-        raise InvalidInput(
-            f"{folder} has no submission.json. Name another folder, or create a submission with --method and --task."
-        )
+        raise InvalidInput(f"{folder} has no submission.json. Name another folder, or add --method and --task.")
     file = submission.init(folder, method, tasks, tier=tier, seeds=seeds)
     task_list = [protocol.task(name) for name in tasks]
     for name, task in zip(tasks, task_list, strict=True):

@@ -110,10 +110,7 @@ def compare(boards: Sequence[Table], first: str, second: str) -> Pair:
     differences = tuple(difference for column in columns for difference in _compare_by_score(shared, column))
     _, *rows = zip(*shared, strict=True)
     uneven = [title for (_, title), group in zip(titles, rows, strict=True) if not seeds_agree(group)]
-    left_out = [
-        *_omissions(boards, titles),
-        *(f"{ACROSS}: {title} has different seeds on different tasks" for title in uneven),
-    ]
+    left_out = [*_omissions(boards, titles), *(f"{ACROSS}: seeds of {title} differ between tasks" for title in uneven)]
     return Pair(boards[0].tier, titles[0], titles[1], differences, tuple(left_out))
 
 

@@ -183,7 +183,7 @@ def test_a_torch_module_of_an_object_that_a_function_refers_to_is_found():
     hidden = {"model": trainer.model}
     with pytest.raises(TypeError) as raised:
         Encoder(lambda images: hidden["model"](images))(IMAGES)
-    assert "it received numpy arrays: pass the module itself" in raised.value.__notes__[-1]
+    assert "No PyTorch module was found in it: pass the module itself" in raised.value.__notes__[-1]
 
 
 def test_a_torch_module_that_is_not_found_is_warned_of():

@@ -97,7 +97,7 @@ def test_a_single_encoder_is_named_on_either_side(solved, random, tree, tmp_path
     solved.save(tmp_path)
     one_published = dataclasses.replace(random, name="mine").compare(solved.name, published=tmp_path)
     for lines, whose in ((solved.compare("sums", published=tree), "sums"), (one_published, "mine")):
-        note = f"a single encoder: p tests whether its score could come from one more seed of {whose}"
+        note = f"a single encoder: p is for its score as one more seed of {whose}"
         assert lines.set_index("score")["note"]["mig"] == note
 
 
@@ -216,7 +216,7 @@ def test_a_dataset_of_your_own_is_scored_on_rows_drawn_as_a_tasks(tmp_path):
     assert "no published row on this task" in found.compare("beta_vae")["note"][0]
     with pytest.raises(InvalidInput, match="on your own dataset, cannot be stored as results of the board"):
         found.save(tmp_path)
-    with pytest.raises(InvalidInput, match="mine is your own dataset and cannot be submitted"):
+    with pytest.raises(InvalidInput, match="mine is your own dataset: only tasks of the board can be submitted"):
         found.submission(tmp_path)
     with pytest.raises(InvalidInput, match=r"method: expected one name, received \['ae', 'beta_vae'\]"):
         found.compare(["ae", "beta_vae"])
@@ -356,7 +356,7 @@ def standardised(images):
 )
 def test_codes_that_another_batch_changes_are_warned_of(encode):
     with pytest.warns(
-        OtherCodes, match="Encoded twice, the same images have different codes: the encoder draws random"
+        OtherCodes, match="Encoded again, images have other codes: the encoder draws random"
     ):
         leaderboard.evaluate(encode, TASK, tier="smoke", metrics=["mig"], progress=False)
 
@@ -555,7 +555,7 @@ def test_a_run_folder_is_scored_by_its_codes(solved, tmp_path):
     with pytest.raises(InvalidInput, match=r"no encoder\.onnx"):
         leaderboard.evaluate(tmp_path, "xysquares/spacing_4", metrics=["mig"], progress=False)
     assert isinstance(candidates.load(tmp_path), candidates.Candidate)
-    with pytest.raises(InvalidInput, match=r"seeds: expected each once, received \[0, 0\] from the run folders"):
+    with pytest.raises(InvalidInput, match=r"seeds: expected each once, received \[0, 0\] from run folders"):
         leaderboard.evaluate([tmp_path, tmp_path], TASK, metrics=["mig"], progress=False)
     with pytest.raises(InvalidInput, match="Run folders have their own seeds, steps and supervision"):
         leaderboard.evaluate([tmp_path], TASK, seeds=[4], metrics=["mig"], progress=False)

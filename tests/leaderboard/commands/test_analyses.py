@@ -231,7 +231,7 @@ def test_metrics_of_rows_that_are_held_out_and_learned_from_say_so(board, tmp_pa
     arguments = ["--dataset", "xyobject/plain", "--metric", "mig"]
     assert "learned from" not in board("score", tmp_path / "once.npz", *arguments)[2]
     _, _, err = board("score", tmp_path / "twice.npz", *arguments)
-    assert "warning: 400 of 400 held-out rows are also training rows: pass each row only once." in err
+    assert "warning: 400 of 400 held-out rows are training rows, too: pass each once." in err
 
 
 def test_metrics_of_codes_without_rows_say_which_they_are_taken_for(board, tmp_path):

@@ -261,7 +261,7 @@ def test_what_may_not_be_written_is_refused_before_anything_is_scored(board, tre
             "expected an earlier copy of",
         ),
         (("check", "{tree}", "--against", "{tmp}"), "with results, received"),
-        (("compare", "a", "b", "--results", "{tmp}"), "has no results of this protocol version. Add some"),
+        (("compare", "a", "b", "--results", "{tmp}"), "has no results of this protocol. Add some"),
     ],
 )
 def test_errors_are_one_line_and_exit_with_2(board, tree, tmp_path, arguments, message):
@@ -416,7 +416,7 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     monkeypatch.setattr(arguments, "PUBLISHED", tmp_path / "none")
     folder = tmp_path / "s"
     code, _, err = board("submit", folder)
-    assert (code, "Name another folder, or create a submission with --method and --task." in err) == (2, True)
+    assert (code, "Name another folder, or add --method and --task." in err) == (2, True)
     begun = ("--method", "my_vae", "--task", "toy/small", "--tier", "smoke", "--seeds", "1")
     code, out, err = board("submit", folder, *begun)
     assert code == 0, err

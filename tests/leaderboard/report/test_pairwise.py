@@ -70,7 +70,7 @@ def test_seeds_that_differ_between_tasks_are_not_averaged(made_result):
     found[1] = found[1].model_copy(update={"runs": moved})
     pair = of(ranking.tables(found), "a", "b")
     assert [one.task for one in pair.differences] == [NEAR, FAR]
-    assert pair.left_out == ("mean over tasks: a has different seeds on different tasks",)
+    assert pair.left_out == ("mean over tasks: seeds of a differ between tasks",)
     found[1] = found[1].model_copy(update={"runs": moved[:4]})  # fewer, and none of them the others' first
     assert of(ranking.tables(found), "a", "b").left_out == pair.left_out
     found[1] = made_result(FAR, "a", *A[FAR][:4])
