@@ -294,7 +294,9 @@ class Run:
         """
         if path is None and self.step != self.steps[-1]:
             received = f"none: {self.folder / 'activations.npz'} is of step {self.steps[-1]}"
-            raise InvalidInput(f"path (--to): expected a file for step {self.step}, received {received}. Pass one.")
+            raise InvalidInput(
+                f"path (--to): expected a file for step {self.step}, received {received}. Pass a new one."
+            )
         target = self._check_dataset(dataset)
         indices = target.rows(rows)
         activations = self.activations(target.images(indices))

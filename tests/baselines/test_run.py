@@ -94,7 +94,9 @@ def test_write_activations(copy):
         assert all(found[layer].dtype == np.float32 and len(found[layer]) == 3 for layer in layers)
     other = copy / "elsewhere.npz"
     assert Run.open(copy).write_activations([0], other) == Run.open(copy, step=4).write_activations([0], other) == other
-    with pytest.raises(InvalidInput, match=r"path .* for step 4, received none: .*activations.npz is of step 6. Name"):
+    with pytest.raises(
+        InvalidInput, match=r"path .* for step 4, received none: .*activations.npz is of step 6. Pass a new"
+    ):
         Run.open(copy, step=4).write_activations([0])
     with pytest.raises(InvalidInput, match="rows of xysquares/spacing_1: expected at least one row"):
         Run.open(copy).write_activations([])

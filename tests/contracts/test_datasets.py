@@ -299,7 +299,7 @@ def test_bad_selections(dataset, ask):
         give([0.0])
     with pytest.raises(InvalidInput, match=name + r"integers of shape \(n,\), received int64 of shape \(\)"):
         give(0)
-    with pytest.raises(InvalidInput, match=name + r"integers of shape \(n,\), received a mask of shape \(2,\)\. Give"):
+    with pytest.raises(InvalidInput, match=name + r"integers of shape \(n,\), received a mask of shape \(2,\)\. Pass"):
         give([True, False])
     if len(dataset):
         with pytest.raises(

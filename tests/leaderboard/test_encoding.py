@@ -154,7 +154,7 @@ def test_images_in_0_to_1_are_refused():
 
 def test_a_path_is_for_evaluate():
     with pytest.raises(
-        InvalidInput, match=r"received one of type str\. leaderboard\.evaluate also takes the paths .* Codes"
+        InvalidInput, match=r"received one of type str\. leaderboard\.evaluate also takes the paths .* To score codes"
     ):
         Encoder("encoder.onnx")
 

@@ -355,9 +355,7 @@ def standardised(images):
     ids=["batch", "random"],
 )
 def test_codes_that_another_batch_changes_are_warned_of(encode):
-    with pytest.warns(
-        OtherCodes, match="Encoded again, images have other codes: the encoder draws random"
-    ):
+    with pytest.warns(OtherCodes, match="Encoded again, images have other codes: the encoder draws random"):
         leaderboard.evaluate(encode, TASK, tier="smoke", metrics=["mig"], progress=False)
 
 

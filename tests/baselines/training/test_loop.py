@@ -142,10 +142,10 @@ def test_a_mean_reduction_that_changes_what_hyperparameters_mean_is_warned_of(ti
     with pytest.warns(OffaxisWarning, match=r'beta_tc_vae with reduction "mean": .* weighs 1 / L \+ beta - 1 in all'):
         train(tiny(objective="beta_tc_vae", reduction="mean", epsilon=1e-12), tmp_path / "run")
     train(tiny(reduction="mean", epsilon=1e-12), tmp_path / "other")
-    with pytest.warns(OffaxisWarning, match=r'^epsilon=1e-08: reduction "mean" has smaller gradients'):
+    with pytest.warns(OffaxisWarning, match=r'^epsilon=1e-08: reduction "mean" makes gradients too small'):
         train(tiny(reduction="mean"), tmp_path / "default")
     configs = [tiny(reduction="mean", seed=seed, epsilon=epsilon) for seed, epsilon in enumerate((1e-12, 1e-8))]
-    with pytest.warns(OffaxisWarning, match=r'^epsilon=1e-08: reduction "mean" has smaller gradients'):
+    with pytest.warns(OffaxisWarning, match=r'^epsilon=1e-08: reduction "mean" makes gradients too small'):
         train_together(configs, [tmp_path / "first", tmp_path / "second"])
     train(tiny(objective="simclr", reduction="mean"), tmp_path / "simclr")  # has no reconstruction to divide
 

@@ -130,7 +130,7 @@ def test_pillow_images_of_more_than_eight_bits_are_refused(mode):
     """As bytes, or clipped by Pillow, they would be other images."""
     deep = PIL.Image.new(mode, (12, 8), 300)
     with pytest.raises(
-        InvalidInput, match=rf"images of mine: expected 8 bits .*'s mode {mode}\. Scale pixels .* first\."
+        InvalidInput, match=rf"images of mine: expected 8 bits .* mode {mode}\. Scale pixels .* first\."
     ):
         from_images("mine", [deep])
 
@@ -294,9 +294,11 @@ def test_hidden_tables_are_left_alone_and_capitals_are_read(folder):
 
 def test_a_folder_with_a_published_name_is_told_what_works(folder):
     taken = folder.rename(folder.with_name("dsprites"))
-    with pytest.raises(InvalidInput, match=r"no published .* name, received 'dsprites'\. Rename the f") as raised:
+    with pytest.raises(
+        InvalidInput, match=r"not the name of a published dataset, received 'dsprites'\. Rename the f"
+    ) as raised:
         from_folder(taken)
-    assert eval(str(raised.value).partition("in Python: ")[2], {"from_folder": from_folder}).id == "my_dsprites"
+    assert eval(str(raised.value).partition("pass a name: ")[2], {"from_folder": from_folder}).id == "my_dsprites"
     assert from_folder(taken.rename(taken.with_name("my_dsprites"))).id == "my_dsprites"
 
 
@@ -373,7 +375,7 @@ def test_tensors_that_are_no_arrays_are_refused(dtype):
     tensors = torch.zeros((2, 8, 12, 3), dtype=getattr(torch, dtype), requires_grad=True)
     for images in (tensors, list(tensors), [(tensors[0], 3)], tensors.detach().bfloat16()):
         with pytest.raises(
-            InvalidInput, match=r"mine: expected uint8 arrays, .*Give the images.* cast .* torch\.uint8"
+            InvalidInput, match=r"mine: expected uint8 arrays, .*Pass the images.* cast .* torch\.uint8"
         ):
             from_images("mine", images)
 

@@ -67,9 +67,9 @@ def test_an_hdf5_file_that_points_to_another_file_is_refused(shrink, tmp_path):
     with h5py.File(tmp_path / HDF5.name, "w") as file:
         file["labels"], file["images"] = labels, h5py.ExternalLink("elsewhere.h5", "/images")
         file["group"] = h5py.ExternalLink("elsewhere.h5", "/")
-    with pytest.raises(DamagedFile, match=r"expected an array images in this file, received .*ExternalLink"):
+    with pytest.raises(DamagedFile, match=r"expected an array images stored in this file, received .*ExternalLink"):
         small.prepare(manual_dir=tmp_path)
-    with pytest.raises(DamagedFile, match="expected an array group/images in this file"):
+    with pytest.raises(DamagedFile, match="expected an array group/images stored in this file"):
         hdf5_slabs(tmp_path / HDF5.name, "group/images")
 
 

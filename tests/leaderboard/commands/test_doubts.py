@@ -26,7 +26,7 @@ def doubts(name, module, codes, factors, held_out=None, whole=None):
 def test_a_small_sample_is_doubted_with_its_curve_and_a_large_one_is_not():
     codes, factors = sample(0, 4000)
     (found,) = doubts("mig", mig, codes[:80], factors[:80])
-    assert re.fullmatch(r"mig: 0\.\d+ with 20, .* with 40, .* with 80 samples; .* needs more\.", found)
+    assert re.fullmatch(r"mig: 0\.\d+ with 20, .* with 40, .* with 80 samples: use more before .*", found)
     assert f"{mig.score(codes[:80], factors[:80])['mig']:.3f} with 80" in found
     assert "with 20 samples" in doubts("mig", mig, codes[:20], factors[:20])[0]
     assert doubts("mig", mig, codes, factors) == []

@@ -564,7 +564,7 @@ def test_the_overview_says_who_has_a_mean_and_no_rank(made_result, toys, tmp_pat
         results_tree.write(tmp_path / "r", [made_result(task, name, *migs) for name, migs in scored.items()])
     text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
     assert "No rank across tasks, since unranked on some task: one_seed." in text
-    assert "ranked on all 2 tasks. Higher, but not ranked: one_seed (0.900).</p>" in text
+    assert "tests allow no other rank. Higher, but not ranked: one_seed (0.900).</p>" in text
 
 
 def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):
@@ -574,7 +574,7 @@ def test_the_overview_says_what_its_means_are_of(made_result, toys, tmp_path):
     for sentence in (
         "A tier is a training budget; this one: for tests.",
         "Means over 2 seeds and over 2 tasks (2 of toy).",
-        "No method is ranked across these tasks. This takes 5 seeds, the same on each.",
+        "No method is ranked across these tasks. This requires 5 seeds, the same on each.",
         "No mean, since scores are missing on the tasks with a dash: b.",
     ):
         assert sentence in text

@@ -813,7 +813,7 @@ def peak_memory():
     return int(line.split()[1]) / 2**10
 
 
-@pytest.mark.filterwarnings("ignore:.*not read:benchmark_data.archives.npz.UnknownMembers")
+@pytest.mark.filterwarnings("ignore:.*ignored:benchmark_data.archives.npz.UnknownMembers")
 @pytest.mark.filterwarnings("ignore:.*the same in all rows:leaderboard.doubts.SameCodes")
 def test_hostile_submissions_are_refused_and_do_no_harm(good, monkeypatch):
     taken = []

@@ -176,6 +176,6 @@ def test_a_run_without_an_encoder_is_named_beside_one_that_has_a_note(handed_in)
     second.unlink()
     said = run("verify", handed_in)
     assert said.exit_code == 1
-    assert "not verified: my_vae on toy/small@v1, seed 1: it has no encoder" in said.stdout
-    assert said.stdout.count("it has no encoder") == 1
+    assert "not verified: my_vae on toy/small@v1, seed 1: it has no ONNX encoder" in said.stdout
+    assert said.stdout.count("it has no ONNX encoder") == 1
     assert said.stdout.count("not verified") == 2
