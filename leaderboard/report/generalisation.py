@@ -36,7 +36,7 @@ COLUMNS = (WHOLE, protocol.COLUMNS["mig"], protocol.COLUMNS["dci.disentanglement
 """The scores that are compared, in the order of a table's columns."""
 
 
-class Difference(NamedTuple):
+class Change(NamedTuple):
     """The difference of a score from that on the reference.
 
     Attributes:
@@ -58,7 +58,7 @@ class RuleLine(NamedTuple):
         row: the method's row.
         scores: score -> its value for every seed; ``WHOLE`` instead of the metric's own R².
         factors: factor -> R², the mean over seeds with Student's interval.
-        differences: score -> its difference; empty for or without a reference, and without MIG and DCI if other factors
+        changes: score -> its change; empty for or without a reference, and without MIG and DCI if other factors
             vary in the held-out rows.
     """
 
@@ -68,7 +68,7 @@ class RuleLine(NamedTuple):
     row: Row
     scores: dict[str, list[float]]
     factors: dict[str, Mean]
-    differences: dict[str, Difference]
+    changes: dict[str, Change]
 
     def mean(self, column: Column) -> Mean | None:
         """Return the mean over seeds of a score, with Student's interval; None if there is no such score."""
@@ -148,9 +148,9 @@ def _study(base: str, method: str, rules: dict[str, tuple[Table, Row]]) -> Study
         if column is WHOLE or varies[rule] == varies[reference(rule)]
     ]
     answers = verdicts.judge([comparison for *_, comparison in comparisons])
-    differences: dict[str, dict[str, Difference]] = {}
+    changes: dict[str, dict[str, Change]] = {}
     for (rule, key, comparison), (answer, _) in zip(comparisons, answers, strict=True):
-        differences.setdefault(rule, {})[key] = Difference(comparison.turned(), answer)
+        changes.setdefault(rule, {})[key] = Change(comparison.turned(), answer)
     lines = [
         RuleLine(
             rule,
@@ -159,7 +159,7 @@ def _study(base: str, method: str, rules: dict[str, tuple[Table, Row]]) -> Study
             row,
             scores[rule],
             {name: _mean_with_interval(values, WHOLE) for name, values in r_squared[rule].items()},
-            differences.get(rule, {}),
+            changes.get(rule, {}),
         )
         for rule, (board, row) in rules.items()
     ]

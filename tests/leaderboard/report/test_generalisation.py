@@ -48,11 +48,11 @@ def test_a_rule_is_compared_with_its_reference(divided):
         ["random", "extrapolation"],
     )
     base, other = study.lines
-    assert (base.reference, base.differences, other.reference) == ("", {}, "random")
+    assert (base.reference, base.changes, other.reference) == ("", {}, "random")
     # R² is the mean of 0.8, 0.5, 0, 0 and 0 on random rows, and of 0.6, 0.5, -1, 0 and 0 beyond: 0.24 lower.
-    difference = other.differences["r_squared_whole"]
+    difference = other.changes["r_squared_whole"]
     assert difference.comparison.difference == pytest.approx(-0.24)
-    assert (difference.answer, other.differences["mig"].answer) == ("supported", "no significant difference")
+    assert (difference.answer, other.changes["mig"].answer) == ("supported", "no significant difference")
     names = protocol.task("dsprites/random").scored
     assert list(other.factors) == list(names)
     value, (low, high) = other.factors[names[2]]
@@ -63,9 +63,9 @@ def test_a_rule_is_compared_with_its_reference(divided):
 def test_a_rule_that_holds_a_factor_constant_is_compared_on_the_same_factors(divided):
     errors = {"random": [1.0, 0.2, 0.2, 0.2, 0.2], "recombination.to_range": [1.0, 0.2, 0.2, 0.2, 0.2]}
     (study,) = generalisation.studies(ranking.tables(divided(**errors)))
-    differences = study.lines[1].differences
-    assert list(differences) == ["r_squared_whole"], "MIG there is of other factors"
-    assert differences["r_squared_whole"].comparison.difference == pytest.approx(0)
+    changes = study.lines[1].changes
+    assert list(changes) == ["r_squared_whole"], "MIG there is of other factors"
+    assert changes["r_squared_whole"].comparison.difference == pytest.approx(0)
 
 
 def test_correlated_rows_are_compared_with_those_that_have_the_same_rows_to_test_on():
