@@ -140,7 +140,7 @@ def submit(
         typer.Option("--task", help="New submission: a task, such as xysquares/spacing_4. Repeatable."),
     ] = None,
     tier: Annotated[str, typer.Option(help="New submission: the tier; the board ranks in desk.")] = "desk",
-    seeds: Annotated[int, typer.Option(min=1, max=1000, help="New submission: seeds. A rank needs 5.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="New submission: how many seeds. A rank needs 5.")] = 5,
 ) -> None:
     """Create a submission, then encode and check it.
 
