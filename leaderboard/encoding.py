@@ -107,7 +107,14 @@ class Encoder:
         shape = "(n, H, W, C)" if layout == "hwc" else "(n, C, H, W)"
         limits = "[0, 255]" if kind == "uint8" else "[0, 1]"
         batch = f"PyTorch tensors on {self.device}" if self._modules else "numpy arrays"
-        return f"called with {batch}, {kind} {shape} in {limits}"
+        return f"called with {batch}, {self._dtype} {shape} in {limits}"
+
+    @property
+    def _dtype(self) -> str:
+        """The data type of a batch: floats have that of the PyTorch module's weights."""
+        weights = (tensor for module in self._modules for tensor in module.parameters() if tensor.is_floating_point())
+        dtype = next((str(tensor.dtype).removeprefix("torch.") for tensor in weights), "float32")
+        return dtype if self.input.startswith("float32") else "uint8"
 
     def __call__(self, images: Pixels) -> NDArray[np.floating[Any]]:
         """Encode images.
@@ -168,7 +175,7 @@ class Encoder:
             raise InvalidInput("Only encoders with a PyTorch module can be exported to ONNX.")
         needs("the export of an encoder", "", "onnx", "onnxscript")
         torch = sys.modules["torch"]
-        encode, layout, takes_floats = self._encode, self.input[-3:], self.input.startswith("float32")
+        encode, layout, dtype = self._encode, self.input[-3:], getattr(torch, self._dtype)
 
         class Graph(torch.nn.Module):  # type: ignore[name-defined, misc]
             def __init__(self, modules: list[Any]) -> None:
@@ -177,7 +184,7 @@ class Encoder:
 
             def forward(self, images: Any) -> Any:
                 images = images.permute(0, 3, 1, 2) if layout == "chw" else images
-                return encode(images.float() / 255 if takes_floats else images)
+                return encode((images.float() / 255).to(dtype) if dtype.is_floating_point else images)
 
         batch = torch.export.Dim("n", min=1, max=4096)
         names = {"input_names": ["images"], "output_names": ["codes"]}
@@ -215,9 +222,7 @@ class Encoder:
             batch = np.ascontiguousarray(batch.transpose(0, 3, 1, 2))
         if not self._modules:
             return batch
-        weights = (tensor for module in self._modules for tensor in module.parameters() if tensor.is_floating_point())
-        dtype = next((tensor.dtype for tensor in weights), None) if kind == "float32" else None
-        return sys.modules["torch"].from_numpy(batch).to(self.device, dtype)
+        return sys.modules["torch"].from_numpy(batch).to(self.device, getattr(sys.modules["torch"], self._dtype))
 
 
 def _referenced_objects(encode: Any) -> Iterator[Any]:

@@ -254,6 +254,21 @@ def test_a_torch_module_is_called_in_its_own_precision(precision):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 8 * 6, 4)).to(getattr(torch, precision))
     assert Encoder(model)(IMAGES).shape == (len(IMAGES), 4)
+    assert Encoder(model).description == f"called with PyTorch tensors on cpu, {precision} (n, C, H, W) in [0, 1]"
+    assert "uint8 (n, C" in Encoder(lambda images: model(images / 255), input="uint8_chw").description
+
+
+@pytest.mark.parametrize("precision", ["float16", "float64"])
+def test_a_torch_module_is_exported_in_its_own_precision(precision, tmp_path):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    for package in ("onnx", "onnxscript"):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 8 * 6, 4)).to(getattr(torch, precision))
+    encoder = Encoder(model)
+    encoder.export(tmp_path / "encoder.onnx", IMAGES[:2])
+    session = runtime.InferenceSession(tmp_path / "encoder.onnx", providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(session.run(None, {"images": IMAGES})[0], encoder(IMAGES), atol=1e-2)
 
 
 def test_a_variable_that_shares_an_attributes_name_is_not_the_encoders(monkeypatch):
