@@ -105,7 +105,8 @@ def evaluate(
     chosen_tasks = [protocol.task_of(dataset) for dataset in (tasks if isinstance(tasks, list | tuple) else [tasks])]
     seed_list = np.ravel(range(len(encoders)) if seeds is None else seeds).tolist()
     if not encoders or not chosen_tasks or not len(seed_list) == len(set(seed_list)) == len(encoders):
-        raise InvalidInput("evaluate requires at least one encoder, at least one task, and one seed for each encoder.")
+        received = f"received {len(encoders)} encoders, {len(chosen_tasks)} tasks and seeds {seed_list}"
+        raise InvalidInput(f"evaluate: expected an encoder, a task, and a seed of its own for each one, {received}.")
     if repeated := {chosen.id for chosen in chosen_tasks if [other.id for other in chosen_tasks].count(chosen.id) > 1}:
         raise InvalidInput(f"tasks: expected each once, received {min(repeated)} more than once.")
     for what, count in (("batch_size", batch_size), ("pca", 1 if pca is None else pca)):

@@ -463,12 +463,12 @@ def test_units_of_several_numbers_are_scored():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"encode": []}, "at least one encoder"),
-        ({"tasks": []}, "one task"),
+        ({"encode": []}, "expected an encoder, .*, received 0 encoders"),
+        ({"tasks": []}, "a task, .*, received 1 encoders, 0 tasks"),
         ({"tasks": [TASK, TASK]}, f"tasks: expected each once, received {TASK}@v1 more than once"),
-        ({"seeds": [1, 2]}, "and one seed for each"),
-        ({"seeds": 3, "encode": [squares, squares]}, "and one seed for each"),
-        ({"seeds": [0, 0], "encode": [squares, squares]}, "and one seed for each"),
+        ({"seeds": [1, 2]}, r"a seed of its own for each one, received 1 encoders, 1 tasks and seeds \[1, 2\]"),
+        ({"seeds": 3, "encode": [squares, squares]}, r"a seed of its own for each one, .* seeds \[3\]"),
+        ({"seeds": [0, 0], "encode": [squares, squares]}, r"a seed of its own for each one, .* seeds \[0, 0\]"),
         ({"seeds": [[1]], "tier": "des"}, "tier: .* received 'des'"),
         ({"tier": ["desk"]}, "tier: .* received"),
         ({"metrics": 5}, "metrics: expected names, such as .* received 5"),
