@@ -157,7 +157,8 @@ def check_columns(dataset: Dataset, columns: Sequence[str] | None, known: Iterab
         )
     for column in columns or ():
         if column not in known:
-            raise UnknownName(f"column of {dataset.id}", column, known)
+            remedy = f"Did you mean 'label_{column}'?" * (f"label_{column}" in known)
+            raise UnknownName(f"column of {dataset.id}", column, known, remedy)
     return known if columns is None else list(columns)
 
 

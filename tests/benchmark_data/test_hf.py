@@ -654,6 +654,8 @@ def test_without_files_records_are_equal_where_the_dataset_is(tiny_grid):
 def test_without_files_wrong_names(tiny_grid):
     with pytest.raises(UnknownName, match=r"column of tiny_grid: .*Did you mean 'label_shape'"):
         hf.as_dataset(tiny_grid, columns=["label_shap"])
+    with pytest.raises(UnknownName, match=r"received 'shape'\. Did you mean 'label_shape'"):  # not value_shape
+        hf.as_dataset(tiny_grid, columns=["shape"])
     with pytest.raises(UnknownName, match="split of tiny_grid"):
         hf.as_dataset(tiny_grid, split="test")
 
