@@ -44,7 +44,7 @@ class _TensorFields(reading.Images):
         layout: Literal["CHW", "HWC"] = "CHW",
         **options: Any,
     ) -> None:
-        self.dtype, self.layout = str(dtype).removeprefix("torch."), layout  # torch.float32, too
+        self.dtype, self.layout = getattr(dtype, "__name__", str(dtype).removeprefix("torch.")), layout  # torch.float32
         if self.dtype not in ("uint8", "float32"):
             raise UnknownName("dtype of images", self.dtype, ["uint8", "float32"])
         if layout not in ("CHW", "HWC"):

@@ -63,6 +63,8 @@ def test_forms_of_images(torch, provider, tiny_grid):
         floats = whole["float32", layout]
         assert floats.dtype == torch.float32
         assert np.array_equal(floats, whole["uint8", layout].numpy().astype(np.float32) / np.float32(255))
+    for dtype in (torch.float32, np.float32, np.dtype("float32")):
+        assert provider.Images(tiny_grid, dtype=dtype)[0][0].dtype == torch.float32
     with pytest.raises(UnknownName, match=r"dtype of images: .*Did you mean 'float32'"):
         provider.Images(tiny_grid, dtype="float")
     with pytest.raises(UnknownName, match="layout of images: expected one of CHW, HWC"):
