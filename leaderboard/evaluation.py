@@ -106,7 +106,7 @@ def evaluate(
     seed_list = np.ravel(range(len(encoders)) if seeds is None else seeds).tolist()
     if not encoders or not chosen_tasks or not len(seed_list) == len(set(seed_list)) == len(encoders):
         received = f"received {len(encoders)} encoders, {len(chosen_tasks)} tasks and seeds {seed_list}"
-        raise InvalidInput(f"evaluate: expected an encoder, a task, and a seed of its own for each one, {received}.")
+        raise InvalidInput(f"evaluate: expected encoders, tasks, and a different seed for each encoder, {received}.")
     if repeated := {chosen.id for chosen in chosen_tasks if [other.id for other in chosen_tasks].count(chosen.id) > 1}:
         raise InvalidInput(f"tasks: expected each once, received {min(repeated)} more than once.")
     for what, count in (("batch_size", batch_size), ("pca", 1 if pca is None else pca)):
