@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import benchmark_data
 from benchmark_data.archives import npz
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import DamagedFile, InvalidInput
 from leaderboard import encoding, protocol, record
 from leaderboard.arrays import check_codes
 from leaderboard.encoding import Input
@@ -113,7 +113,11 @@ class Source:
         layout = {"indices": npz.ArraySpec("iu", (n,)), "codes": npz.ArraySpec("f", (n, None))}
         layout |= {"factors": npz.ArraySpec("iu", (n, None)), "factor_names": npz.ArraySpec("U", (None,))}
         arrays = npz.read_named(representations.file_in_run_folder(self.path or "", "codes.npz", "encode"), layout)
-        return arrays["codes"][np.argsort(arrays["indices"])[task.indices]]
+        rows, order = arrays["indices"], np.argsort(arrays["indices"])
+        if (rows[order] != range(n)).any() or not np.array_equal(task.load().labels(rows), arrays["factors"]):
+            expected = f"indices: expected rows 0 to {n - 1} of {task.dataset}, each once, with their factors"
+            raise DamagedFile(f"{self.path}/codes.npz: {expected}, received others. Encode the run again.")
+        return arrays["codes"][order[task.indices]]
 
     def encode(self, task: protocol.Task, progress: Callable[[int], None] = lambda done: None) -> NDArray[Any]:
         """Return the codes of a task's rows, (n, L) or (n, K, d)."""

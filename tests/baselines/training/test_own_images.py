@@ -296,6 +296,18 @@ def test_a_run_on_pictures_has_one_score_however_it_is_computed(photos, tmp_path
         leaderboard.evaluate(folders[0], other, **names)
 
 
+@pytest.mark.parametrize("rows", [np.arange(1, 41), np.arange(40) % 39, np.roll(np.arange(40), 1)])
+def test_codes_of_a_run_on_own_images_are_refused_if_rows_are_shifted_repeated_or_others(run, tmp_path, rows):
+    folder = shutil.copytree(run.folder, tmp_path / "run")
+    codes = np.random.default_rng(0).normal(size=(40, 2)).astype(np.float32)
+    arrays = {"codes": codes, "factors": MINE.labels(range(40)), "factor_names": np.array(["kind"])}
+    np.savez(folder / "codes.npz", indices=np.arange(40), **arrays)
+    assert len(leaderboard.evaluate(folder, MINE, metrics=["mig"], progress=False).rows) == 1
+    np.savez(folder / "codes.npz", indices=rows, **arrays)
+    with pytest.raises(DamagedFile, match=r"codes\.npz: indices: expected rows 0 to 39 of mine, each once, with their"):
+        leaderboard.evaluate(folder, MINE, metrics=["mig"], progress=False)
+
+
 def test_pictures_that_have_changed_or_gone_are_refused(photos, tmp_path):
     folder = tmp_path / "run"
     asked = ("run", "--images", photos, "--dataset", "mine", "--objective", "ae", *SMALL, "--to", folder)
