@@ -17,7 +17,7 @@ import rich.progress
 import benchmark_data
 from benchmark_data import console
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, needs
+from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, is_whole, needs
 from benchmark_data.files import written_atomically
 from leaderboard import properties, protocol
 from leaderboard.arrays import to_float32
@@ -115,6 +115,7 @@ def evaluate(
     measure.metrics_by_name(metrics)
     sources = [Source(encoder, input, batch_size) for encoder in encoders]
     seeded_sources = list(zip(seed_list, sources, strict=True))
+    steps = int(steps) if is_whole(steps) else steps  # numpy's, too
     details = make_record(lambda: About(title=name, description=about), About)
     records = [
         [source.record(task, name, seed, steps, supervision, pca) for seed, source in seeded_sources]

@@ -49,7 +49,7 @@ def blurred(seed):
 @pytest.fixture(scope="module")
 def solved():
     return leaderboard.evaluate(
-        squares, TASK, name="squares", tier="smoke", steps=33, about="reads the squares", progress=False
+        squares, TASK, name="squares", tier="smoke", steps=np.int64(33), about="reads the squares", progress=False
     )
 
 
