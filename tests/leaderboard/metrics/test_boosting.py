@@ -60,6 +60,12 @@ def test_constant_codes_have_no_cut():
     assert search(np.full((3, 10), 0.5, np.float32), np.arange(10.0) - 4.5) == (-1.0, -1, -1)
 
 
+def test_codes_closer_than_scikit_learn_cuts_stay_together():
+    x, gradient = np.array([[0.0, 5e-8, 1.0, 1.0]], np.float32), np.array([3.0, -1.0, -1.0, -1.0])
+    assert search(x, gradient) == (brute(x, gradient), 0, 2)
+    assert search(x[:, :2].copy(), gradient[:2]) == (-1.0, -1, -1)
+
+
 def test_the_first_tried_of_equal_latents_wins():
     row = np.random.default_rng(0).normal(size=50).astype(np.float32)
     gradient = np.random.default_rng(1).normal(size=50)

@@ -63,3 +63,11 @@ def test_the_numbering_of_classes_does_not_matter_to_a_constant_latent(latents):
     codes = np.hstack([2.0 * rare - 1, 0.0 * rare])[:, :latents]
     scores = [sap.score(codes, v, codes_test=codes, factors_test=v)["sap"] for v in (rare, 1 - rare)]
     assert scores == pytest.approx([0.1, 0.1]), "the second best always predicts the frequent class, in 900 of 1,000"
+
+
+def test_two_latents_are_compared_with_each_other_even_if_one_that_knows_nothing_is_better():
+    """The second latent's machine takes half of the frequent class for the rare one."""
+    rare = np.repeat([0, 1], [900, 100])[:, None]
+    vague = np.r_[np.tile([-1.0, 1.0], 450), np.tile([1.0, 1.0, 1.0, 1.0, -1.0], 20)]
+    codes = np.column_stack([2.0 * rare - 1, vague])
+    assert sap.score(codes, rare, codes_test=codes, factors_test=rare)["sap"] == pytest.approx(1 - (450 + 80) / 1000)
