@@ -73,6 +73,13 @@ def test_any_scale_gives_the_same_heatmap(scale):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_layer_of_zeros_is_like_none(dtype):
+    x = np.random.default_rng(0).normal(size=(8, 3)).astype(dtype)
+    frame = heatmap.compare_layers({"zeros": np.zeros((8, 2), dtype)}, {"x": x, "zeros": np.zeros((8, 4), dtype)})
+    assert frame.to_numpy().tolist() == [[0.0, 0.0]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("debiased", [False, True])
 def test_a_spread_of_a_few_roundings_of_the_mean_is_centred(dtype, debiased):
     z = np.abs(np.random.default_rng(0).normal(size=(400, 10))).astype(dtype)
