@@ -338,6 +338,7 @@ REFUSED = {
     "priority": "os.setpriority(0, 0, 1)",
     "limit": "resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6))",
     "limit of another": "resource.prlimit(os.getppid(), resource.RLIMIT_CPU)",
+    "limit at an address whose low half is 0": "set_limit(2**36)",
 }
 COMPUTED = {
     "numpy": "np.ones((200, 200)) @ np.ones((200, 200))",
@@ -354,9 +355,16 @@ def test_what_the_process_may_do(attempt, tmp_path):
     path = tmp_path / "there"
     path.write_text("kept")
     program = f"""
-import os, resource, socket, threading, time
+import ctypes, os, platform, resource, socket, threading, time
 import numpy as np
 from leaderboard.reading import sandbox
+def set_limit(address):
+    libc, flags = ctypes.CDLL(None, use_errno=True), 0x32  # private, anonymous, at this address
+    libc.mmap.restype = ctypes.c_void_p
+    assert libc.mmap(ctypes.c_void_p(address), ctypes.c_size_t(4096), 3, flags, -1, ctypes.c_long(0)) == address
+    arguments = map(ctypes.c_long, (sandbox.PRLIMIT[platform.machine()], 0, resource.RLIMIT_CORE, address, 0))
+    if libc.syscall(*arguments):
+        raise OSError(ctypes.get_errno(), "refused")
 path = {str(path)!r}
 sandbox.confine(60, 2**28)
 try:
