@@ -93,6 +93,16 @@ def test_the_same_codes_for_two_seeds(run_folder, one_tier, method):
         list(scored_submission.score_runs(folders))
 
 
+def test_the_same_latents_in_another_order_are_another_training_of_a_reference_alone(run_folder):
+    codes = np.random.default_rng(0).standard_normal((60, 3))
+    for method in ("beta_vae", "pca"):
+        group = [candidates.load(run_folder(method, seed=i, codes=codes[:, :: 1 - 2 * i])) for i in (0, 1)]
+        problems = [str(problem) for problem in candidates.repeated_codes(group)]
+        assert ["received up to order, sign and scale of latents the same codes" in p for p in problems] == (
+            [True] if method == "beta_vae" else []
+        )
+
+
 def test_seeds_with_different_settings_are_no_one_method(run_folder, one_tier):
     with pytest.raises(
         InvalidInput, match=r"hyperparameters of seed 1: expected .*'beta': 1.0.*received .*'beta': 4.0"

@@ -45,6 +45,13 @@ def test_what_is_written_is_read_back(run_folder, tmp_path):
     assert results_tree.read_all(tmp_path) == scored
 
 
+def test_runs_in_any_order_come_by_tier_and_then_by_seed(made_result):
+    made = made_result("toy/small", "beta_vae", 0.1, 0.2)
+    runs = [run.model_copy(update={"tier": tier}) for run in reversed(made.runs) for tier in ("smoke", "desk")]
+    found = results.result(made.task, made.method, runs).runs
+    assert [(run.tier, run.seed) for run in found] == [("desk", 0), ("desk", 1), ("smoke", 0), ("smoke", 1)]
+
+
 def test_seeds_are_merged_into_what_is_there(tree, run_folder):
     before = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae"))
     results_tree.write(tree, scored_submission.score_runs([run_folder(seed=7)]))
