@@ -72,6 +72,7 @@ def test_a_fetched_file_that_went_bad_is_fetched_again(server, fetched):
 def test_md5_is_looked_at_where_there_is_no_sha256(server, fetched):
     url = server.add("data.bin", CONTENT)
     assert fetched(url, md5=hashlib.md5(CONTENT).hexdigest()).difference == ""
+    assert fetched(url, sha256=SHA256, md5="0" * 32).difference == ""
     with pytest.raises(Unavailable, match=r"expected a file with MD5 0{32}, received from 127.0.0.1:\d+: MD5 \w{32}"):
         fetched(server.add("other.bin", CONTENT + b"!"), md5="0" * 32)
 
@@ -228,6 +229,11 @@ def test_a_server_that_always_refuses_the_range_is_asked_twice(server, fetched, 
         fetched(url)
     assert "are kept" not in str(error.value)
     assert [wanted for _, wanted, _ in server.served] == [f"bytes={MIB}-", None]
+
+
+def test_a_page_inside_the_file_is_part_of_it(server, fetched):
+    content = CONTENT[: downloads.BLOCK] + HTML
+    assert fetched(server.add("data.bin", content), size=len(content)).path.read_bytes() == content
 
 
 @pytest.mark.parametrize("type_", ["text/html; charset=utf-8", "application/octet-stream"])

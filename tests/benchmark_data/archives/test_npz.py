@@ -157,6 +157,13 @@ def test_arrays_that_nothing_reads_are_named(tmp_path):
         npz.read_named(tmp_path / "codes.npz", {"codes": npz.ArraySpec("f", (60, None))})
 
 
+@pytest.mark.parametrize(("count", "more"), [(5, ""), (6, " and 1 more")])
+def test_five_arrays_that_nothing_reads_are_named_and_others_counted(tmp_path, count, more):
+    np.savez(tmp_path / "codes.npz", codes=np.zeros(3), **{f"a{i}": np.zeros(1) for i in range(count)})
+    with pytest.warns(npz.UnknownMembers, match=rf"ignored 'a0', 'a1', 'a2', 'a3', 'a4'{more}; expected 'codes'"):
+        npz.read_named(tmp_path / "codes.npz", {"codes": npz.ArraySpec("f", (3,))})
+
+
 def test_one_of_two_shapes(tmp_path):
     wanted = {"codes": npz.ArraySpec("f", (60, None), other_shape=(60, None, None))}
     for shape in ((60, 2), (60, 2, 3)):
