@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.metadata
 import os
 import re
@@ -56,6 +57,12 @@ def long() -> None:
 
 
 @app.command()
+def full() -> None:
+    """Write to a full disk, whose error names no file."""
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@app.command()
 def large() -> None:
     """Ask for more memory than there is."""
     np.empty(2**50)
@@ -107,6 +114,8 @@ def test_what_the_system_refuses_is_one_sentence_and_2(command):
     code, out, err = command("long")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.endswith("x: File name too long. Check the name, the permissions and the free space.\n")
+    error = "error: No space left on device. Check the name, the permissions and the free space.\n"
+    assert command("full") == (2, "", error)
 
 
 def test_a_strangers_words_cannot_move_a_terminal(command):

@@ -350,12 +350,12 @@ def test_folders_that_will_not_do(folder):
 
 
 def test_blanks_around_texts_and_texts_that_look_like_no_value(folder):
-    lines = ("file_name, x, y, z", "0.png, 1, NA, None", "1.png, 2, cat, None ", "2.png, 2,cat ,None")
+    lines = ("file_name, x, y, z, w", "0.png, 1, NA, None, NA", "1.png, 2, cat, None , NA", "2.png, 2,cat ,None,NA")
     (folder / "labels.csv").write_text("\n".join(lines), "utf-8")
     with pytest.warns(OffaxisWarning, match="1 of the pictures"):
         data = from_folder(folder)
-    assert data.space.names == ("x", "y", "z")
-    assert [factor.labels for factor in data.space.factors] == [("1", "2"), ("NA", "cat"), ("None",)]
+    assert data.space.names == ("x", "y", "z", "w")
+    assert [factor.labels for factor in data.space.factors] == [("1", "2"), ("NA", "cat"), ("None",), ("NA",)]
 
 
 def test_a_label_is_the_same_text_in_all_rows_of_a_long_table(tmp_path):

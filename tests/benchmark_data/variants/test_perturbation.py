@@ -203,6 +203,19 @@ def test_principal_component_agrees_with_scikit_learn(small):
         )
 
 
+@pytest.mark.parametrize("pixel", range(4))
+def test_the_largest_weight_of_a_principal_component_may_be_negative(small, pixel):
+    """Of images in which one pixel changes: its weight has either sign, by the pixel."""
+
+    def render(labels):
+        images = np.zeros((len(labels), 2, 2, 1), np.uint8)
+        images.reshape(len(labels), 4)[:, pixel] = labels[:, 0]
+        return images
+
+    base = dataclasses.replace(small, image_shape=(2, 2, 1), source=benchmark_data.Rendered(render))
+    assert np.abs(principal_component(base)["direction"]).tolist() == [32767 * (i == pixel) for i in range(4)]
+
+
 def images_of_one(labels):
     return np.full((len(labels), 64, 64, 3), 9, np.uint8)
 
