@@ -18,6 +18,7 @@ from pathlib import Path
 import filelock
 import numpy as np
 import pytest
+import rich.progress
 from typer.testing import CliRunner
 
 import benchmark_data
@@ -154,6 +155,15 @@ def test_choosing_runs():
             sweep.select(configs, only)
     with pytest.raises(UnknownName, match=r"sweep: .* received 'smok'. Did you mean 'smoke'"):
         sweep.find("smok")
+
+
+def test_a_failed_run_leaves_no_steps_to_wait_for(tiny, tmp_path):
+    failed, waiting = tiny(seed=1), tiny(seed=2)
+    worker.record_failure(tmp_path, failed.digest, "why")
+    progress = rich.progress.Progress(disable=True)
+    sweep._ProgressMonitor([failed, waiting], tmp_path, False, progress)._refresh()
+    (task,) = progress.tasks
+    assert (task.completed, task.total, task.fields["loss"]) == (failed.steps, 2 * failed.steps, "1 failed")
 
 
 def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp_path, monkeypatch):
