@@ -893,6 +893,24 @@ def test_the_picture_is_drawn(entry, tmp_path):
         assert min(picture.size) > 50
 
 
+def test_rows_and_columns_of_a_heatmap_are_layers_x_and_y_in_their_order(tmp_path, monkeypatch):
+    shown = {}
+    monkeypatch.setattr(_heatmaps.heatmap, "draw", lambda frames, path: shown.update(frames))
+    cells = [("p", "mean", "mean", 0.1), ("p", "mean", "input", 0.2), ("p", "input", "mean", 0.3)]
+    table = pd.DataFrame([*cells, ("p", "input", "input", 0.4)], columns=["panel", "layer_x", "layer_y", "similarity"])
+    _heatmaps.draw(Outcome(table, {}), tmp_path / "figure.png")
+    assert list(shown["p"].index) == list(shown["p"].columns) == ["mean", "input"]
+    assert shown["p"].to_numpy().tolist() == [[0.1, 0.2], [0.3, 0.4]]
+
+
+def test_every_pair_of_a_traversal_has_the_distance_of_its_places():
+    settings = {"datasets": ["xysquares/spacing_8"], "columns": 3}
+    table, images = _perceived.rows_of_traversals(settings, {}, "desk")
+    assert (table["ground_truth"] == table["second"] - table["first"]).all()
+    assert table.groupby("factor").size().tolist() == [8 * 7 / 2] * 6
+    assert [len(shown) for shown in images.values()] == [3] * 6
+
+
 def test_distances_after_the_blur_are_the_loss_that_was_trained_with():
     images, others = np.random.default_rng(0).random((2, 1, 64, 64, 3), np.float32)
     for loss in ("mse", "box_blur"):
