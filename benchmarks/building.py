@@ -4,7 +4,7 @@ The contestants of a race take turns, and the median of several rounds counts, s
 The plain ways are what the libraries' guides show: a ``GeneratorBasedBuilder`` that yields one numpy or Pillow image
 after another. All write the same records to the same disk.
 
-    python benchmarks/building.py --dataset xysquares/spacing_4 --examples 32768 --rounds 3
+    python benchmarks/building.py --dataset xysquares/spacing_4 --examples 32768 --rounds 3 --to building.csv
 """
 
 from __future__ import annotations
@@ -29,9 +29,12 @@ import psutil
 import rich.console
 import rich.table
 from PIL import Image
+from rounds import append
 
 import benchmark_data
 from benchmark_data import Dataset, FactorTable
+
+COLUMNS = ("dataset", "contender", "round", "examples_per_second", "bytes_per_image")
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -46,6 +49,7 @@ def main() -> None:
     parser.add_argument(
         "--no-memory", action="store_true", help="leave out the full builds that peak memory is taken of"
     )
+    parser.add_argument("--to", type=Path, metavar="CSV", help="a record to which every round is appended")
     options = parser.parse_args()
     out = rich.console.Console(width=120, highlight=False)
     out.print(f"{joblib.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
@@ -57,7 +61,7 @@ def main() -> None:
         )
         out.print(f"rendering, batches of 256, one core: {rendering_rate(dataset, options.rounds):,.0f} images/s")
         with tempfile.TemporaryDirectory() as folder:
-            race(dataset, options.examples, options.rounds, Path(folder), out)
+            race(dataset, options.examples, options.rounds, Path(folder), out, options.to)
             if not options.no_memory:
                 memory(dataset, Path(folder), out)
 
@@ -75,7 +79,9 @@ def rendering_rate(dataset: Dataset, rounds: int) -> float:
     return statistics.median(rates)
 
 
-def race(dataset: Dataset, examples: int, rounds: int, folder: Path, out: rich.console.Console) -> None:
+def race(
+    dataset: Dataset, examples: int, rounds: int, folder: Path, out: rich.console.Console, record: Path | None
+) -> None:
     """Build the first rows of a dataset in every way, in turns, and print rates, ratios and sizes."""
     part = first_rows(dataset, min(examples, len(dataset)))
     ways = {**tfds_ways(part), **hf_ways(part)}
@@ -90,6 +96,9 @@ def race(dataset: Dataset, examples: int, rounds: int, folder: Path, out: rich.c
                 build(target)
             seconds[way].append(time.perf_counter() - start)
             sizes[way] = sum(path.stat().st_size for path in target.rglob("*") if path.is_file()) / len(part)
+    for way, times in seconds.items():
+        rounds_of_way = ((dataset.id, way, i, f"{len(part) / t:.0f}", f"{sizes[way]:.0f}") for i, t in enumerate(times))
+        append(record, COLUMNS, rounds_of_way)
     median = {way: statistics.median(times) for way, times in seconds.items()}
     table = rich.table.Table("way", "examples/s", "range", "times the plain way", "bytes per image", box=None)
     for way, times in seconds.items():

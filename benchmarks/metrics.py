@@ -5,7 +5,7 @@ the fairer measure of what runs on one core; what runs on two is only worth read
 Every value of a metric that differs from the straightforward one is printed with its difference.
 
     python benchmarks/metrics.py --grid dsprites --samples 2000 --rounds 3
-    python benchmarks/metrics.py --grid dsprites --grid shapes3d --samples 10000 --rounds 3 --plain-rounds 1
+    python benchmarks/metrics.py --grid dsprites --grid shapes3d --samples 10000 --plain-rounds 1 --to metrics.csv
     python benchmarks/metrics.py --grid xysquares --samples 10000 --each mcc --each infomec     # or --each all
 """
 
@@ -18,11 +18,13 @@ import resource
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import rich.console
 import rich.table
+from rounds import append
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.metrics import mutual_info_score
 
@@ -30,7 +32,11 @@ from benchmark_data import discovery
 from leaderboard.metrics import dci as trees
 from leaderboard.metrics import mig
 
+COLUMNS = ("grid", "metric", "contender", "round", "wall_s", "processor_s", "greatest_difference")
 GRIDS = {"dsprites": (3, 6, 40, 32, 32), "shapes3d": (10, 10, 10, 8, 4, 15), "xysquares": (8,) * 6}
+
+Line = tuple[str, int, str, str, str]
+"""A contestant, the round, seconds of wall and processor time, and the largest difference of its values."""
 
 
 def main() -> None:
@@ -43,6 +49,7 @@ def main() -> None:
     parser.add_argument("--plain-rounds", type=int, help="rounds in which scikit-learn's DCI takes part; default: all")
     parser.add_argument("--no-dci", action="store_true", help="leave out DCI, whose straightforward form takes minutes")
     parser.add_argument("--each", action="append", help="time this metric, or all, each by itself, instead of a race")
+    parser.add_argument("--to", type=Path, metavar="CSV", help="a record to which every round of a race is appended")
     options = parser.parse_args()
     out = rich.console.Console(width=120, highlight=False)
     out.print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
@@ -51,23 +58,23 @@ def main() -> None:
         if options.each:
             measure(out, codes_and_factors(GRIDS[grid], options.latents, options.samples), options.each, options.rounds)
             continue
-        races(
-            out,
-            codes_and_factors(GRIDS[grid], options.latents, options.samples),
-            options.rounds,
-            0 if options.no_dci else options.plain_rounds or options.rounds,
-        )
+        plain_rounds = 0 if options.no_dci else options.plain_rounds or options.rounds
+        arrays = codes_and_factors(GRIDS[grid], options.latents, options.samples)
+        for metric, rounds in races(out, arrays, options.rounds, plain_rounds).items():
+            append(options.to, COLUMNS, ((grid, metric, *line) for line in rounds))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     out.print(f"\npeak memory of the whole process, arrays and scikit-learn included: {peak:.2f} GiB")
 
 
-def races(out: rich.console.Console, arrays: tuple[np.ndarray, ...], rounds: int, plain_rounds: int) -> None:
-    """Race both metrics on one grid; without plain rounds MIG alone."""
+def races(
+    out: rich.console.Console, arrays: tuple[np.ndarray, ...], rounds: int, plain_rounds: int
+) -> dict[str, list[Line]]:
+    """Race both metrics on one grid, without plain rounds MIG alone; return each metric's lines of the record."""
     z, v, z_test, v_test = arrays
     contestants = {"scikit-learn": lambda: plain_mig(z, v), "ours": lambda: mig.score(z, v)}
-    race(out, "mig", max(9, rounds), max(9, rounds), contestants)
+    lines = {"mig": race(out, "mig", max(9, rounds), max(9, rounds), contestants)}
     if not plain_rounds:
-        return
+        return lines
     trees.score(z[:200], v[:200, :2] % 3, codes_test=z_test, factors_test=v_test[:, :2])  # compile
     held_out = {"codes_test": z_test, "factors_test": v_test}
     contestants = {
@@ -75,7 +82,8 @@ def races(out: rich.console.Console, arrays: tuple[np.ndarray, ...], rounds: int
         "ours, one thread": lambda: trees.score(z, v, threads=1, **held_out),
         "ours, two threads": lambda: trees.score(z, v, threads=2, **held_out),
     }
-    race(out, "dci", rounds, plain_rounds, contestants)
+    lines["dci"] = race(out, "dci", rounds, plain_rounds, contestants)
+    return lines
 
 
 def measure(out: rich.console.Console, arrays: tuple[np.ndarray, ...], chosen: list[str], rounds: int) -> None:
@@ -113,10 +121,10 @@ def race(
     rounds: int,
     first_rounds: int,
     contestants: Mapping[str, Callable[[], Any]],
-) -> None:
+) -> list[Line]:
     """Let contestants take turns; print median times, ratios to the first, and each value's difference from its own.
 
-    The first takes part in ``first_rounds`` of the rounds, evenly spread.
+    The first takes part in ``first_rounds`` of the rounds, evenly spread. Returns a line per contestant and round.
     """
     wall: dict[str, list[float]] = {name: [] for name in contestants}
     processor: dict[str, list[float]] = {name: [] for name in contestants}
@@ -136,6 +144,9 @@ def race(
     table = rich.table.Table(title=title, title_justify="left")
     for column in ("", "wall s", "processor s", "ratio wall", "ratio processor", "greatest difference"):
         table.add_column(column, justify="left" if not column else "right")
+    differences = {
+        name: max(abs(values[name][key] - values[first][key]) for key in values[first]) for name in contestants
+    }
     for name in contestants:
         w, p = statistics.median(wall[name]), statistics.median(processor[name])
         table.add_row(
@@ -144,12 +155,17 @@ def race(
             f"{p:.4g}",
             f"{statistics.median(wall[first]) / w:.1f}",
             f"{statistics.median(processor[first]) / p:.1f}",
-            f"{max(abs(values[name][key] - values[first][key]) for key in values[first]):.1e}",
+            f"{differences[name]:.1e}",
         )
     out.print(table)
     last = values[list(contestants)[-1]]
-    differences = (f"{key} {value:.4f}, {last[key] - value:+.1e}" for key, value in values[first].items())
-    out.print(f"values of {first} and how ours differ: {'; '.join(differences)}")
+    by_key = (f"{key} {value:.4f}, {last[key] - value:+.1e}" for key, value in values[first].items())
+    out.print(f"values of {first} and how ours differ: {'; '.join(by_key)}")
+    return [
+        (name, i, f"{w:.5g}", f"{p:.5g}", f"{differences[name]:.2e}")
+        for name in contestants
+        for i, (w, p) in enumerate(zip(wall[name], processor[name], strict=True))
+    ]
 
 
 def plain_mig(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:

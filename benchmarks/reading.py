@@ -6,6 +6,7 @@ is busy for all. Time is that of the processor, workers included; wall time is g
 
     python benchmarks/reading.py --dataset xysquares/spacing_2 --torch PYTHON     # a Python with PyTorch; optional
     python benchmarks/reading.py --dataset room3d --stored                        # kept pixels instead of drawn ones
+    python benchmarks/reading.py --dataset room3d --to reading.csv                # append every round to a record
 
 Rows come from the first ``--rows`` of the dataset, of which the files for ``tfds.load`` and ``load_dataset`` are built.
 """
@@ -25,11 +26,14 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from rounds import append
+
 import benchmark_data
 from benchmark_data import Dataset, FactorTable, reading
 from benchmark_data.archives.archive import Precomputed
 
 BATCH = 256
+COLUMNS = ("dataset", "contender", "round", "images_per_processor_second", "images_per_second")
 
 Ways = Mapping[str, Callable[[int], Iterable[Any]]]
 """Name of a contender -> gives batches (or records, for those whose name ends in "one by one") of a pass."""
@@ -213,6 +217,9 @@ def race(options: argparse.Namespace) -> None:
             assert process.stdin is not None
             process.stdin.close()
             process.wait()
+    for name, measured in rates.items():
+        rounds = ((options.dataset, name, i, f"{work:.0f}", f"{wall:.0f}") for i, (work, wall) in enumerate(measured))
+        append(options.to, COLUMNS, rounds)
     print(
         f"{options.dataset}{', kept pixels' if options.stored else ''}: {options.rows:,} rows, {options.rounds} rounds"
     )
@@ -271,6 +278,7 @@ def main() -> None:
     )
     parser.add_argument("--torch", metavar="PYTHON", help="a Python with PyTorch and this package's dependencies")
     parser.add_argument("--only", choices=GROUPS, nargs="+", help="these contenders alone")
+    parser.add_argument("--to", type=Path, metavar="CSV", help="a record to which every round is appended")
     parser.add_argument("--verbose", action="store_true", help="show what contenders complain of")
     parser.add_argument("--serve", choices=GROUPS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)

@@ -2,6 +2,7 @@
 
     python benchmarks/rendering.py                            # every rendered dataset
     python benchmarks/rendering.py --disent /path/to/python   # and XYSquares beside disent, where that Python has it
+    python benchmarks/rendering.py --to rendering.csv         # append every round to a record
 
 What is asked for is what a training loop asks for: uint8 batches of 256 images whose rows are drawn at random. In the
 race, each contender is a process of its own with one thread. In each round every contender in turn renders the same
@@ -19,14 +20,18 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rounds import append
 
 BATCH = 256
 LENGTH = 8**6
 """The number of images of XYSquares."""
+
+COLUMNS = ("dataset", "contender", "round", "images_per_second", "images_per_processor_second")
 
 
 def offaxis(spacing: int) -> Callable[[list[int]], Iterator[Any]]:
@@ -95,7 +100,7 @@ def serve(name: str, spacing: int) -> None:
         print(time.perf_counter() - wall, time.process_time() - processor, flush=True)
 
 
-def race(disent: str, spacing: int, rounds: int, images: int) -> None:
+def race(disent: str, spacing: int, rounds: int, images: int, record: Path | None) -> None:
     """Run the race and print a table."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     running = {}
@@ -126,6 +131,8 @@ def race(disent: str, spacing: int, rounds: int, images: int) -> None:
             work[name].append(images / processor)
     for process in running.values():
         process.communicate()
+    for name in running:
+        append(record, COLUMNS, lines(f"xysquares/spacing_{spacing}", name, rates[name], work[name]))
     print(
         f"\nXYSquares, spacing {spacing}: uint8 batches of {BATCH}, {rounds} rounds of {images:,} images, same pixels"
     )
@@ -140,7 +147,13 @@ def race(disent: str, spacing: int, rounds: int, images: int) -> None:
         print(f"{statistics.median(work[name]):14,.0f}{processor:12.2f} x")
 
 
-def every_dataset(rounds: int) -> None:
+def lines(dataset: str, contender: str, rates: Sequence[float], work: Sequence[float]) -> Iterator[Sequence[object]]:
+    """Return one contender's lines of a record."""
+    for turn, (wall, processor) in enumerate(zip(rates, work, strict=True)):
+        yield dataset, contender, turn, f"{wall:.0f}", f"{processor:.0f}"
+
+
+def every_dataset(rounds: int, record: Path | None) -> None:
     """Print the rate of the default config of every rendered dataset."""
     import threadpoolctl
 
@@ -163,6 +176,7 @@ def every_dataset(rounds: int) -> None:
                 if turn:  # the first one fills tables
                     rates.append(images / (time.perf_counter() - wall))
                     work.append(images / (time.process_time() - processor))
+        append(record, COLUMNS, lines(dataset.id, "alone", rates, work))
         print(f"{dataset.id:32}{statistics.median(rates):10,.0f}{statistics.median(work):14,.0f}")
 
 
@@ -175,15 +189,16 @@ def main() -> None:
     parser.add_argument(
         "--images", type=int, default=64 * BATCH, help="images per round and contender; a multiple of 256"
     )
+    parser.add_argument("--to", type=Path, metavar="CSV", help="a record to which every round is appended")
     parser.add_argument("--serve", metavar="NAME", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve(options.serve, options.spacing)
         return
     print(f"{os.cpu_count()} cores, one thread each, load {os.getloadavg()[0]:.1f}; median of {options.rounds} rounds")
-    every_dataset(options.rounds)
+    every_dataset(options.rounds, options.to)
     if options.disent:
-        race(options.disent, options.spacing, options.rounds, options.images)
+        race(options.disent, options.spacing, options.rounds, options.images, options.to)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ widths, so that one pair of each two widths stands for all of them. ``--all-pair
 values of a 32,768 x 32,768 product take hours; ``--shrink 8`` divides samples and widths by 8, which leaves all
 proportions what they are.
 
-    python benchmarks/similarity.py --samples 5000
-    python benchmarks/similarity.py --procrustes --samples 5000 --shrink 8
+    python benchmarks/similarity.py --samples 5000 --to similarity.csv
+    python benchmarks/similarity.py --procrustes --samples 5000 --shrink 8 --to similarity.csv
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ import os
 import resource
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import rich.console
+from rounds import append
 
 from leaderboard.comparisons import heatmap
+
+COLUMNS = ("similarity", "samples", "contender", "wall_s", "processor_s", "peak_gib", "greatest_difference")
 
 
 def widths(channels: int) -> list[int]:
@@ -97,6 +101,7 @@ def main() -> None:
     parser.add_argument("--all-pairs", action="store_true", help="time each of the 256 pairs directly")
     parser.add_argument("--procrustes", action="store_true", help="Procrustes instead of CKA")
     parser.add_argument("--shrink", type=int, default=1, help="divide samples and widths by this")
+    parser.add_argument("--to", type=Path, metavar="CSV", help="a record to which the figures are appended")
     options = parser.parse_args()
     out = rich.console.Console(width=120, highlight=False)
     out.print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start")
@@ -105,17 +110,19 @@ def main() -> None:
     x, y = (activations(sizes, samples, seed) for seed in (1, 2))
     total = sum(a.nbytes for a in (*x.values(), *y.values())) / 2**30
     out.print(f"{len(sizes)} x {len(sizes)} layers, {samples:,} samples, activations {total:.2f} GiB")
+    similarity = "procrustes" if options.procrustes else "cka"
     compare = functools.partial(
         heatmap.compare_layers,
         x,
         y,
-        similarity="procrustes" if options.procrustes else "cka",
+        similarity=similarity,
         memory=options.memory,
     )
     frame, wall, processor = timed(compare)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     out.print(f"all pairs at once: {wall:.1f} s, processor {processor:.1f} s, peak memory {peak:.2f} GiB")
 
+    figures = [("all pairs at once", f"{wall:.4g}", f"{processor:.4g}", f"{peak:.2f}", "")]
     direct, dtypes = direct_cka, [np.float64, np.float32]
     if options.procrustes:
         direct, dtypes = direct_procrustes, [np.float64]
@@ -133,6 +140,9 @@ def main() -> None:
             f" {direct_wall / wall:.1f} in wall-clock time, {direct_processor / processor:.1f} in processor time; load"
             f" {os.getloadavg()[0]:.1f}"
         )
+        by_itself = f"each pair directly, {dtype.__name__}"
+        figures.append((by_itself, f"{direct_wall:.4g}", f"{direct_processor:.4g}", "", f"{greatest:.1e}"))
+    append(options.to, COLUMNS, ((similarity, samples, *line) for line in figures))
 
 
 def timed_pairs(sizes: list[int], *, every: bool, by_shape: bool) -> dict[tuple[int, int], float]:

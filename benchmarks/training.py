@@ -21,16 +21,17 @@ every step.
 from __future__ import annotations
 
 import argparse
-import csv
 import functools
 import os
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
+
+from rounds import append
 
 LATENTS, RATE, BETA = 10, 1e-4, 4.0
 BATCH = int(os.environ.get("OFFAXIS_BATCH", "64"))
@@ -361,18 +362,19 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 
 def grid(options: argparse.Namespace) -> None:
-    """Write the images per second of the backends, plain PyTorch and disent, by architectures, threads and rounds."""
-    with options.grid.open("w", encoding="utf-8", newline="") as stream:
-        record = csv.writer(stream, lineterminator="\n")
-        record.writerow(("layers", "threads", "contender", "round", "images_per_second"))
-        for architecture in ("conv", "conv_small", "fc"):
-            names = ["offaxis", "torch", "jax", "pytorch"]
-            names += ["disent"] if architecture == "conv" else []  # the only layers that it has
-            for threads in (1, 2):
-                rates, _ = measure(names, options, architecture, threads)
-                for name, values in rates.items():
-                    record.writerows((architecture, threads, name, i, f"{rate:.1f}") for i, rate in enumerate(values))
-                stream.flush()
+    """Record the images per second of the backends, plain PyTorch and disent, by architectures and threads."""
+    for architecture in ("conv", "conv_small", "fc"):
+        names = ["offaxis", "torch", "jax", "pytorch"]
+        names += ["disent"] if architecture == "conv" else []  # the only layers that it has
+        for threads in (1, 2):
+            keep(options.grid, architecture, threads, measure(names, options, architecture, threads)[0])
+
+
+def keep(record: Path | None, architecture: str, threads: int, rates: Mapping[str, Sequence[float]]) -> None:
+    """Append every round to a record, if one is wanted."""
+    columns = ("layers", "threads", "contender", "round", "images_per_second")
+    for name, values in rates.items():
+        append(record, columns, ((architecture, threads, name, i, f"{rate:.1f}") for i, rate in enumerate(values)))
 
 
 def main() -> None:
@@ -389,7 +391,8 @@ def main() -> None:
     parser.add_argument("--architecture", default="conv", help="conv, conv_small or fc")
     parser.add_argument("--width", type=int, default=0, help="of the architecture fc")
     parser.add_argument("--batch", type=int, default=64, help="images in a batch")
-    parser.add_argument("--grid", type=Path, metavar="CSV", help="where to write backends by architectures and threads")
+    parser.add_argument("--grid", type=Path, metavar="CSV", help="a record of backends by architectures and threads")
+    parser.add_argument("--to", type=Path, metavar="CSV", help="a record to which every round is appended")
     parser.add_argument("--serve", metavar="NAME", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -401,6 +404,7 @@ def main() -> None:
         grid(options)
         return
     rates, work = measure(options.only, options, options.architecture, options.threads)
+    keep(options.to, options.architecture, options.threads, rates)
     first = next(iter(rates))
     print(f"{options.architecture}, {options.threads} threads each")
     print(f"{'':14}{'images/s':>10}{'range':>16}{f'{first} is':>14}{'images/CPU s':>14}{f'{first} is':>14}")

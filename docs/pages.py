@@ -14,8 +14,8 @@ import statistics
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 
-from page_tables import board, pixel_loss
-from page_tables.common import DOCS, LEAST_SEEDS, RESULTS, record_of, row, span
+from page_tables import board, performance, pixel_loss
+from page_tables.common import DOCS, LEAST_SEEDS, record_of, row, span
 
 import benchmark_data
 from baselines import demo
@@ -28,9 +28,7 @@ from benchmark_data.commands.descriptions import stores
 from benchmark_data.dataset import Dataset
 from benchmark_data.variants.pairs import Paired
 from leaderboard import properties
-from leaderboard.store import results_tree, verdicts
 
-PRECISION = RESULTS / "precision" / "bfloat16"
 MANY = 4
 """Configs from which on a table names the first and the last."""
 CONTROLS = ("noisy", "squeezed")
@@ -212,65 +210,6 @@ def table_of_bounds() -> list[str]:
     return [head, row("---", "---:", "---:", "---:"), *rows]
 
 
-def table_of_precision() -> list[str]:
-    """Compare models that were trained in bfloat16 with the board's, of the same seeds in float32."""
-    (half,) = results_tree.read_all(PRECISION)
-    (full,) = (r for r in results_tree.read_all(RESULTS) if (r.dataset, r.method) == (half.dataset, half.method))
-    scores = {
-        title: {
-            precision: {run.seed: run.scores[key] for run in result.runs if key in run.scores}
-            for precision, result in (("bfloat16", half), ("float32", full))
-        }
-        for key, title in PRECISION_SCORES.items()
-    }
-    head = ("mean over seeds", "seeds", "bfloat16", "float32", "difference (95%)", "p")
-    lines = [row(*head), row("---", *["---:"] * 5)]
-    for title, by_precision in scores.items():
-        seeds = sorted(by_precision["bfloat16"].keys() & by_precision["float32"].keys())
-        pair = [[by_precision[precision][seed] for seed in seeds] for precision in ("bfloat16", "float32")]
-        compared = verdicts.compare([pair[0]], [pair[1]], paired=True)
-        means = (f"{statistics.mean(values):.3f}" for values in pair)
-        interval = f"{compared.difference:+.3f} ({compared.low:+.3f} to {compared.high:+.3f})"
-        lines.append(row(title, str(len(seeds)), *means, interval, f"{compared.p:.2g}"))
-    return lines
-
-
-def table_of_backends() -> list[str]:
-    """Write images per second of the backends, plain PyTorch and disent: medians over the rounds of one run."""
-    rates: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for line in record_of("training.csv"):
-        by_name = rates.setdefault((line["layers"], line["threads"]), {})
-        by_name.setdefault(line["contender"], []).append(float(line["images_per_second"]))
-    lines = [row("layers", "threads", *BACKENDS.values()), row("---", *["---:"] * (1 + len(BACKENDS)))]
-    for (layers, threads), by_name in rates.items():
-        cells = (rate_and_ratio(by_name[name], by_name["pytorch"]) if name in by_name else "–" for name in BACKENDS)
-        lines.append(row(f"`{layers}`", threads, *cells))
-    return lines
-
-
-def rate_and_ratio(values: Sequence[float], plain: Sequence[float]) -> str:
-    """Write the median over the rounds, and the median ratio to other values of the same rounds."""
-    ratio = statistics.median(a / b for a, b in zip(values, plain, strict=True))
-    return f"{statistics.median(values):,.0f} ({ratio:.2f})"
-
-
-BACKENDS = {
-    "offaxis": "Offaxis, TensorFlow",
-    "torch": "Offaxis, PyTorch",
-    "jax": "Offaxis, jax",
-    "pytorch": "plain PyTorch",
-    "disent": "disent, its own conv64",
-}
-"""Contender of benchmarks/training.py -> the title of its column."""
-
-
-PRECISION_SCORES = {
-    "mig": "MIG",
-    "dci.disentanglement": "DCI disentanglement",
-    "dci.informativeness_test": "DCI informativeness",
-}
-
-
 def table_of_frozen_encoders() -> list[str]:
     """Write linear R² of a pretrained encoder and of the same with random weights, and the highest MIG of both."""
     scores: dict[tuple[str, str, str], list[float]] = {}
@@ -321,7 +260,7 @@ PAGES = {
     "leaderboard.md": {"desk": board.ranked_tables},
     "datasets.md": {"datasets": table_of_datasets, "files": table_of_files},
     "metrics.md": {"metrics": table_of_metrics},
-    "performance.md": {"backends": table_of_backends, "precision": table_of_precision},
+    "performance.md": performance.TABLES,
     "pixel_loss.md": pixel_loss.TABLES,
     "statistics.md": {"bounds": table_of_bounds, "shared_seeds": board.table_of_shared_seeds},
     "../README.md": {
