@@ -463,8 +463,8 @@ def test_units_of_several_numbers_are_scored():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"encode": []}, "expected an encoder, .*, received 0 encoders"),
-        ({"tasks": []}, "a task, .*, received 1 encoders, 0 tasks"),
+        ({"encode": []}, "expected encoders, .*, received 0 encoders"),
+        ({"tasks": []}, "tasks, .*, received 1 encoders, 0 tasks"),
         ({"tasks": [TASK, TASK]}, f"tasks: expected each once, received {TASK}@v1 more than once"),
         ({"seeds": [1, 2]}, r"a different seed for each encoder, received 1 encoders, 1 tasks and seeds \[1, 2\]"),
         ({"seeds": 3, "encode": [squares, squares]}, r"a different seed for each encoder, .* seeds \[3\]"),
