@@ -176,21 +176,16 @@ def table_of_peers() -> list[str]:
 
 def table_of_backends() -> list[str]:
     """Write images per second of the backends, plain PyTorch and disent: medians over the rounds of one run."""
-    rates: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for line in record_of("training.csv"):
-        by_name = rates.setdefault((line["layers"], line["threads"]), {})
-        by_name.setdefault(line["contender"], []).append(float(line["images_per_second"]))
     lines = [row("layers", "threads", *BACKENDS.values()), row("---", *["---:"] * (1 + len(BACKENDS)))]
-    for (layers, threads), by_name in rates.items():
-        cells = (rate_and_ratio(by_name[name], by_name["pytorch"]) if name in by_name else "–" for name in BACKENDS)
+    for (layers, threads), rates in rounds_of("training.csv", "images_per_second", "layers", "threads").items():
+        cells = (rate_and_ratio(rates[name], rates["pytorch"]) if name in rates else "–" for name in BACKENDS)
         lines.append(row(f"`{layers}`", threads, *cells))
     return lines
 
 
 def rate_and_ratio(values: Sequence[float], plain: Sequence[float]) -> str:
     """Write the median over the rounds, and the median ratio to other values of the same rounds."""
-    ratio = statistics.median(a / b for a, b in zip(values, plain, strict=True))
-    return f"{statistics.median(values):,.0f} ({ratio:.2f})"
+    return f"{statistics.median(values):,.0f} ({ratio(values, plain):.2f})"
 
 
 def table_of_precision() -> list[str]:
