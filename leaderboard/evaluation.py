@@ -261,8 +261,9 @@ class Evaluation:
 
         Returns:
             For each task and score: both means, their difference with its 95% interval, ``p`` after Holm's correction
-            over the tasks of the score, the numbers of seeds, the optimiser steps of both, ``verdict``, and ``note``,
-            the reason if nothing was tested: too few seeds, or neither is above an untrained encoder by 0.01.
+            over all tasks with the score, tested or not, the numbers of seeds, the optimiser steps of both,
+            ``verdict``, and ``note``, the reason if nothing was tested: too few seeds, or neither is above an untrained
+            encoder by 0.01.
 
         Raises:
             UnknownName: the method has no published results.
@@ -289,7 +290,7 @@ class Evaluation:
                     f"compare: two columns would be named {name!r}. Call evaluate with another name, such as my_{name}."
                 )
         table = pd.DataFrame([row for task in self._tasks for row in self._comparison_rows(task, method, tree)])
-        for _, group in table[table["p"].notna() | (table["verdict"] == verdicts.NEITHER)].groupby("score"):
+        for _, group in table.dropna(subset=["ours", "theirs"]).groupby("score"):
             adjusted = verdicts.holm(group["p"].fillna(1.0).to_numpy())
             table.loc[group.index, "p"] = np.where(group["p"].isna(), math.nan, adjusted)
         for index, row in table[table["p"].notna()].iterrows():

@@ -150,17 +150,19 @@ def test_two_columns_of_one_name_are_refused(random, tree, name):
             random.compare(dataclasses.replace(random, name=name))
 
 
-def test_a_task_that_is_not_tested_counts_for_holm(random, monkeypatch):
-    """Two tasks, of which one is at chance: the p-value of the other is doubled."""
-    lines = [{"task": task, "score": "mig", "difference": 1.0, "p": 0.01, "verdict": ""} for task in ("a", "b")]
-    lines[1] |= {"p": math.nan, "verdict": "neither above untrained"}
+@pytest.mark.parametrize("verdict", ["neither above untrained", ""], ids=["at chance", "too few seeds"])
+def test_a_task_that_is_not_tested_counts_for_holm(random, monkeypatch, verdict):
+    """Two tasks, of which one is not tested: the p-value of the other is doubled, as in `offaxis board compare`."""
+    known = {"score": "mig", "ours": 1.5, "theirs": 0.5, "difference": 1.0, "p": 0.01, "verdict": ""}
+    lines = [{"task": task} | known for task in ("a", "b")]
+    lines[1] |= {"p": math.nan, "verdict": verdict}
     monkeypatch.setattr(leaderboard.Evaluation, "_tasks", ["a", "b"])
     monkeypatch.setattr(
         leaderboard.Evaluation, "_comparison_rows", lambda self, task, method, tree: [lines["ab".index(task)]]
     )
     found = random.compare("beta_vae")
     assert found["p"].tolist() == pytest.approx([0.02, math.nan], nan_ok=True)
-    assert found["verdict"].tolist() == ["significantly higher", "neither above untrained"]
+    assert found["verdict"].tolist() == ["significantly higher", verdict]
 
 
 def test_saved_scores_are_read_as_the_boards_are(random, tree):
