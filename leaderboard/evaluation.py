@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import math
@@ -27,7 +26,7 @@ from leaderboard.reading import units
 from leaderboard.record import About, Budget, Supervision
 from leaderboard.scoring import candidates, measure, submission
 from leaderboard.scoring.candidates import Candidate
-from leaderboard.source import Source, make_record, project_on_components
+from leaderboard.source import Source, make_record, note_images_on_error, project_on_components
 from leaderboard.store import intervals, results, results_tree, verdicts
 from leaderboard.store.results import Result, Scored
 from leaderboard.store.results_tree import PUBLISHED
@@ -144,14 +143,14 @@ def evaluate(
             measure.warn_if_left_out(dataset.labels(task.train), dataset.space.names, task.dataset)
     for task in chosen_tasks[1:]:  # so that an encoder that does not take its images says so before others are scored
         for batch_encoder in filter(None, (source.function_encoder for source in sources)):
-            with _note_images_on_error(name, task):
+            with note_images_on_error(name, task):
                 batch_encoder(task.load().images(task.indices[: batch_encoder.batch_size]))
     rows = []
     with rich.progress.Progress(console=console.err, transient=True, disable=not progress) as bars:
         for task, task_records in zip(chosen_tasks, records, strict=True):
             bar = bars.add_task(task.dataset, total=len(sources) * len(task.indices))
             for (seed, source), record in zip(seeded_sources, task_records, strict=True):
-                with _note_images_on_error(name, task):
+                with note_images_on_error(name, task):
                     raw_codes = source.encode(task, functools.partial(bars.advance, bar))
                 if pca is not None:
                     raw_codes = project_on_components(raw_codes, pca, len(task.train))
@@ -162,16 +161,6 @@ def evaluate(
             for error in candidates.repeated_codes([row.candidate for row in rows[-len(sources) :]]):
                 raise error
     return Evaluation(name, tier, tuple(rows), metrics is not None)
-
-
-@contextlib.contextmanager
-def _note_images_on_error(name: str, task: protocol.Task) -> Iterator[None]:
-    """Say of an error which images were encoded."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"While {name} encoded {task.dataset}, images {task.load().image_shape}.")
-        raise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -200,21 +189,7 @@ def _score(
     if metrics is None and task.user_dataset is None:
         run = candidates.score(candidate, tier)
         return _Row(task, candidate, run.scores, run, source)
-    tier_measurements = {measurement.metric: measurement for measurement in protocol.tier(tier).measurements}
-    measurements = []
-    for name, metric in measure.metrics_by_name(list(tier_measurements) if metrics is None else metrics).items():
-        takes_both = measure.has_argument(metric, measure.TEST_NAMES[0])
-        default = protocol.Measurement(name, test=protocol.TEST if takes_both else 0)
-        if tier == "held_out" and not takes_both:  # the train rows were trained on
-            default = protocol.Measurement(name, train=0, test=protocol.TEST)
-        measurement = tier_measurements.get(name, default)
-        arguments = {**measurement.arguments, **measure.drop_constant(metric)}
-        measurements.append(dataclasses.replace(measurement, arguments=arguments))
-    scores: dict[str, float] = {}
-    for measurement in measurements:
-        with measure.refusals(measurement.metric, metrics):
-            scores |= measure.score_codes(candidate.codes, task.labels(), [measurement], train=len(task.train)).scores
-    return _Row(task, candidate, scores, None, source)
+    return _Row(task, candidate, candidates.score_by(metrics, candidate, task, tier), None, source)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -239,6 +214,32 @@ class Evaluation:
     tier: str
     rows: tuple[_Row, ...]
     shows_all: bool = False
+
+    def __add__(self, other: Evaluation) -> Evaluation:
+        """Join the scores of a method on other tasks, as with a model for each dataset.
+
+        Args:
+            other: an evaluation on other tasks with the same name, tier, seeds and settings.
+
+        Returns:
+            The scores on all tasks, to compare, save and submit together.
+
+        Raises:
+            InvalidInput: both have scores of a task, or the name, the tier, the seeds or a setting differ.
+
+        Example:
+            >>> columns = lambda images: images.max(axis=1).argmax(axis=1)
+            >>> near, far = (evaluate(columns, f"xysquares/spacing_{n}", metrics="mig", tier="smoke") for n in (4, 8))
+            >>> (near + far).frame().round(2)[["task", "mig"]].to_dict("records")
+            [{'task': 'xysquares/spacing_4', 'mig': 0.5}, {'task': 'xysquares/spacing_8', 'mig': 0.5}]
+        """
+        ours, theirs = self._settings, other._settings
+        if differing := [key for key in ours if ours[key] != theirs[key]]:
+            received = f"received {ours[differing[0]]} and {theirs[differing[0]]}"
+            raise InvalidInput(f"{self.name} + {other.name}: expected the same {differing[0]} in both, {received}.")
+        if common := sorted({*self._tasks} & {*other._tasks}):
+            raise InvalidInput(f"{self.name}: expected different tasks in both, received {common[0]} twice.")
+        return dataclasses.replace(self, rows=self.rows + other.rows)
 
     def frame(self) -> pd.DataFrame:
         """Return one row for each task and seed: the encoder's name, the tier, and a column for each score."""
@@ -369,9 +370,10 @@ class Evaluation:
                 with written_atomically(base_path.with_suffix(".onnx")) as temporary:
                     row.source.write_onnx(temporary, row.candidate)
             except OffaxisError as error:
-                export_errors[str(error)] = None
+                export_errors[str(error).removeprefix(f"{temporary}: ")] = None
         missing += [
-            f"encoder: {reason.rstrip('.')}. For a verified row, export it to ONNX as seed_<n>.onnx next to its codes."
+            f"encoder: {reason.rstrip('.')}. For a verified row, export it to ONNX, in float32, as seed_<n>.onnx next "
+            "to its codes."
             for reason in export_errors
         ]
         if len(seeds) < protocol.SEEDS:
@@ -406,6 +408,13 @@ class Evaluation:
         return "\n".join(parts)
 
     __repr__ = __str__
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        """What all tasks of a submission share."""
+        known, seeds = self.rows[0].candidate.record, {row.candidate.record.seed for row in self.rows}
+        settings = {key: getattr(known, key) for key in ("supervision", "selection", "hyperparameters")}
+        return {"name": self.name, "tier": self.tier, "seeds": sorted(seeds)} | settings
 
     @property
     def _tasks(self) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +159,13 @@ class Source:
                 codes, expected_codes = encoder.encode(dataset, rows), candidate.submitted_codes[:64]
             if not np.allclose(codes, expected_codes, rtol=1e-3, atol=1e-3 * expected_codes.std()):
                 raise InvalidInput("The exported graph returns other codes than the encoder.")
+
+
+@contextlib.contextmanager
+def note_images_on_error(name: str, task: protocol.Task) -> Iterator[None]:
+    """Say of an error which images were encoded."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"While {name} encoded {task.dataset}, images {task.load().image_shape}.")
+        raise

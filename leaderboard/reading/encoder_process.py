@@ -121,7 +121,7 @@ def _encode_batch(session: Any, signature: graphs.Signature, images: NDArray[Any
 
 
 def _failure_error(path: str, expected: str, error: Exception) -> OffaxisError:
-    text = " ".join(str(error).split())[:80]
+    text = " ".join(str(error).split())[:200]
     if isinstance(error, MemoryError) or any(sign in str(error) for sign in ("alloc", "memory")):
         return _memory_error(path, text)
     return InvalidInput(f"{path}: does not run: expected {expected}, received {text}.")

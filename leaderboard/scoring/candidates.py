@@ -368,6 +368,25 @@ def score(candidate: Candidate, tier: str, *, status: Status = "recomputed") -> 
         raise to_errors(error, where, Scored)[0] from error
 
 
+def score_by(
+    metrics: str | Sequence[str] | None, candidate: Candidate, task: protocol.Task, tier: str
+) -> dict[str, float]:
+    """Return the scores of codes by metrics that a user chose (None: the tier's), also on a dataset of the user's."""
+    tier_measurements = {measurement.metric: measurement for measurement in protocol.tier(tier).measurements}
+    scores: dict[str, float] = {}
+    for name, metric in measure.metrics_by_name(list(tier_measurements) if metrics is None else metrics).items():
+        takes_both = measure.has_argument(metric, measure.TEST_NAMES[0])
+        default = protocol.Measurement(name, test=protocol.TEST if takes_both else 0)
+        if tier == "held_out" and not takes_both:  # the train rows were trained on
+            default = protocol.Measurement(name, train=0, test=protocol.TEST)
+        measurement = tier_measurements.get(name, default)
+        arguments = {**measurement.arguments, **measure.drop_constant(metric)}
+        chosen = [dataclasses.replace(measurement, arguments=arguments)]
+        with measure.refusals(name, metrics):
+            scores |= measure.score_codes(candidate.codes, task.labels(), chosen, train=len(task.train)).scores
+    return scores
+
+
 def verified(candidate: Candidate, run: Scored, seed: str) -> tuple[Scored, str]:
     """Verify the scores of a run by its encoder, on fresh rows drawn by ``seed``, chosen after the encoder is fixed.
 

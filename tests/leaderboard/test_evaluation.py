@@ -172,6 +172,30 @@ def test_saved_scores_are_read_as_the_boards_are(random, tree):
     assert [run.seed for run in runs] == [0, 1, 2, 3, 4]
 
 
+def test_a_model_for_each_dataset_is_one_method(solved, random, tmp_path):
+    """As most methods are trained: scores on both tasks are compared, saved and handed in together."""
+    other = "xysquares/spacing_4"
+    settings = {"tier": "smoke", "steps": 33, "about": "reads the squares", "progress": False}
+    joined = solved + leaderboard.evaluate(lambda images: -squares(images), other, name="squares", **settings)
+    assert [task for task in (TASK, other) if task in str(joined)] == joined.frame()["task"].tolist() == [TASK, other]
+    assert len(joined.save(tmp_path / "results")) == 2
+    joined.submission(tmp_path / "handed_in")
+    content = json.loads((tmp_path / "handed_in" / "submission.json").read_text("utf-8"))
+    assert set(content["tasks"]) == {TASK, other}
+    for row in joined.rows:
+        with np.load(tmp_path / "handed_in" / row.candidate.record.dataset / "seed_0.npz") as stored:
+            assert (stored["codes"] == row.candidate.submitted_codes).all()
+    with pytest.raises(InvalidInput, match="squares: expected different tasks in both, received xysquares/spacing_8"):
+        joined + solved
+    with pytest.raises(
+        InvalidInput, match=r"squares \+ sums: expected the same name in both, received squares and sums"
+    ):
+        solved + random
+    weak = leaderboard.evaluate(squares, other, name="squares", supervision="weakly_supervised", **settings)
+    with pytest.raises(InvalidInput, match="expected the same supervision in both, received unsupervised and weakly"):
+        solved + weak
+
+
 def test_chosen_metrics_have_no_place_on_the_board(tmp_path):
     found = leaderboard.evaluate(squares, TASK, metrics=["mig", "sap"], progress=False)
     assert {"mig", "sap"} <= set(found.frame().columns)
