@@ -148,7 +148,7 @@ def table_of_the_demo() -> list[str]:
         *(row(titles[name], *(demo_range(name, dataset) for dataset in demo.DATASETS)) for name in titles),
         row(explained, *(demo_range(model, dataset, "z.0%", "explained") for dataset in demo.DATASETS)),
         "",
-        f"{seeds} seeds per spacing, {seconds} s of processor time each "
+        f"{seeds} seeds with the demo's, {seconds} s of processor time each "
         f"({' and '.join(machines)}; [record](benchmarks/demo_seeds.csv)).",
     ]
 

@@ -125,10 +125,10 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> Estimate | None:
     return Estimate(observed, min(observed, float(scale[above][0])), max(observed, float(scale[below][-1])))
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=8)
 def _simulate_correlations(count: int) -> Floats:
-    """Return Spearman's correlations of 2,000 samples of normal pairs: float64 (correlations of `GRID`, samples)."""
-    uniform = np.clip(draws.uniform(0, np.arange(2_000), 2 * count), 1e-12, None)
+    """Return Spearman's correlations of 10,000 samples of normal pairs: float64 (correlations of `GRID`, samples)."""
+    uniform = np.clip(draws.uniform(0, np.arange(10_000), 2 * count), 1e-12, None)
     normal, noise = np.split(scipy.special.ndtri(uniform), 2, axis=1)
     first_ranks = _unit_ranks(normal)
     second_ranks = (_unit_ranks(rho * normal + np.sqrt(1 - rho**2) * noise) for rho in GRID)
