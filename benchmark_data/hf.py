@@ -252,12 +252,12 @@ class _Decoder:
         return hash(self.key)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        return {column: self._decode_column(column, values) for column, values in batch.items()}
+        dtypes = encoding.columns(_opened[self.key])
+        return {column: self._decode_column(column, values, dtypes) for column, values in batch.items()}
 
-    def _decode_column(self, column: str, values: list[Any]) -> Any:
+    def _decode_column(self, column: str, values: list[Any], dtypes: Mapping[str, Any]) -> Any:
         if values and isinstance(values[0], _LazyImage):
             return _draw_images(values)
-        dtypes = encoding.columns(_opened[self.key])
         if column not in dtypes or column == "image":
             return values
         dtype = np.dtype(dtypes[column])

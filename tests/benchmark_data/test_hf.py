@@ -537,6 +537,12 @@ def test_without_files_what_datasets_does_to_rows_works(tiny_grid):
     assert sum(len(batch["index"]) for batch in data.iter(batch_size=5)) == 12
 
 
+def test_without_files_dtypes_are_looked_up_once_a_batch(tiny_grid, monkeypatch):
+    data, columns, calls = hf.as_dataset(tiny_grid), hf.encoding.columns, []
+    monkeypatch.setattr(hf.encoding, "columns", lambda dataset: calls.append(dataset) or columns(dataset))
+    assert len(list(data.iter(batch_size=6))) == len(calls) == 2
+
+
 def test_without_files_shuffled_and_shared(tiny_grid):
     shares = [hf.as_dataset(tiny_grid, shuffle_seed=3, epoch=2, shard=(i, 2))[:6]["index"] for i in range(2)]
     expected = reading.order(range(12), seed=3, epoch=2)
