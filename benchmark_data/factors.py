@@ -435,11 +435,13 @@ def check_integers(what: str, indices: object) -> NDArray[np.integer]:
         return np.empty(0, np.int64)
     if array.ndim == 1 and array.dtype.kind in "iu":
         return array
-    received, remedy = f"{array.dtype} of shape {array.shape}", "Round and cast them to int64."
+    received, remedy = f"{array.dtype} of shape {array.shape}", "Pass a list, a range or an array of integers."
     if isinstance(indices, slice):
         received, remedy = repr(indices), "Pass range(start, stop, step)."
     elif array.dtype == bool:
         received, remedy = f"a mask of shape {array.shape}", "Pass numpy.flatnonzero(mask)."
     elif array.dtype.kind in "iu":
         remedy = "For one image, pass a list of one row." if array.ndim == 0 else "Pass rows.ravel()."
+    elif array.dtype.kind == "f":
+        remedy = "Round and cast them to int64."
     raise InvalidInput(f"{what}: expected integers of shape (n,), received {received}. {remedy}")

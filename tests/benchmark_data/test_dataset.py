@@ -201,6 +201,7 @@ def test_an_index_says_what_to_use_instead():
         ([[1, 2]], r"received int64 of shape \(1, 2\)\. Pass rows\.ravel\(\)\."),
         ([[1], [2, 3]], r"received setting an array element with a sequence"),
         ([0.5], r"received float64 of shape \(1,\)\. Round and cast them to int64\."),
+        (iter([0]), r"received object of shape \(\)\. Pass a list, a range or an array of integers\."),
     ],
 )
 def test_a_selection_that_is_no_list_of_rows_says_how_to_write_it(rows, message):
