@@ -98,6 +98,8 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
         try:
             super().__init__(file_format=file_format, **kwargs)
         except (ParseError, AssertionError) as error:  # of a dataset_info.json, which TFDS reads here
+            if not hasattr(self, "_data_dir"):  # it has read none: there is no such version
+                raise
             file, reason = self.data_path / "dataset_info.json", str(error).partition("\n")[0].strip()
             raise DamagedFile(f"{file}: {reason} Remove {file.parent}, and build it again.") from error
         if file_format is None and not self.info.splits:  # nothing is built yet
@@ -304,7 +306,7 @@ def as_dataset(
     column_names = (
         ["image", "factors"] if as_supervised else reading.check_columns(dataset, columns, encoding.columns(dataset))
     )
-    rows = reading.rows_of(dataset, split)
+    rows = reading.rows_of(dataset, reading.check_split_text(dataset, split))
     size = UNBATCHED if batch_size is None else batch_size
     check_count("batch_size", size, 1)
     full_batches = drop_remainder and batch_size is not None
@@ -358,11 +360,14 @@ def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None) -> P
     """
     tfds_builder = builder(dataset, data_dir)
     built_digest = (tfds_builder.info.metadata or {}).get("digest")
-    if tfds_builder.info.splits and dataset.prepared and built_digest != dataset.digest()._asdict():
-        raise InvalidInput(
-            f"{tfds_builder.data_path}: expected files with the current pixels and labels of {dataset.id}, received "
-            "files with other or unknown ones. Remove them, and build it again."
-        )
+    if tfds_builder.info.splits and dataset.prepared:
+        counts = {name: split.num_examples for name, split in tfds_builder.info.splits.items()}
+        expected_counts = {name: len(rows) for name, rows in dataset.splits.items()}
+        if counts != expected_counts or built_digest != dataset.digest()._asdict():
+            raise InvalidInput(
+                f"{tfds_builder.data_path}: expected files with the current pixels and labels of {dataset.id}, "
+                "received files with other, unknown or fewer ones. Remove them, and build it again."
+            )
     with contextlib.redirect_stdout(io.StringIO()):  # TFDS prints that it downloads a dataset of unknown size
         tfds_builder.download_and_prepare()
     return Path(tfds_builder.data_dir)

@@ -239,6 +239,13 @@ def test_a_copy_that_is_no_longer_whole_is_not_taken_for_built(builders, tmp_pat
         provider.build(tiny_grid, tmp_path)
 
 
+def test_a_copy_of_the_first_rows_is_not_taken_for_built(builders, tmp_path, tiny_grid):
+    config = tfds.download.DownloadConfig(max_examples_per_split=5)
+    builders["tiny_grid"](data_dir=tmp_path).download_and_prepare(download_config=config)
+    with pytest.raises(InvalidInput, match="received files with other, unknown or fewer ones"):
+        provider.build(tiny_grid, tmp_path)
+
+
 def test_a_build_that_fails_leaves_nothing(tmp_path, tiny_grid):
     def breaks(labels):
         if (labels == [2, 3]).all(axis=1).any() and len(labels) < 12:
@@ -282,6 +289,11 @@ def test_wrong_config_names_the_near_match(builders, tmp_path):
         RuntimeError, match=r"received 'plus_3'\. Did you mean 'plus_"
     ):  # tfds.load wraps every error so
         tfds.load("offaxis_tiny_family/plus_3", data_dir=tmp_path)
+
+
+def test_a_version_that_is_not_there_is_named(builders, tmp_path):
+    with pytest.raises(AssertionError, match=r"cannot be loaded at version 9\.0\.0, only: 1\.2\.3"):
+        builders["tiny_grid"](data_dir=tmp_path, version="9.0.0")
 
 
 def test_build_says_where_the_files_are(builders, tmp_path, tiny_family, monkeypatch, capsys):
@@ -564,6 +576,7 @@ def test_without_files_choices_that_cannot_be(tiny_grid):
         ),
         ({"split": tfds.even_splits("train", 2)[0]}, "split of tiny_grid: expected a string, such as 'train'"),
         ({"split": ["train"]}, "split of tiny_grid: expected a string, such as 'train'"),
+        ({"split": None}, "split of tiny_grid: expected a string, such as 'train'"),  # not train and test mixed
     ):
         with pytest.raises(InvalidInput, match=message):
             provider.as_dataset(tiny_grid, **options)
