@@ -3,9 +3,10 @@
 A run of a paper becomes a smaller one by `baselines.sweeps._forms.form`, which keeps its strength, loss and reduction.
 If the board's runs suffice for an entry, it uses them (`board_runs`), with the board's strengths.
 
-``desk`` has five seeds, or ten if an entry says so. Comparisons of layers use the papers' kinds of architecture for
-1,000 steps (`at_tier`, the sweep ``desk_similarity``); other models are fully connected, 128 wide, and see 3,000 steps
-of 64 images (`small_fc_run`).
+``desk`` has five seeds, or ten if an entry says so. Comparisons of layers use the papers' kinds of architecture
+(`at_tier`), since fully connected decoders stay similar where convolutional ones do not (2205.08399, appendix F): a run
+takes one to two minutes of an idle core, all of them about two hours on two cores. Other models are fully connected,
+128 wide, and see 3,000 steps of 64 images (`small_fc_run`).
 
 XYSquares and dSprites are the papers' own; rendered datasets stand in for the others (`STAND_INS`). No rendered dataset
 has faces: xyobject, whose position, size and colour vary, stands in for CelebA.
@@ -19,7 +20,7 @@ from typing import Any, TypeVar
 
 from baselines.config import RunConfig
 from baselines.reproduction.entries import Transfer
-from baselines.sweeps import desk, desk_controls, desk_similarity
+from baselines.sweeps import desk, desk_controls
 from baselines.sweeps._forms import form
 
 R = TypeVar("R", bound=RunConfig | Transfer)
@@ -72,6 +73,16 @@ def small_fc_run(published: RunConfig, **changes: Any) -> RunConfig:
     return form(published, **defaults | PLAIN | changes)
 
 
+STEPS = 1_000
+"""Of runs whose layers are compared, and of transfers from them, at desk tier."""
+
+SNAPSHOTS = (25, 250, 500, 750)
+"""Near the shares of training that the papers show (dSprites' first is at 7.7%, ours at 2.5%)."""
+
+FIRST = 2
+"""One more snapshot of fully connected models: epoch 1 of 410 (2205.08399, figure 12)."""
+
+
 def at_tier(tier: str, seeds: Sequence[R]) -> tuple[R, ...]:
     """Return a model's runs, or transfers from them, at a tier.
 
@@ -83,11 +94,22 @@ def at_tier(tier: str, seeds: Sequence[R]) -> tuple[R, ...]:
 
 
 def _desk_form(published: Any) -> Any:
-    stand_in_name = stand_in(published.dataset)
-    if not isinstance(published, Transfer):
-        return desk_similarity.desk_form(published, stand_in_name)
-    changes = {"steps": desk_similarity.STEPS, "snapshots": ()}
-    return dataclasses.replace(published, source=_desk_form(published.source), dataset=stand_in_name, changes=changes)
+    """Return a run, or a transfer from one, with the paper's kind of architecture: convolutions have half the width."""
+    dataset = stand_in(published.dataset)
+    if isinstance(published, Transfer):
+        changes = {"steps": STEPS, "snapshots": ()}
+        return dataclasses.replace(published, source=_desk_form(published.source), dataset=dataset, changes=changes)
+    is_convolutional = published.architecture == "conv"
+    return form(
+        published,
+        dataset=dataset,
+        split="",
+        architecture="conv_small" if is_convolutional else published.architecture,
+        architecture_parameters={} if is_convolutional else published.architecture_parameters,
+        steps=STEPS,
+        learning_rate=5e-4,
+        snapshots=(FIRST, *SNAPSHOTS) if published.architecture == "fc" else SNAPSHOTS,
+    )
 
 
 def data_at_tier(tier: str, published: str) -> str:

@@ -1,7 +1,7 @@
 """Bonheme and Grześ, "How do Variational Autoencoders Learn?" (2022): which layers learn first, and what changes them.
 
 Figure 1 needs no training. The study tier uses the runs of the sweep bonheme2022, and similar models with 20 latents
-and classifiers; the desk tier those of the sweep desk_similarity, whose convolutions have half the width. The paper's
+and classifiers; the desk tier smaller ones (`_tiers.at_tier`), whose convolutions have half the width. The paper's
 epochs are converted to shares of the training (`TIMES`), and the nearest kept snapshot is used.
 
 Claims on mean, variance and samples, on all objectives and on a collapsed posterior have separate entries.

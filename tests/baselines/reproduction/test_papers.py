@@ -471,7 +471,6 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
     desk = [run for name in ("desk", "desk_controls") for run in sweep.find(name)]
     first = [run for run in desk if run.seed < _tiers.SEEDS]
     board = {run.digest for run in first}
-    similarity = {run.digest for run in sweep.find("desk_similarity")}
     for id_, entry in ENTRIES.items():
         if entry.desk is None or id_ == "2202.13341/fig7":
             continue
@@ -481,8 +480,6 @@ def test_desk_runs_have_seeds_for_a_verdict_and_two_tables_take_the_boards():
         ten = id_ == "2202.13341/fig9" or id_.endswith(("_rooms", "_pairs", "_floats"))
         seeds = 20 if id_ == "2202.13341/fig3_first" else 10 if ten else _tiers.SEEDS
         assert all(len(found) == seeds for found in models.values())
-        if id_.startswith(("2205", "2304")):
-            assert {run.digest for run in entry.desk.runs} <= similarity
     for what in ("table1", "table2"):
         assert {run.digest for run in ENTRIES[f"2102.06822/{what}"].desk.runs} <= board
         rooms = ENTRIES[f"2102.06822/{what}_rooms"].desk.runs
@@ -569,11 +566,6 @@ def test_desk_transfers_have_the_papers_layers_and_a_source_of_every_seed():
     digests = {number: {each.digest for each in plan.transfers} for number, plan in plans.items()}
     assert digests[5] <= digests[6]
     assert len(digests[6] & digests[9]) == 2 * _tiers.SEEDS  # all of the decoder is the same from either side
-
-
-def test_every_run_of_the_similarity_sweep_is_some_figures():
-    wanted = {run.digest for entry in ENTRIES.values() if entry.desk for run in entry.desk.runs}
-    assert {run.digest for run in sweep.find("desk_similarity")} <= wanted
 
 
 @every
