@@ -14,13 +14,12 @@ import statistics
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 
-from page_tables import board, performance, pixel_loss
+from page_tables import board, claims, performance, pixel_loss
 from page_tables.common import DOCS, LEAST_SEEDS, record_of, row, span
 
 import benchmark_data
 from baselines import demo
 from baselines.record import about
-from baselines.reproduction import pages
 from baselines.sweeps import _michlo2023, michlo2023_reduced
 from benchmark_data import discovery
 from benchmark_data.archives.archive import Archive
@@ -266,7 +265,7 @@ PAGES = {
     "../README.md": {
         "demo": table_of_the_demo,
         "longer": text_on_longer_training,
-        "verdicts": functools.partial(pages.main_results, DOCS / "reproduction"),
+        "verdicts": claims.table_of_main_results,
     },
     "your_encoder.md": {"frozen": table_of_frozen_encoders},
     "tutorials/see_a_vae_fail.md": {"demo": printed_by_the_demo},

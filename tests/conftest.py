@@ -284,6 +284,15 @@ def checked(function):
 
 
 @pytest.fixture(scope="session")
+def page_tables():
+    """Give an import function for the modules of docs/page_tables, imported as docs/pages.py imports them."""
+    folder = str(Path(__file__).parents[1] / "docs")
+    sys.path.insert(0, folder)
+    yield lambda name: importlib.import_module(f"page_tables.{name}")
+    sys.path.remove(folder)
+
+
+@pytest.fixture(scope="session")
 def shape_checks():
     """What the types say of shapes, and the function that holds another one to them."""
     return types.SimpleNamespace(shapes=shapes, checked=checked)

@@ -1,4 +1,4 @@
-"""The page of all figures and tables, ``docs/reproduction.md``, and the table of main results."""
+"""The page of all figures and tables, ``docs/reproduction.md``."""
 
 from __future__ import annotations
 
@@ -10,18 +10,6 @@ from typing import Any
 from baselines.reproduction import catalogue, records
 from baselines.reproduction.entries import Entry
 from leaderboard.store import intervals, verdicts
-
-MAIN = (
-    ("2202.13341/fig8", False),
-    ("2202.13341/fig9", False),
-    ("2202.13341/fig11", False),
-    ("2202.13341/fig6", False),
-    ("2102.06822/table1", False),
-    ("2102.06822/table1", True),
-    ("2205.08399/fig4", False),
-    ("2304.10767/table1", False),
-)
-"""The sentences of the main table: id of an entry, and whether it is the one with the added control."""
 
 NAMES = {"xysquares": "XYSquares", "dsprites": "dSprites", "plane": "points"}
 """Family of datasets -> its name in a table."""
@@ -63,7 +51,7 @@ def report(folder: Path) -> str:
             if record := records_by_id.get(entry.id):
                 figure = _format_links(entry)
                 for sentence in record["judged"]:
-                    claim, data, *setting, effect, verdict = _format_cells(entry, record, sentence, decided)
+                    claim, data, *setting, effect, verdict = format_cells(entry, record, sentence, decided)
                     setting = ["" if all(usual) and cell in usual else cell for cell in setting]
                     rows.append(_row(figure, claim, data, *setting, effect, verdict))
                     figure = entry.id.partition("/")[2]
@@ -104,47 +92,14 @@ def read_records(folder: Path) -> dict[str, dict[str, Any]]:
 
 def significant_claims(finished: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
     """Return id and claim of each sentence that is decided after Holm over all of them."""
-    tested = [(record["id"], sentence) for record in finished for sentence in record["judged"] if _is_test(sentence)]
+    tested = [(record["id"], sentence) for record in finished for sentence in record["judged"] if is_test(sentence)]
     adjusted = verdicts.holm([1.0 if sentence["p"] is None else sentence["p"] for _, sentence in tested])
     return {(id_, claim["claim"]) for (id_, claim), p in zip(tested, adjusted, strict=True) if p <= intervals.ERROR}
 
 
-def _is_test(sentence: Mapping[str, Any]) -> bool:
+def is_test(sentence: Mapping[str, Any]) -> bool:
     """Say whether a sentence counts for Holm: one that is not testable does, since that was seen from its scores."""
     return sentence["p"] is not None or "not testable" in sentence["verdict"]
-
-
-def main_results(folder: Path) -> list[str]:
-    """Return README's table of main results, and how many of its tests remain significant after Holm's correction.
-
-    Args:
-        folder: the folder of all entries.
-    """
-    entries = catalogue.entries()
-    records_by_id = read_records(folder)
-    decided = significant_claims(records_by_id.values())
-    main_sentences = [
-        (id_, sentence)
-        for id_, control in MAIN
-        if id_ in records_by_id
-        for sentence in records_by_id[id_]["judged"]
-        if sentence["control"] is control
-    ]
-    lines = _header_rows(("paper", *HEAD))
-    papers = {catalogue.paper_module(name).PAPER: f"{name[:-4].title()} {name[-4:]}" for name in catalogue.papers()}
-    for id_, sentence in main_sentences:
-        arxiv_id = id_.partition("/")[0]
-        paper = f"[{papers[arxiv_id]}](https://arxiv.org/abs/{arxiv_id})"
-        lines.append(_row(paper, *_format_cells(entries[id_], records_by_id[id_], sentence, decided)))
-    tests = [(id_, sentence["claim"]) in decided for id_, sentence in main_sentences if sentence["p"] is not None]
-    n_claims = sum(_is_test(sentence) for record in records_by_id.values() for sentence in record["judged"])
-    return [
-        *lines,
-        "",
-        f"Verdicts use p-values of single claims. After Holm's correction over {n_claims} claims in "
-        f"[reproduction](docs/reproduction.md), {sum(tests) or 'none'} of {len(tests)} (in bold) and "
-        f"{len(decided) - sum(tests)} others stay significant; single-method permutation tests with five seeds cannot.",
-    ]
 
 
 def count_verdicts(records_by_id: Mapping[str, Mapping[str, Any]], decided: set[tuple[str, str]]) -> list[str]:
@@ -191,9 +146,10 @@ def _add_flags(entry: Entry, claim: str, *, control: bool = False) -> str:
     return f"{claim.removesuffix('.')} ({', '.join(labels)})." if labels else claim
 
 
-def _format_cells(
+def format_cells(
     entry: Entry, record: Mapping[str, Any], sentence: Mapping[str, Any], decided: set[tuple[str, str]]
 ) -> tuple[str, ...]:
+    """Return the cells of a sentence's row, under the titles of `HEAD`."""
     budget = record["budget"]
     verdict = f"**{sentence['verdict']}**" if (record["id"], sentence["claim"]) in decided else sentence["verdict"]
     seeds = str(budget["seeds"]) if budget["runs"] else "–"

@@ -411,7 +411,7 @@ def rows_of(page, what):
     return [line.strip("| ").split(" | ")[1:] for line in found[0].splitlines()] if found else []
 
 
-def test_the_page_is_made_of_the_folders(tmp_path):
+def test_the_page_is_made_of_the_folders(page_tables, tmp_path):
     for number, answer in ((1, "opposed"), (4, "supported")):
         runner.run(constant(answer, id=f"2205.08399/fig{number}"), "desk", tmp_path, tmp_path)
     page = pages.report(tmp_path)
@@ -425,8 +425,9 @@ def test_the_page_is_made_of_the_folders(tmp_path):
     assert row == ["C.", "random matrices", "no training", "–", effect, "**contradicted**"]
     assert page.count("| not run |") == len(pages.entries_with_row()) - 2
     assert "| of the papers | 2 | 2 | 1 contradicted, 1 replicated |" in page
-    assert rows_of("\n".join(pages.main_results(tmp_path)), "fig4") == [], "without links"
-    *_, shown, _, corrected = pages.main_results(tmp_path)
+    *lines, _, corrected = page_tables("claims").table_of_main_results(tmp_path)
+    assert rows_of("\n".join(lines), "fig4") == [], "without links"
+    shown = lines[-1]
     assert shown.endswith("| **replicated** |")
     assert corrected.endswith(
         "over 2 claims in [reproduction](docs/reproduction.md), 1 of 1 (in bold) and 1 "
