@@ -17,6 +17,7 @@ from baselines.sweeps import beyond_pixels_conv, desk
 from leaderboard import record
 from leaderboard.report import formats, hardness, ranking
 from leaderboard.store import giveaways, results_tree
+from page_tables import markdown
 from page_tables.common import DOCS, LEAST_SEEDS, RESULTS, explained_shares, row, span
 
 LEAST_DATASETS = 5
@@ -35,7 +36,7 @@ def ranked_tables() -> list[str]:
     """Write the desk's tables of the main tasks, the mean MIG of pretrained networks there, and of other tasks."""
     main = [board for board in desk_boards() if board.dataset in MAIN]
     others = [board for board in desk_boards() if board.dataset not in {b.dataset for b in main} | SHOWN_ELSEWHERE]
-    main_tables = (formats.markdown(without_pretrained(board, columns=2)) for board in main)
+    main_tables = (markdown.table(without_pretrained(board, columns=2)) for board in main)
     titles = {row.result.method: row.result.title for board in (*main, *others) for row in board.rows}
     by_dataset = {board.dataset: {row.result.method: row for row in board.rows} for board in others}
     eligible = {name for rows in by_dataset.values() for name, entry in rows.items() if entry.category != "pretrained"}

@@ -1,8 +1,7 @@
-"""Render tables of `report.ranking` as Markdown, CSV and for the terminal."""
+"""Render tables of `report.ranking` as CSV and for the terminal."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -67,7 +66,7 @@ def cell(row: Row, key: str, form: str = "{mean} [{low}, {high}]") -> str:
     return form.format(mean=number(summary.mean), low=number(summary.low), high=number(summary.high))
 
 
-def _format_rank(row: Row) -> str:
+def format_rank(row: Row) -> str:
     """Format a rank, with its interval if that has more than one rank; None as a dash."""
     return f"{row.rank}{f' ({span(row.place)})' if span(row.place) else ''}" if row.rank else "–"
 
@@ -93,46 +92,6 @@ NOTE = (
     f"with {protocol.SEEDS} seeds or more are ranked within their group by the first score, except references. "
     "Parentheses hold the ranks that tests cannot exclude (Welch's test, Holm within the group)."
 )
-
-
-def escaped(text: str) -> str:
-    r"""Escape untrusted text for Markdown: the result is one line of plain text without mentions.
-
-    Args:
-        text: any text.
-
-    Returns:
-        The text as Markdown source.
-
-    Example:
-        >>> print(escaped("a|b <i> @you dsprites@v1"))
-        a\|b &lt;i&gt; &#64;you dsprites@v1
-    """
-    safe = re.sub(r"([\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])|^[#+-])", r"\\\1", " ".join(text.split()))
-    safe = safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"(?<!\w)@", "&#64;", safe)
-
-
-def markdown(board: Table) -> str:
-    """Render a table as Markdown.
-
-    Args:
-        board: the table.
-
-    Returns:
-        A heading, the caption and the table.
-    """
-    header = ["Rank", "Method", *(column.title for column in board.columns), "Seeds"]
-    lines = [f"## {escaped(board.task)}, tier {escaped(board.tier)}", "", escaped(board.caption), ""]
-    for note in board.notes:
-        lines += [escaped(note), ""]
-    lines += ["| " + " | ".join(header) + " |", "| ---: | :--- |" + " ---: |" * (len(board.columns) + 1)]
-    for category, rows in board.groups.items():
-        lines.append(f"| | *{CATEGORIES[category]}* |" + " |" * (len(board.columns) + 1))
-        for row in rows:
-            cells = (_format_rank(row), escaped(row.result.title), *(cell(row, column.key) for column in board.columns))
-            lines.append("| " + " | ".join((*cells, str(row.seeds))) + " |")
-    return "\n".join([*lines, ""])
 
 
 FIELDS = (
@@ -239,7 +198,7 @@ def terminal(results: Iterable[Result], tier: str = "") -> rich.console.Group:
                     for column in board.columns
                 ]
                 rich_table.add_row(
-                    *([_format_rank(row).replace(" ", "\n")] if board.ranked else []),
+                    *([format_rank(row).replace(" ", "\n")] if board.ranked else []),
                     rich.text.Text(row.result.title),
                     *cells,
                     str(row.seeds),

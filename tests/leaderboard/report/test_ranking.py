@@ -23,6 +23,11 @@ from leaderboard.store.results import Compared, Sample, Scored, Verification
 HOSTILE = "<script>alert(1)</script>|`*_$%&#{}~^\\\"'"
 
 
+@pytest.fixture
+def markdown(page_tables):
+    return page_tables("markdown")
+
+
 def test_every_kind_of_supervision_has_a_group():
     assert set(ranking.CATEGORIES) == set(typing.get_args(Supervision))
 
@@ -168,14 +173,14 @@ def test_what_nobody_counted_is_not_in_a_range():
     assert "; 500 steps. " in alone.caption
 
 
-def test_every_table_states_sample_size_and_budget():
+def test_every_table_states_sample_size_and_budget(markdown):
     board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", 0.1, 0.2)])
     assert board.caption == (
         "Training: model not stated, 10 latents; 1,000 steps, 64,000 images, 13 s (median) on 2 cores; "
         "0.33% of the images of a run of Locatello et al. (2019). Tier study: MIG on 10,000 images."
     )
     assert board.rows[0].cost == "1,000 steps, 13 s (median)"
-    assert "1,000 steps, 64,000 images" in formats.markdown(board)
+    assert "1,000 steps, 64,000 images" in markdown.table(board)
 
 
 @pytest.mark.parametrize(
@@ -200,10 +205,10 @@ def test_a_cost_is_a_range_or_a_median_where_runs_differ(budgets, text, short):
     assert (ranking.budget(runs), ranking.budget(runs, full=False)) == (text, short)
 
 
-def test_markdown():
+def test_markdown(markdown):
     board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", 0.1, 0.2, 0.1, 0.2), method("n", 0.3)])
     # Student's interval: 0.15 and 3.182 times 0.0577 / 2.
-    lines = formats.markdown(board).splitlines()
+    lines = markdown.table(board).splitlines()
     assert lines[4:7:2] == [
         "Not ranked (1 of 5 seeds): n. A rank requires 5 seeds.",
         "Not ranked (4 of 5 seeds): m. A rank requires 5 seeds.",
@@ -224,16 +229,16 @@ def test_markdown():
         *("[a](b) [c]: d", "![a](b)", "# a", "- a", "+ a", "> a", "--- a", "a - b (c) {d} e! f# 1+1", "a|b"),
     ],
 )
-def test_text_in_markdown_stays_text(text):
-    page = markdown_it.MarkdownIt().enable(["table", "strikethrough"]).render(formats.escaped(text))
+def test_text_in_markdown_stays_text(markdown, text):
+    page = markdown_it.MarkdownIt().enable(["table", "strikethrough"]).render(markdown.escaped(text))
     assert page.count("<") == 2, "one paragraph"
     assert html.unescape(page) == f"<p>{text}</p>\n"
 
 
 @pytest.mark.parametrize("migs", [(0.1,), (0.1, 0.1, 0.1)])
-def test_few_seeds_have_no_interval(migs):
+def test_few_seeds_have_no_interval(markdown, migs):
     board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", *migs)])
-    assert "[" not in formats.markdown(board).splitlines()[-1]
+    assert "[" not in markdown.table(board).splitlines()[-1]
     (record,) = csv.DictReader(io.StringIO(formats.comma_separated([board])))
     assert (record["mean"], record["low"], record["high"]) == ("0.100000", "", "")
 
@@ -283,9 +288,9 @@ def test_csv_is_tidy_and_no_spreadsheet_runs_it():
     assert (record["score"], record["seeds"], record["note"]) == ("mig", "2", "2 of 5 seeds")
 
 
-def test_hostile_text_stays_text_in_markdown():
+def test_hostile_text_stays_text_in_markdown(markdown):
     board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", 0.1, about=About(title=HOSTILE))])
-    text = formats.markdown(board)
+    text = markdown.table(board)
     assert "<" not in text
     assert len(re.findall(r"(?<!\\)\|", text.splitlines()[-1])) == 5
 
@@ -417,7 +422,7 @@ def test_an_empty_tree(tmp_path):
         build.build(tmp_path / "results", tmp_path / "site")
 
 
-def test_a_table_says_who_is_not_in_it_and_what_to_do():
+def test_a_table_says_who_is_not_in_it_and_what_to_do(markdown):
     task = "xysquares/spacing_8@v1"
     marks = [(), (), ("encoder_disagrees",), (), ()]  # of one run are of the method
     flagged = result(task, "perfect", [run(0.99, seed, marks=marks[seed]) for seed in range(5)])
@@ -433,7 +438,7 @@ def test_a_table_says_who_is_not_in_it_and_what_to_do():
     ]
     assert desk.notes[-1].startswith("Scored only in tier study: m; perfect; held; pca.")
     for note in study.notes:
-        assert formats.escaped(note) in formats.markdown(study)
+        assert markdown.escaped(note) in markdown.table(study)
 
 
 def test_where_no_fresh_rows_are_left_no_encoder_is_asked_for():
@@ -456,7 +461,7 @@ def test_natural_order():
     assert sorted(["s_10", "s_9", "s_1"], key=protocol.natural_key) == ["s_1", "s_9", "s_10"]
 
 
-def test_the_ranks_that_seeds_leave_open():
+def test_the_ranks_that_seeds_leave_open(markdown):
     found = [
         method("best", 0.50, 0.52, 0.54, 0.56, 0.58),
         method("close", 0.49, 0.51, 0.53, 0.55, 0.57),
@@ -464,8 +469,8 @@ def test_the_ranks_that_seeds_leave_open():
     ]
     board = ranking.table("xysquares/spacing_8@v1", "study", found)
     assert [(row.rank, row.place) for row in board.rows] == [(1, (1, 2, 1)), (2, (1, 2, 1)), (3, (3, 3, 2))]
-    assert "| 2 (1–2) | close |" in formats.markdown(board)
-    assert "| 3 | far |" in formats.markdown(board)
+    assert "| 2 (1–2) | close |" in markdown.table(board)
+    assert "| 3 | far |" in markdown.table(board)
     records = list(csv.DictReader(io.StringIO(formats.comma_separated([board]))))
     assert [(r["rank_low"], r["rank_high"], r["band"]) for r in records] == [
         ("1", "2", "1"),
