@@ -159,14 +159,9 @@ def transfer(
     dataset: Annotated[str, dataset_option(help="The target; its images need the source's size and channels.")] = "",
     images: Images = None,
     split: Split = "",
-    no_heads: Annotated[bool, typer.Option("--no-heads", help="Freeze the heads of mean and variance.")] = False,
-    decoder: Annotated[int, typer.Option(metavar="N", help="Layers of the decoder to train.")] = 1,
-    side: Annotated[
-        str,
-        typer.Option(
-            metavar="inside|outside", help="Count decoder layers from the latents (inside) or from the image (outside)."
-        ),
-    ] = "inside",
+    decoder: Annotated[
+        int, typer.Option(metavar="N", help="Layers of the decoder to train, counted from the latents.")
+    ] = 1,
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Steps. Default: the source's.")] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="Seed. Default: the source's.")] = None,
     set_: Set = None,
@@ -184,11 +179,10 @@ def transfer(
     if not target:
         raise InvalidInput("A transfer needs --dataset NAME or --images FOLDER.")
     given_options = {k: v for k, v in (("split", split or None), ("steps", steps), ("seed", seed)) if v is not None}
-    values = finetune.config(source, target, heads=not no_heads, decoder=decoder, side=side, **given_options).as_json()
+    values = finetune.config(source, target, decoder=decoder, **given_options).as_json()
     run_config = RunConfig.from_json(_with_settings(values, set_ or [], {"dataset", *given_options}))
-    parts = f"{'' if no_heads else 'heads_'}{decoder}_{side}"
     # The digest distinguishes sources of one name with other weights.
-    name = f"{parts}_{source.name}_seed_{run_config.seed}_{run_config.digest[:8]}"
+    name = f"heads_{decoder}_inside_{source.name}_seed_{run_config.seed}_{run_config.digest[:8]}"
     folder = to or Path("runs") / run_config.dataset / "transfer" / name
     _train(run_config, folder, Options(encode=not no_encode, device=device, threads=threads), user_dataset, images)
 

@@ -225,11 +225,11 @@ def test_a_damaged_copy_of_the_source_is_refused(trained, tmp_path):
 
 
 def test_the_command(trained, tmp_path, few_rows):
-    command = f"transfer {trained.folder} --dataset {TARGET} --no-heads --decoder 2 --side outside --steps 1 --seed 4"
+    command = f"transfer {trained.folder} --dataset {TARGET} --decoder 2 --steps 1 --seed 4"
     done = CliRunner().invoke(cli.app, [*command.split(), "--to", str(tmp_path / "run")], catch_exceptions=False)
     assert done.exit_code == 0
     config = json.loads((tmp_path / "run" / "config.json").read_text())
-    assert (config["reset"], config["seed"], config["steps"]) == (["decoder_3", "output"], 4, 1)
+    assert (config["reset"], config["seed"], config["steps"]) == (["decoder_1", "decoder_2", "log_variance", "mean"], 4, 1)
     assert (tmp_path / "run" / "codes.npz").exists()
 
 
