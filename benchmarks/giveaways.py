@@ -5,9 +5,13 @@ python benchmarks/giveaways.py leaderboard/published
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterable
+from pathlib import Path
 
 from benchmark_data.dataset import Dataset
+from benchmark_data.files import write_json
 from benchmark_data.inspect import audit
 from benchmark_data.variants.splitting import Divided
 from leaderboard.report import ranking
@@ -33,6 +37,28 @@ def audited(dataset: Dataset, *, traversals: int = 200, pairs: int = 5_000, seed
     )
 
 
+def write(root: str | os.PathLike[str], measured: Iterable[giveaways.Giveaway]) -> Path:
+    """Add entries to a results tree, replacing those of the same datasets.
+
+    Args:
+        root: the results tree.
+        measured: the entries.
+
+    Returns:
+        The file.
+
+    Raises:
+        DamagedFile: the existing file breaks the schema.
+        InvalidInput: the folder cannot be written.
+    """
+    root = Path(root)
+    with results_tree.lock(root):
+        merged = giveaways.read(root) | {giveaway.dataset: giveaway for giveaway in measured}
+        stored = giveaways.Giveaways(datasets=tuple(merged[name] for name in sorted(merged)))
+        write_json(root / giveaways.FILE, stored.model_dump(mode="json"))
+    return root / giveaways.FILE
+
+
 if __name__ == "__main__":
     published = giveaways.read(sys.argv[1])
     for name in sorted({result.dataset for result in results_tree.read_all(sys.argv[1])}):
@@ -40,4 +66,4 @@ if __name__ == "__main__":
         if dataset is None or not dataset.prepared or isinstance(dataset.source, Divided):
             continue
         if name not in published or published[name].version != dataset.version:
-            print(giveaways.write(sys.argv[1], [audited(dataset)]), name)
+            print(write(sys.argv[1], [audited(dataset)]), name)

@@ -7,14 +7,11 @@ images, so a board reads this file instead. No entry is written by hand: ``bench
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-from benchmark_data.files import write_json
 from leaderboard import schema
 from leaderboard.schema import Field, Line, Model
-from leaderboard.store import results_tree
 
 FILE = "giveaways.json"
 
@@ -72,25 +69,3 @@ def read(root: str | os.PathLike[str]) -> dict[str, Giveaway]:
         return {}
     stored = schema.parse_or_raise(Giveaways, schema.read_bytes(file), str(file))
     return {giveaway.dataset: giveaway for giveaway in stored.datasets}
-
-
-def write(root: str | os.PathLike[str], measured: Iterable[Giveaway]) -> Path:
-    """Add entries to a results tree, replacing those of the same datasets.
-
-    Args:
-        root: the results tree.
-        measured: the entries.
-
-    Returns:
-        The file.
-
-    Raises:
-        DamagedFile: the existing file breaks the schema.
-        InvalidInput: the folder cannot be written.
-    """
-    root = Path(root)
-    with results_tree.lock(root):
-        merged = read(root) | {giveaway.dataset: giveaway for giveaway in measured}
-        giveaways = Giveaways(datasets=tuple(merged[name] for name in sorted(merged)))
-        write_json(root / FILE, giveaways.model_dump(mode="json"))
-    return root / FILE

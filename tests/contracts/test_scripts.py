@@ -69,5 +69,5 @@ def test_scripts_use_what_is_there(script):
 def test_the_checks_can_fail():
     options = "parser.add_argument('--to')\noptions = parser.parse_args()\nprint(options.into, options.to)"
     assert undeclared_options(ast.parse(options)) == {"into"}
-    names = "from leaderboard.store import giveaways\ngiveaways.audited(giveaways.write)"
+    names = "from leaderboard.store import giveaways\ngiveaways.audited(giveaways.read)"
     assert missing_names(ast.parse(names)) == {"giveaways.audited"}

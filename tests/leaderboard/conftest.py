@@ -50,11 +50,22 @@ def make_toy():
     return toy
 
 
+@pytest.fixture(scope="session")
+def giveaways_script():
+    """The names of the script that writes giveaways."""
+    return runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "giveaways.py"))
+
+
 @pytest.fixture
-def audited():
+def audited(giveaways_script):
     """What the script that writes giveaways finds of a dataset."""
-    script = Path(__file__).parents[2] / "benchmarks" / "giveaways.py"
-    return runpy.run_path(str(script))["audited"]
+    return giveaways_script["audited"]
+
+
+@pytest.fixture
+def write_giveaways(giveaways_script):
+    """How the script that writes giveaways stores what it finds."""
+    return giveaways_script["write"]
 
 
 @pytest.fixture

@@ -109,10 +109,10 @@ def test_methods_are_compared_by_the_datasets_that_half_of_them_have(tables):
     assert found["c"].on_shared is None
 
 
-def test_a_giveaway_of_another_version_counts_as_not_measured(tables, tmp_path):
+def test_a_giveaway_of_another_version_counts_as_not_measured(write_giveaways, tables, tmp_path):
     boards = tables({"beta_vae": {1: [0.1] * 4, 8: [0.1] * 4}})
     assert hardness.hardness(boards, known({1: 1.0, 8: 0.0}, version="0.9.0")) is None
-    giveaways.write(tmp_path, known({1: 1.0}, version="0.9.0").values())
+    write_giveaways(tmp_path, known({1: 1.0}, version="0.9.0").values())
     (tmp_path / "reported").mkdir()
     (tmp_path / "reported" / "damaged2020.json").write_text("{", "utf-8")
     found = [str(problem) for problem in integrity.check(tmp_path)]
@@ -147,34 +147,34 @@ def test_scores_that_were_handed_in_move_no_dataset(tables, made_result):
     assert [(line.dataset, line.mean) for line in beside.lines] == [(line.dataset, line.mean) for line in alone.lines]
 
 
-def test_what_is_kept_is_what_the_audit_finds(audited, make_toy, tmp_path):
+def test_what_is_kept_is_what_the_audit_finds(write_giveaways, audited, make_toy, tmp_path):
     toy = make_toy()
     found, kept = audit.audit(toy, traversals=5, pairs=10), audited(toy, traversals=5, pairs=10)
     assert (kept.giveaway, kept.low, kept.high) == pytest.approx(tuple(found.giveaway), abs=1e-6)
     assert [list(group) for group in kept.order] == found.order()
-    giveaways.write(tmp_path, [kept])
+    write_giveaways(tmp_path, [kept])
     assert giveaways.read(tmp_path) == {"toy/small": kept}
 
 
-def test_the_page_is_complete_without_a_script(tables, made_result, tmp_path):
+def test_the_page_is_complete_without_a_script(write_giveaways, tables, made_result, tmp_path):
     migs = {1: [0.4, 0.41, 0.42, 0.43], 2: [0.3, 0.31, 0.32, 0.33], 8: [0.0, 0.01, 0.02, 0.03]}
     root = tmp_path / "results"
     tables({})
     results_tree.write(root, [made_result(f"xysquares/spacing_{s}", "beta_vae", *of) for s, of in migs.items()])
-    giveaways.write(root, known({1: 1.0, 2: 0.979, 8: 0.0}).values())
+    write_giveaways(root, known({1: 1.0, 2: 0.979, 8: 0.0}).values())
     text = (build.build(root, tmp_path / "site").parent / "datasets.smoke.html").read_text("utf-8")
     places = [text.index(f">xysquares/<wbr>spacing_{spacing}</a>") for spacing in (1, 2, 8)]
     assert places == sorted(places)
     assert "too few datasets" in text
 
 
-def test_the_page_is_made_where_seeds_differ(tables, made_result, tmp_path):
+def test_the_page_is_made_where_seeds_differ(write_giveaways, tables, made_result, tmp_path):
     tables({})
     for spacing in (1, 8):
         whole, other = (made_result(f"xysquares/spacing_{spacing}", name, *[0.3] * 5) for name in ("ae", "beta_vae"))
         part = results.result(whole.task, "ae", whole.runs[spacing == 8 :])
         results_tree.write(tmp_path / "r", [part, other])
-    giveaways.write(tmp_path / "r", known({1: 1.0, 8: 0.0}).values())
+    write_giveaways(tmp_path / "r", known({1: 1.0, 8: 0.0}).values())
     text = (build.build(tmp_path / "r", tmp_path / "site").parent / "datasets.smoke.html").read_text("utf-8")
     assert "Mean MIG" in text
 

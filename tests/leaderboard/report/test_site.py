@@ -20,7 +20,7 @@ from leaderboard import properties, protocol
 from leaderboard.commands import board
 from leaderboard.report import media, ranking
 from leaderboard.report.site import build, gallery, plots
-from leaderboard.store import giveaways, results, results_tree
+from leaderboard.store import results, results_tree
 from tests.leaderboard import scored_submission
 
 pytestmark = pytest.mark.usefixtures("one_tier")
@@ -42,12 +42,12 @@ def copied(kept, at, make):
 
 
 @pytest.fixture
-def site(kept, run_folder, audited, tmp_path):
+def site(kept, run_folder, audited, write_giveaways, tmp_path):
     """A board of two tasks, four methods and some pictures; one method's author means harm."""
-    return copied(kept / "site", tmp_path, lambda at: _site(run_folder, audited, at)) / "site"
+    return copied(kept / "site", tmp_path, lambda at: _site(run_folder, audited, write_giveaways, at)) / "site"
 
 
-def _site(run_folder, audited, at):
+def _site(run_folder, audited, write_giveaways, at):
     root = at / "results"
     folders = [
         run_folder(method, f"toy/spacing_{spacing}", seed, noise=spacing / 8, **fields)
@@ -77,7 +77,7 @@ def _site(run_folder, audited, at):
     folder = root / "v1" / "toy" / "spacing_1"
     media.write_pictures("toy/spacing_1", folder)
     measured = (protocol.task(f"toy/spacing_{spacing}").load() for spacing in (1, 8))
-    giveaways.write(root, [audited(one, traversals=5, pairs=10) for one in measured])
+    write_giveaways(root, [audited(one, traversals=5, pairs=10) for one in measured])
     return build.build(root, at / "site").parent
 
 
