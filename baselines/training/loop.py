@@ -61,7 +61,6 @@ def train(
     *,
     dataset: Dataset | None = None,
     observers: Observer | Sequence[Observer] = (),
-    progress: rich.progress.Progress | None = None,
 ) -> Run:
     """Train a run into a folder, or resume it if the folder holds it already.
 
@@ -77,7 +76,6 @@ def train(
         dataset: the dataset, where ``benchmark_data.load`` does not know it: the user's images, as
             ``benchmark_data.from_images`` gives them. Its full name is the config's, up to a split by a rule.
         observers: a function, or several, called with each line of the history: its step, and scalars by name.
-        progress: a display that shows the run; by default a new one, on standard error.
 
     Returns:
         The finished run.
@@ -98,13 +96,8 @@ def train(
         >>> run.encode(run.dataset.images([0, 1])).mean.shape
         (2, 10)
     """
-    (outcome,) = train_together(
-        [config],
-        None if folder is None else [folder],
-        dataset=dataset,
-        observers=[observers],
-        progress=progress,
-    )
+    folders = None if folder is None else [folder]
+    (outcome,) = train_together([config], folders, dataset=dataset, observers=[observers])
     if isinstance(outcome, Diverged):
         raise outcome
     return outcome
