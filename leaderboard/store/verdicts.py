@@ -180,22 +180,21 @@ def verdict(answer: str, datasets: Iterable[str]) -> str:
     return on_own_data if is_own_data(datasets) else on_other_data
 
 
-def floor(score: str, of_pca: float | None) -> float:
+def floor(score: str, of_pca: float) -> float:
     """Return the mean score that a task must reach for a decrease from there to be judged.
 
     Args:
         score: its key, such as ``mig``.
-        of_pca: the score of PCA on the task; None if there is none.
+        of_pca: the score of PCA on the task.
 
     Returns:
-        PCA's score, and for MIG at least `FLOOR`; minus infinity for another score without PCA's.
+        PCA's score, and for MIG at least `FLOOR`.
 
     Example:
-        >>> floor("mig", 0.05), floor("dci.disentanglement", 0.05), floor("dci.disentanglement", None)
-        (0.1, 0.05, -inf)
+        >>> floor("mig", 0.05), floor("dci.disentanglement", 0.05)
+        (0.1, 0.05)
     """
-    minimum = FLOOR if score == "mig" else -math.inf
-    return minimum if of_pca is None else max(of_pca, minimum)
+    return max(of_pca, FLOOR) if score == "mig" else of_pca
 
 
 def compare(
