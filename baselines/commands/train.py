@@ -178,7 +178,8 @@ def transfer(
     target = user_dataset.name if user_dataset else dataset
     if not target:
         raise InvalidInput("A transfer needs --dataset NAME or --images FOLDER.")
-    given_options = {k: v for k, v in (("split", split or None), ("steps", steps), ("seed", seed)) if v is not None}
+    keys: dict[str, Any] = {"split": split or None, "steps": steps, "seed": seed}
+    given_options = {key: value for key, value in keys.items() if value is not None}
     values = finetune.config(source, target, decoder=decoder, **given_options).as_json()
     run_config = RunConfig.from_json(_with_settings(values, set_ or [], {"dataset", *given_options}))
     # The digest distinguishes sources of one name with other weights.
