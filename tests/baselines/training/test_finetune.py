@@ -229,7 +229,11 @@ def test_the_command(trained, tmp_path, few_rows):
     done = CliRunner().invoke(cli.app, [*command.split(), "--to", str(tmp_path / "run")], catch_exceptions=False)
     assert done.exit_code == 0
     config = json.loads((tmp_path / "run" / "config.json").read_text())
-    assert (config["reset"], config["seed"], config["steps"]) == (["decoder_1", "decoder_2", "log_variance", "mean"], 4, 1)
+    assert (config["reset"], config["seed"], config["steps"]) == (
+        ["decoder_1", "decoder_2", "log_variance", "mean"],
+        4,
+        1,
+    )
     assert (tmp_path / "run" / "codes.npz").exists()
 
 
