@@ -28,12 +28,7 @@ def encode(
         int | None, typer.Option(metavar="N", help="With --layers: the snapshot. Default: the last.")
     ] = None,
     to: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE|DIR",
-            help="For one run, an .npz file; for a submission, its folder.",
-            show_default="each run",
-        ),
+        Path | None, typer.Option(metavar="FILE.npz", help="Another file, for one run.", show_default="each run")
     ] = None,
 ) -> None:
     """Write the codes of the rows to be scored (codes.npz), or activations of all layers (activations.npz).
@@ -42,26 +37,20 @@ def encode(
     """
     if (step, images) != (None, None) and not layers:
         raise InvalidInput("--step and --images need --layers: codes for scoring are those of the last snapshot.")
+    files.check_ending(to, ".npz")
+    if to is not None and len(runs) != 1:
+        raise InvalidInput(f"--to {to} accepts one run, not {len(runs)}.")
     if layers:
         _write_activations(runs, dataset, images, step, to)
         return
+    if dataset and to is None:
+        raise InvalidInput("--dataset needs --to FILE.npz.")
     import benchmark_data
-    from baselines.outputs import encode as encode_module
     from baselines.run import Run
 
-    opened_runs = [Run.open(folder) for folder in runs]
-    if dataset or (to and to.suffix == ".npz"):
-        if to is None or len(opened_runs) != 1:
-            raise InvalidInput(
-                f"--to {to} accepts one run, not {len(runs)}." if to else "--dataset needs --to FILE.npz."
-            )
-        files.check_ending(to, ".npz")
-        target = benchmark_data.named_or_folder(dataset) if dataset else opened_runs[0].dataset
-        paths = [opened_runs[0].write_codes(to, target)]
-    else:
-        paths = encode_module.fill(to, opened_runs) if to else [run.encode_task() for run in opened_runs]
-    for path in paths:
-        console.say(path)
+    for run in [Run.open(folder) for folder in runs]:
+        target = benchmark_data.named_or_folder(dataset) if dataset else run.dataset
+        console.say(run.write_codes(to, target) if to else run.encode_task())
 
 
 def _write_activations(runs: list[Path], dataset: str, images: int | None, step: int | None, to: Path | None) -> None:
@@ -70,9 +59,6 @@ def _write_activations(runs: list[Path], dataset: str, images: int | None, step:
     from baselines.run import Run, own_rows
     from leaderboard import protocol
 
-    files.check_ending(to, ".npz")
-    if to is not None and len(runs) != 1:
-        raise InvalidInput(f"--to FILE accepts one run, not {len(runs)}.")
     named_dataset = benchmark_data.named_or_folder(dataset) if dataset else None
     for opened in [Run.open(run, step=step) for run in runs]:
         target = named_dataset or opened.dataset
