@@ -76,7 +76,19 @@ Link = Annotated[str, Field(max_length=500, pattern=r"^(https?://[^\s\p{Cc}\p{Cf
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$"), pydantic.AfterValidator(sys.intern)]
 """Interned: runs of one dataset share their digests, and a board holds thousands of runs."""
 Scalar: TypeAlias = bool | int | float | Line | None
-Settings = Annotated[dict[Line, Scalar | list[Scalar]], Field(max_length=200)]
+
+
+def _check_setting(value: Any, check: pydantic.ValidatorFunctionWrapHandler) -> Any:
+    """Refuse a wrong setting with one error; pydantic has one for each type of a union."""
+    try:
+        return check(value)
+    except pydantic.ValidationError:
+        types = "a finite number, a printable line of at most 200 characters, true, false, null, or an array of these"
+        raise pydantic_core.PydanticCustomError("setting", types) from None
+
+
+Setting = Annotated[Scalar | list[Scalar], pydantic.WrapValidator(_check_setting)]
+Settings = Annotated[dict[Line, Setting], Field(max_length=200)]
 Versions = Annotated[dict[Line, Line], Field(max_length=200)]
 M = TypeVar("M", bound="Model")
 

@@ -126,6 +126,8 @@ def test_seeds_with_different_settings_are_no_one_method(run_folder, one_tier):
         ({"dataset_digest": {"pixels": "0" * 64, "factors": "0" * 64}}, r"dataset_digest\.pixels: .*made from other"),
         ({"budget": {"steps": -1}}, r"budget\.steps: .*received -1.*\(3 more problems\.\)"),
         ({"about": {"paper": "javascript:alert(1)"}}, r"about\.paper: expected text that matches \^\(https"),
+        ({"hyperparameters": {"beta": {"low": 1}}}, r"hyperparameters\.beta: expected a finite number, .*'low': 1}\.$"),
+        ({"hyperparameters": {"betas": [1, float("nan")]}}, r"hyperparameters\.betas: .*received \[1, nan\]\.$"),
         ({"about": {"titel": "x"}}, r"about\.titel: expected no such field, .*Did you mean 'title'"),
         ({"about": {"versions": 1}}, r"about\.versions: expected no such field, [^?]*(mean '(?!versions')|Remove it)"),
     ],
