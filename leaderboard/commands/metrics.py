@@ -257,6 +257,9 @@ def _ordered_factor_doubts(factors: Any, names: Sequence[str]) -> list[str]:
 
 
 def show(table: pd.DataFrame, title: str = "") -> None:
-    """Print a table, numbers with three digits."""
-    cells = ((f"{v:.3f}" if isinstance(v, float) else v for v in row) for row in table.itertuples(index=False))
+    """Print a table, numbers with three digits and a dash for NaN, as of the deviation of one run."""
+    cells = (
+        ((f"{v:.3f}" if v == v else "–") if isinstance(v, float) else v for v in row)
+        for row in table.itertuples(index=False)
+    )
     console.table([tuple(row) for row in cells], *(str(name).replace("_", " ") for name in table.columns), title=title)

@@ -492,6 +492,8 @@ def test_metrics_of_a_run_are_of_the_data_that_it_was_trained_on(board, run_fold
     assert set(table["hyperparameters"]) == {'{"beta": 1.0}'}
     code, _, err = board("score", folder, run_folder(seed=2, hyperparameters={"beta": 9.0}), "--metric", "mig")
     assert (code, "mean and sd are over runs of different methods or settings" in err) == (0, True)
+    code, out, _ = board("score", folder, run_folder(dataset="toy/spacing_1"), "--metric", "mig")
+    assert (code, [line.split()[-1] for line in out.splitlines() if " mig " in line]) == (0, ["–", "–"])
     run_folder(seed=0, dataset_digest={"pixels": "0" * 64, "factors": "0" * 64})
     for path in (folder, folder / "codes.npz"):
         code, _, err = board("score", path, "--metric", "mig", *(["--dataset", "toy/small"] * (path != folder)))
