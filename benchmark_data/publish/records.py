@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, check_count
 from benchmark_data.factors import Indices
 from benchmark_data.types import Extra, Pixels
 
@@ -268,7 +268,7 @@ def shards(dataset: Dataset, rows: range, count: int | None = None) -> list[rang
         Consecutive parts of ``rows``; no part is empty.
 
     Raises:
-        InvalidInput: there are no rows.
+        InvalidInput: there are no rows, or fewer than one shard.
 
     Example:
         >>> import benchmark_data
@@ -277,6 +277,9 @@ def shards(dataset: Dataset, rows: range, count: int | None = None) -> list[rang
     """
     if not rows:
         raise InvalidInput(f"split of {dataset.id}: expected at least one row, received none.")
-    count = min(count or -(-len(rows) * math.prod(dataset.image_shape) // SHARD), len(rows))
+    if count is None:
+        count = -(-len(rows) * math.prod(dataset.image_shape) // SHARD)
+    check_count("number of shards", count, 1)
+    count = min(count, len(rows))
     bounds = [len(rows) * i // count for i in range(count + 1)]
     return [rows[a:b] for a, b in itertools.pairwise(bounds)]

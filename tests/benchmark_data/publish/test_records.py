@@ -100,6 +100,12 @@ def test_shards_hold_every_row_once_in_order(rows, count, tiny_grid):
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
+@pytest.mark.parametrize("count", [0, -2])
+def test_no_shards_are_refused_since_they_would_hold_no_rows(count, tiny_grid):
+    with pytest.raises(InvalidInput, match=f"number of shards: expected at least 1, received {count}"):
+        records.shards(tiny_grid, range(10), count)
+
+
 def test_shards_of_large_datasets_are_bounded():
     xysquares = benchmark_data.load("xysquares")
     parts = records.shards(xysquares, range(len(xysquares)))
