@@ -85,7 +85,7 @@ def measure(
         A row per size, repeat and similarity: ``samples``, ``repeat``, ``metric``, ``similarity``.
 
     Raises:
-        InvalidInput: arrays that cannot be compared, no size that fits, or an unknown similarity.
+        InvalidInput: arrays that cannot be compared, no size that fits or one below 4, or an unknown similarity.
 
     Example:
         >>> a, b = shared_features(0.5, samples=2000)
@@ -99,7 +99,7 @@ def measure(
     n = len(x)
     used_sizes = [size for size in sorted(set(map(int, sizes))) if size <= n]
     if not used_sizes or used_sizes[0] < 4:
-        raise InvalidInput(f"sizes: expected at least one from 4 to {n} samples, received {list(sizes)}.")
+        raise InvalidInput(f"sizes: expected 4 samples or more, one at most {n}, received {list(sizes)}.")
     if not similarities or not set(similarities) <= set(SIMILARITIES):
         raise InvalidInput(f"similarities: expected some of {', '.join(SIMILARITIES)}, received {[*similarities]}.")
     rows = []

@@ -56,8 +56,9 @@ def test_own_arrays_on_growing_samples():
 
 def test_bad_input():
     x = np.ones((10, 2))
-    with pytest.raises(InvalidInput, match=r"sizes: expected at least one from 4 to 10 samples, received \[50\]"):
-        sample_size.measure(x, x, sizes=[50])
+    for sizes in ([50], [2, 8]):
+        with pytest.raises(InvalidInput, match="sizes: expected 4 samples or more, one at most 10, received"):
+            sample_size.measure(x, x, sizes=sizes)
     with pytest.raises(InvalidInput, match="similarities: expected some of CKA, Procrustes, debiased CKA"):
         sample_size.measure(x, x, sizes=[10], similarities=["SVCCA"])
     with pytest.raises(InvalidInput, match=r"similarities: expected some of CKA, .*, received \[\]"):
