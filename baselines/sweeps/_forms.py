@@ -43,8 +43,9 @@ def form(published: RunConfig, **changes: Any) -> RunConfig:
         >>> small.hyperparameters, small.reduction, small.steps
         ({'beta': 4.0}, 'mean', 100)
     """
-    if refused := sorted(changes.keys() - {*CHANGED, *TERMS}):
-        raise InvalidInput(f"form of a published run: expected changes of {', '.join(CHANGED)}, received {refused[0]}.")
+    allowed = (*CHANGED, *TERMS)
+    if refused := sorted(changes.keys() - set(allowed)):
+        raise InvalidInput(f"form of a published run: expected changes of {', '.join(allowed)}, received {refused[0]}.")
     parameters = dict(published.hyperparameters) | {key: changes.pop(key) for key in TERMS if key in changes}
     if "iteration_threshold" in parameters:
         steps = changes.get("steps", published.steps)

@@ -1058,7 +1058,7 @@ def test_a_form_refuses_to_change_what_a_strength_was_made_for():
     config = ENTRIES["2202.13341/fig11"].study.runs[0]
     assert _forms.form(config, steps=10).reduction == "mean"
     for wrong in ({"reduction": "sum"}, {"hyperparameters": {}}, {"reconstruction_weight": 4.0}, {"beta": 2.0}):
-        with pytest.raises(InvalidInput, match=f"changes of dataset, .* received {next(iter(wrong))}"):
+        with pytest.raises(InvalidInput, match=f"changes of dataset, .*, symmetric, received {next(iter(wrong))}"):
             _forms.form(config, **wrong)
 
 
