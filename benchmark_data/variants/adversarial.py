@@ -140,7 +140,7 @@ def redrawn(distances: ArrayLike, ways: Sequence[Sequence[int]], *, wanted: Want
         (0, 2, 4)
     """
     matrix = _check_distances(distances)
-    if len(ways) < 2 or not all(way and 0 <= min(way) <= max(way) < len(matrix) for way in ways):
+    if len(ways) < 2 or not all(len(way) and 0 <= min(way) <= max(way) < len(matrix) for way in ways):
         raise InvalidInput(
             f"ways to draw values: expected candidates in [0, {len(matrix) - 1}] for each of two or more values, "
             f"received {[list(way) for way in ways]}."
@@ -177,7 +177,7 @@ def _best_choice(
         misfit = np.sqrt(np.divide(residual, squared_norm, out=np.ones_like(residual), where=squared_norm > 0)).round(6)
         best_row = int(np.lexsort((-scale, misfit))[0])
         if (misfit[best_row], -scale[best_row]) < (best.misfit, -best.scale):
-            best = Choice(batch[best_row], float(misfit[best_row]), float(scale[best_row]))
+            best = Choice(tuple(places[best_row].tolist()), float(misfit[best_row]), float(scale[best_row]))
     return best._replace(scale=best.scale * unit)
 
 
