@@ -144,7 +144,7 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         drop_last: drop a last batch that is not full, so that all processes have equally many batches.
 
     Raises:
-        InvalidInput: ``shard`` or the seed is out of range, or the batch size is below 1.
+        InvalidInput: ``shard`` or the seed is out of range, the batch size is below 1, or ``data`` a number below 0.
 
     Example:
         >>> batches = Batches(10, 4, shuffle_seed=0)
@@ -162,7 +162,9 @@ class Batches(torch.utils.data.Sampler):  # type: ignore[misc]
         drop_last: bool = False,
     ) -> None:
         check_count("batch_size", batch_size, 1)
-        self._items = range(data if is_whole(data) else len(data))
+        count = data if is_whole(data) else len(data)
+        check_count("number of items", count, 0)
+        self._items = range(count)
         reading.check_order(shuffle_seed)
         self._seed = shuffle_seed
         self._batch_size, self._shard, self._drop_last = batch_size, shard, drop_last

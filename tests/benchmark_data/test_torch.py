@@ -129,6 +129,8 @@ def test_processes_get_equally_many_whole_batches(provider, tiny_grid):
     assert [len(share) for share in ragged] == [len(list(share)) for share in ragged] == [2, 2, 2]
     with pytest.raises(InvalidInput, match="batch_size: expected at least 1, received 0"):
         provider.Batches(10, 0)
+    with pytest.raises(InvalidInput, match="number of items: expected at least 0, received -2"):
+        provider.Batches(-2, 4)
 
 
 @pytest.mark.parametrize("option", ["shuffle", "sampler", "batch_sampler"])
