@@ -150,14 +150,14 @@ def explained_variance(images: ArrayLike, column: ArrayLike) -> float:
     """
     pixels, factors = check_codes_factors(flat(unit(images)), np.asarray(column).reshape(-1, 1))
     ids, classes = class_ids(factors[:, 0])
+    if classes >= len(ids):
+        raise InvalidInput(f"factor: expected fewer values than samples, received {classes} in {len(ids)} samples.")
     counts = np.bincount(ids)
     sums = np.zeros((classes, pixels.shape[1]))
     np.add.at(sums, ids, pixels.astype(np.float64))
     means, weights = sums / counts[:, None], counts / len(ids)
     centre = weights @ means
     between = float(weights @ ((means - centre) ** 2).sum(axis=1))
-    if classes >= len(ids):
-        raise InvalidInput(f"factor: expected fewer values than samples, received {classes} in {len(ids)} samples.")
     within = float(((pixels - centre) ** 2).sum() / len(ids)) - between
     return between - (classes - 1) / (len(ids) - classes) * within
 
@@ -230,8 +230,8 @@ def measure_hidden(
         with fewer than some 500 samples that may be that of a factor with a large effect.
 
     Raises:
-        InvalidInput: the dataset is no full grid or has no ordered factor, fewer than two samples, or a strength out of
-            range.
+        InvalidInput: the dataset is no full grid or has no ordered factor, fewer than two samples or as few as a factor
+            has values among them, or a strength out of range.
         UnknownName: there is no such factor.
 
     Example:
