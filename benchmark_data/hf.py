@@ -130,7 +130,7 @@ def as_dataset(
         shuffle_seed: seed in [0, 2**64) by which `benchmark_data.reading.order` shuffles all rows; None keeps their
             order.
         epoch: the epoch of that order, from 0.
-        shard: (number of this process, how many there are).
+        shard: (index of this process, number of processes).
         columns: the columns of a record to return, such as ``["image", "label_shape"]``; all if None.
 
     Returns:

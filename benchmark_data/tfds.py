@@ -272,7 +272,7 @@ def as_dataset(
         shuffle_seed: seed in [0, 2**64) by which all rows are shuffled, anew in each pass: pass p has the order of
             epoch ``first_epoch`` + p of `benchmark_data.reading.order`, so do not zip the dataset with itself. None
             keeps their order.
-        shard: (number of this process, how many there are), for training in several processes.
+        shard: (index of this process, number of processes), for training in several processes.
         drop_remainder: leave out a last batch that is not full, and give every process as many batches. The size of a
             batch is then part of ``element_spec``.
         columns: the columns of a record to return, such as ``["image", "label_shape"]``; all if None.

@@ -75,10 +75,10 @@ def derive(
     Args:
         config: a run of one of `OBJECTIVES` on the base dataset; `settings` returns the paper's. Its seed is that of
             the first restart.
-        folder: the folder of the runs, ``seed_0`` and so on. An interrupted call is resumed.
+        folder: the folder of the runs, ``seed_<seed>`` for each. An interrupted call is resumed.
         restarts: the number of restarts.
         least_mean_mig: raise an error if the mean MIG of the restarts is lower.
-        path: the file to write, at most 2 MB; by default the path that the perturbed dataset reads.
+        path: the file to write; by default the path that the perturbed dataset reads.
 
     Returns:
         The file. Its provenance records how run and latent were chosen, with config, versions and digests.
