@@ -246,7 +246,7 @@ def transfers() -> rich.progress.Progress:
 
 def _make_display(*columns: rich.progress.ProgressColumn) -> rich.progress.Progress:
     return _Display(
-        _Description("{task.description}", table_column=rich.table.Column()),
+        _Description("{task.description}", markup=False, table_column=rich.table.Column()),
         rich.progress.BarColumn(max(4, min(40, err.width // 8)), table_column=_uncut_column()),
         *columns,
         console=err,

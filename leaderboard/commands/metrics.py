@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import rich.text
 
 import benchmark_data
 from benchmark_data import console, draws
@@ -60,7 +61,7 @@ def compute(
     source = benchmark_data.named_or_folder(dataset) if dataset else None
     samples = []
     for path in paths:  # all of them are read before any is scored
-        with console.err.status(f"reading {path}"):
+        with console.err.status(rich.text.Text(printable(f"reading {path}"))):
             loaded = representations.codes(path, dataset=source, array=array or None)
         if loaded.factors is None:
             raise InvalidInput(

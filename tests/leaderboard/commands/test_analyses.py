@@ -123,6 +123,15 @@ def test_metrics_say_which_factor_is_left_out_and_refuse_what_they_would_not_use
     assert "b.npz: factor_1: one value in the rows that metrics learn from. Left out." in err
 
 
+def test_the_path_of_codes_is_not_read_as_markup(board, tmp_path):
+    factors = np.random.default_rng(0).integers(0, 3, (300, 2))
+    path = tmp_path / "a[" / "b].npz"  # "[/b]" closes a tag of rich
+    path.parent.mkdir()
+    np.savez(path, codes=factors + 0.0, factors=factors)
+    code, _, err = board("score", path, "--metric", "mig")
+    assert code == 0, err
+
+
 def test_metrics_of_several_files_give_mean_and_spread(board, tmp_path):
     factors = np.random.default_rng(0).integers(0, 3, (300, 2))
     for name, noise in {"a": 0.0, "b": 1.0}.items():
