@@ -56,12 +56,13 @@ def score_pca(runs: Runs, dataset: str, tier: str, metrics: Sequence[str] = METR
     Returns:
         Score -> value.
     """
+    loaded = benchmark_data.load(dataset)
 
     @functools.cache
     def codes() -> NDArray[np.float32]:
-        return untrained.find("pca").codes(benchmark_data.load(dataset), protocol.task(dataset).indices, seed=0)
+        return untrained.find("pca").codes(loaded, protocol.task(dataset).indices, seed=0)
 
-    path = runs.root / "floors" / dataset.replace("/", "-") / protocol.VERSION
+    path = runs.root / "floors" / f"{dataset.replace('/', '-')}_{loaded.version}" / protocol.VERSION
     return _cached_scores(path, dataset, tier, metrics, codes)
 
 

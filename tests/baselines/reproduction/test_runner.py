@@ -18,6 +18,7 @@ import PIL.Image
 import pytest
 from typer.testing import CliRunner
 
+import benchmark_data
 from baselines import program
 from baselines.commands import study as cli
 from baselines.reproduction import catalogue, entries, pages, records, runner
@@ -195,7 +196,7 @@ def test_a_claim_that_changes_is_judged_by_the_table_that_is_there(made, heatmap
     assert record["trained"] == made[1]["trained"]
 
 
-def test_another_figure_takes_the_same_runs(made, configs, in_this_process, few_rows):
+def test_another_figure_takes_the_same_runs(made, configs, in_this_process, few_rows, monkeypatch):
     folder, _ = made
     trained = stamps(folder)
     entry = catalogue.entries()[SCORES]
@@ -220,6 +221,10 @@ def test_another_figure_takes_the_same_runs(made, configs, in_this_process, few_
     floors = [path for path in (folder / "runs" / "floors").rglob("*") if path.is_file()]
     assert len(floors) == 2 * 2
     assert all(path.suffix == ".json" for path in floors), "what looks for runs' codes must not find PCA's"
+    newer = dataclasses.replace(benchmark_data.load(configs[0].dataset), version="99.0.0")
+    monkeypatch.setattr(benchmark_data, "load", lambda _: newer)
+    _scores.score_pca(Runs(folder / "runs"), configs[0].dataset, "desk", ("mig",))
+    assert len(list((folder / "runs" / "floors").rglob("*.json"))) == 2 * 2 + 1, "another version is scored anew"
 
 
 def test_an_encoder_is_asked_about_another_dataset(made, configs, in_this_process):
