@@ -220,7 +220,7 @@ def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = No
     """Return the builder of a dataset.
 
     Args:
-        dataset: a published dataset, or its name; or one that `builder_class` registered.
+        dataset: a published dataset, or its name, as for `as_dataset`; or one that `builder_class` registered.
         data_dir: where TFDS keeps its data; TFDS's own default if None.
 
     Returns:
@@ -235,7 +235,7 @@ def builder(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = No
         'offaxis_xysquares'
     """
     if isinstance(dataset, str):
-        dataset = benchmark_data.load(dataset)
+        dataset = benchmark_data.load(dataset.removeprefix("offaxis_"))
     try:
         maker = tfds.builder_cls(f"offaxis_{dataset.name}")
         declared = maker.declared.configs.get(dataset.config) if isinstance(maker.declared, Family) else maker.declared

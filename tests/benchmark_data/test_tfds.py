@@ -117,6 +117,7 @@ def test_as_supervised_gives_image_and_all_class_ids(data_dir, tiny_grid):
 def test_a_home_folder_is_found_where_no_shell_replaces_its_name(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     built = provider.builder("xysquares", "~/tfds").data_dir
+    assert provider.builder("offaxis_xysquares", "~/tfds").data_dir == built
     assert built.startswith(str(tmp_path / "tfds"))
 
 
