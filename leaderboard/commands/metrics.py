@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import math
 import shlex
 import warnings
 from collections.abc import Mapping, Sequence
@@ -259,8 +260,11 @@ def _ordered_factor_doubts(factors: Any, names: Sequence[str]) -> list[str]:
 
 def show(table: pd.DataFrame, title: str = "") -> None:
     """Print a table, numbers with three digits and a dash for NaN, as of the deviation of one run."""
-    cells = (
-        ((f"{v:.3f}" if v == v else "–") if isinstance(v, float) else v for v in row)
-        for row in table.itertuples(index=False)
-    )
-    console.table([tuple(row) for row in cells], *(str(name).replace("_", " ") for name in table.columns), title=title)
+
+    def cell(value: Any) -> Any:
+        if not isinstance(value, float):
+            return value
+        return "–" if math.isnan(value) else f"{value:.3f}"
+
+    rows = [tuple(map(cell, row)) for row in table.itertuples(index=False)]
+    console.table(rows, *(str(name).replace("_", " ") for name in table.columns), title=title)
