@@ -233,13 +233,15 @@ class Evaluation:
             >>> (near + far).frame().round(2)[["task", "mig"]].to_dict("records")
             [{'task': 'xysquares/spacing_4', 'mig': 0.5}, {'task': 'xysquares/spacing_8', 'mig': 0.5}]
         """
+        if not isinstance(other, Evaluation):
+            return NotImplemented
         ours, theirs = self._settings, other._settings
         if differing := [key for key in ours if ours[key] != theirs[key]]:
             received = f"received {ours[differing[0]]} and {theirs[differing[0]]}"
             raise InvalidInput(f"{self.name} + {other.name}: expected the same {differing[0]} in both, {received}.")
         if common := sorted({*self._tasks} & {*other._tasks}):
             raise InvalidInput(f"{self.name}: expected different tasks in both, received {common[0]} twice.")
-        return dataclasses.replace(self, rows=self.rows + other.rows)
+        return dataclasses.replace(self, rows=self.rows + other.rows, shows_all=self.shows_all or other.shows_all)
 
     def frame(self) -> pd.DataFrame:
         """Return one row for each task and seed: the encoder's name, the tier, and a column for each score."""
@@ -414,6 +416,7 @@ class Evaluation:
         """What all tasks of a submission share."""
         known, seeds = self.rows[0].candidate.record, {row.candidate.record.seed for row in self.rows}
         settings = {key: getattr(known, key) for key in ("supervision", "selection", "hyperparameters")}
+        settings["about"] = self.rows[0].candidate.about.description
         return {"name": self.name, "tier": self.tier, "seeds": sorted(seeds)} | settings
 
     @property

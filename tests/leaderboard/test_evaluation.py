@@ -196,6 +196,20 @@ def test_a_model_for_each_dataset_is_one_method(solved, random, tmp_path):
         solved + weak
 
 
+def test_joined_scores_show_the_metrics_that_were_chosen_for_either(solved):
+    """Scores that were chosen for the second alone were hidden; a sum with anything else ended in an AttributeError."""
+    settings = {"name": "squares", "tier": "smoke", "steps": 33, "progress": False}
+    other = leaderboard.evaluate(
+        squares, "xysquares/spacing_4", metrics=["mig", "sap"], about="reads the squares", **settings
+    )
+    assert "sap" in str(solved + other)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        solved + 1
+    undescribed = leaderboard.evaluate(squares, "xysquares/spacing_4", metrics="mig", **settings)
+    with pytest.raises(InvalidInput, match="expected the same about in both"):
+        solved + undescribed
+
+
 def test_chosen_metrics_have_no_place_on_the_board(tmp_path):
     found = leaderboard.evaluate(squares, TASK, metrics=["mig", "sap"], progress=False)
     assert {"mig", "sap"} <= set(found.frame().columns)
