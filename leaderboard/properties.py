@@ -85,7 +85,7 @@ class Properties:
             other scores are not checked. ``"zero"`` is for a gap to the second best.
         rotation_lowers: whether a rotation of two latents that are the factors lowers the main score.
         scale_dependent: scores that change when all codes are multiplied by a number.
-        scale_matters: empty, or what else then changes, among scores that ``quick`` leaves out.
+        scale_matters: empty, or what else may change then, which the contract tests do not compute.
         numbering_matters: empty, or why the score treats class ids as numbers, so that renumbering the classes changes
             it.
         factor_order_matters: empty, or why the order of the factors' columns changes the score.

@@ -27,6 +27,7 @@ PROPERTIES = Properties(
     chance="1 / F",
     unbounded=("active_latents",),
     copied_latent={"factor_vae": "same", "train_accuracy": "same"},
+    scale_matters="which latents have a vote, and so the score",
     factor_order_matters="the factor that a batch fixes is drawn by its column",
     many_rows=False,
     quick={"votes": 200, "votes_test": 100},

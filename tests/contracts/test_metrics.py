@@ -5,6 +5,7 @@ What a metric may do otherwise than most it says in its own ``PROPERTIES``, and 
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 
@@ -369,3 +370,13 @@ def test_a_factor_with_many_classes(name):
     factors = np.stack([rng.permutation(np.arange(366) % 183), np.arange(366) % 2], axis=1)
     scores = call(name, perfect(factors), factors)
     assert not any(math.isnan(value) for value in scores.values())
+
+
+@pytest.mark.filterwarnings("ignore::leaderboard.arrays.LostSpread")
+def test_factor_vae_says_that_small_latents_have_no_vote():
+    """Its page said that multiplying codes by a number does not matter."""
+    factors = np.stack(np.meshgrid(range(4), range(5), indexing="ij"), -1).reshape(-1, 2).repeat(5, axis=0)
+    score = importlib.import_module("leaderboard.metrics.factor_vae").score
+    scores = [score(z, factors, codes_test=z, factors_test=factors)["factor_vae"] for z in (factors, factors * 1e-3)]
+    assert scores[0] > scores[1] == 0
+    assert told("factor_vae").scale_matters
