@@ -414,10 +414,9 @@ class Evaluation:
     @property
     def _settings(self) -> dict[str, Any]:
         """What all tasks of a submission share."""
-        known, seeds = self.rows[0].candidate.record, {row.candidate.record.seed for row in self.rows}
-        settings = {key: getattr(known, key) for key in ("supervision", "selection", "hyperparameters")}
-        settings["about"] = self.rows[0].candidate.about.description
-        return {"name": self.name, "tier": self.tier, "seeds": sorted(seeds)} | settings
+        first, seeds = self.rows[0].candidate, sorted({row.candidate.record.seed for row in self.rows})
+        settings = {key: getattr(first.record, key) for key in ("supervision", "selection", "hyperparameters")}
+        return {"name": self.name, "tier": self.tier, "seeds": seeds, "about": first.about.description} | settings
 
     @property
     def _tasks(self) -> list[str]:
