@@ -16,9 +16,9 @@ Which test, and why (`benchmarks/seeds.py` measures every figure; `docs/statisti
   splits, with more seeds or strata; this can be significant after Holm's correction over a page.
 - **Seeds that are paired by design** (two measurements of one run) **and values against a constant: Student's t of the
   differences**, since the p-value of a sign-flip test is at least 2/32 with 5 pairs.
-- **A single encoder against the seeds of a method: a prediction interval.** Against the mean alone, 41% of the
+- **A single encoder against the seeds of a method: a prediction interval.** Against the mean alone, about 40% of the
   published seeds differ significantly from the other seeds of their own method (MIG, tier desk); as one more
-  seed, 5.4% do.
+  seed, about 5% do.
 - **All pairs of several methods: Welch's test and Holm**, for the same reason; ranks and bands are computed from them.
   If scores form two clusters, Welch's test alone errs too often in the tails; over the pairs of nine methods with 5
   seeds the family-wise error is then 0.06.
