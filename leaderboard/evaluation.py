@@ -23,7 +23,7 @@ from leaderboard.arrays import to_float32
 from leaderboard.doubts import warn_if_continuous, warn_if_same
 from leaderboard.encoding import Input
 from leaderboard.reading import units
-from leaderboard.record import About, Budget, Supervision
+from leaderboard.record import METHOD_FIELDS, About, Budget, Supervision
 from leaderboard.scoring import candidates, measure, submission
 from leaderboard.scoring.candidates import Candidate
 from leaderboard.source import Source, make_record, note_images_on_error, project_on_components
@@ -131,7 +131,7 @@ def evaluate(
     for task, task_records in zip(chosen_tasks, records, strict=True):
         for record in task_records:
             candidates.check_part(task, tier, record.hyperparameters, name)
-            for field in ("supervision", "selection", "hyperparameters"):
+            for field in METHOD_FIELDS:
                 expected, received = getattr(task_records[0], field), getattr(record, field)
                 if received != expected:
                     raise InvalidInput(
@@ -356,7 +356,7 @@ class Evaluation:
         def fill(form: dict[str, Any]) -> None:
             form["about"]["description"] = candidate.about.description
             known = candidate.record
-            form |= {key: getattr(known, key) for key in ("supervision", "selection", "hyperparameters", "versions")}
+            form |= {key: getattr(known, key) for key in (*METHOD_FIELDS, "versions")}
             for record in (row.candidate.record for row in self.rows):
                 seed_entry = {"seed": record.seed, "budget": record.budget.model_dump()}
                 form["tasks"][record.dataset]["seeds"][seeds.index(record.seed)] |= seed_entry
@@ -415,7 +415,7 @@ class Evaluation:
     def _settings(self) -> dict[str, Any]:
         """What all tasks of a submission share."""
         first, seeds = self.rows[0].candidate, sorted({row.candidate.record.seed for row in self.rows})
-        settings = {key: getattr(first.record, key) for key in ("supervision", "selection", "hyperparameters")}
+        settings = {key: getattr(first.record, key) for key in METHOD_FIELDS}
         return {"name": self.name, "tier": self.tier, "seeds": seeds, "about": first.about.description} | settings
 
     @property

@@ -27,6 +27,9 @@ REFERENCES = ("ground_truth", "ica", "pca", "random_encoder")
 Supervision: TypeAlias = Literal["unsupervised", "weakly_supervised", "supervised", "pretrained", "reference"]
 """What a method sees in training besides images; ``reference`` for untrained baselines."""
 
+METHOD_FIELDS = ("supervision", "selection", "hyperparameters")
+"""The fields of a record that all runs of a submission share."""
+
 Scores = Annotated[dict[Line, float], Field(max_length=200)]
 
 

@@ -28,7 +28,7 @@ def encode(
         int | None, typer.Option(metavar="N", help="With --layers: the snapshot. Default: the last.")
     ] = None,
     to: Annotated[
-        Path | None, typer.Option(metavar="FILE.npz", help="Another file, for one run.", show_default="each run")
+        Path | None, typer.Option(metavar="FILE.npz", help="The file to write, for one run.", show_default="in the run")
     ] = None,
 ) -> None:
     """Write the codes of the rows to be scored (codes.npz), or activations of all layers (activations.npz).
