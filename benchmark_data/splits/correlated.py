@@ -11,7 +11,7 @@ the stronger the correlation: 0.4 is weak, 0.1 strong.
 
 A variant names the pairs, in lower case, and sigma: ``posx-posy-0.1``, ``shape-scale-posx-posy-0.4``. Any pairs and any
 sigma above 0, in its shortest decimal form, are valid; `variants` lists the paper's on the grids of dSprites, Shapes3D
-and MPI3D.
+and MPI3D. A factor whose name has a hyphen, or differs from another one in case only, cannot be named.
 
 A tenth of the grid, the same rows as for the rule ``holdout``, is for testing, where factors are independent. From the
 other nine tenths, as many rows as they have are drawn with replacement, by their weights, for training. (The paper
@@ -84,13 +84,25 @@ def variants(space: _rule.Space) -> tuple[str, ...]:
         Their names; `divide` accepts others.
 
     Raises:
-        InvalidInput: the space is no grid.
+        InvalidInput: the space is no grid, or fewer than two factors vary that a variant can name.
     """
     space = _rule.check_grid(space, "correlated")
-    varying = [factor.name for factor in space.factors if factor.size > 1]
+    varying = [name for name in _names_by_word(space).values() if space.sizes[space.column(name)] > 1]
     pair_sets = PUBLISHED.get(space.names, tuple((pair,) for pair in itertools.combinations(varying, 2)))
+    if not pair_sets:
+        raise InvalidInput(
+            "split rule 'correlated': expected two or more factors that vary, with names that have no hyphen and "
+            f"differ in more than case, received {space!r}."
+        )
     names = ("-".join(itertools.chain(*pairs)).lower() for pairs in pair_sets)
     return tuple(f"{name}-{sigma}" for name in names for sigma in SIGMAS)
+
+
+def _names_by_word(space: FactorSpace) -> dict[str, str]:
+    """Return the factors that a variant can name, by their names in lower case."""
+    words = [name.lower() for name in space.names]
+    spellings = zip(words, space.names, strict=True)
+    return {word: name for word, name in spellings if "-" not in word and words.count(word) == 1}
 
 
 def weights(space: FactorSpace, pairs: Pairs, sigma: float) -> NDArray[np.float64]:
@@ -161,7 +173,7 @@ def divide(space: _rule.Space, *, variant: str = "", seed: int = 0) -> _rule.Par
     row_weights = weights(space, pairs, sigma)
     candidates, test, _ = holdout.divide(space, seed=seed)
     cumulative_weights = np.cumsum(np.rint(row_weights[candidates] * UNITS).astype(np.uint64))
-    if not cumulative_weights[-1]:
+    if not cumulative_weights.any():
         raise InvalidInput(
             f"sigma of {variant!r}: expected a larger value, since all weights round to 0, received {sigma:g}."
         )
@@ -185,7 +197,7 @@ def parse_variant(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
         UnknownName: there is no such factor.
     """
     *words, sigma_text = variant.split("-")
-    names_by_lower = {name.lower(): name for name in space.names}
+    names_by_word = _names_by_word(space)
     # One spelling, so that the same rows have one name: not .1, 0.10 or 0_1, which Python reads as 1.
     sigma = float(sigma_text) if re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", sigma_text) else math.nan
     if not words or len(words) % 2 or not 1e-150 < sigma < 1e150:  # sigma**2 must be finite and above 0
@@ -194,9 +206,9 @@ def parse_variant(space: FactorSpace, variant: str) -> tuple[Pairs, float]:
             f"{', '.join(variants(space)[:2])}, received {variant!r}."
         )
     for word in words:
-        if word.lower() not in names_by_lower:
-            raise UnknownName("factor of split rule 'correlated'", word, space.names)
-    names = [names_by_lower[word.lower()] for word in words]
+        if word.lower() not in names_by_word:
+            raise UnknownName("factor of split rule 'correlated'", word, names_by_word.values())
+    names = [names_by_word[word.lower()] for word in words]
     pairs = tuple(zip(names[::2], names[1::2], strict=True))
     if any(first == second for first, second in pairs):
         raise InvalidInput(

@@ -253,6 +253,18 @@ def test_a_wrong_variant_of_correlated(variant, message):
         benchmark_data.split("xyobject", f"correlated.{variant}")
 
 
+def test_a_factor_that_no_variant_of_correlated_can_name():
+    """Names that differ in case only and names with hyphens would mean another factor than the one that is written."""
+    columns = [Factor(name, range(4)) for name in ("X", "x", "pos-x", "y", "z")]
+    space = FactorSpace(*columns)
+    assert correlated.variants(space) == ("y-z-0.1", "y-z-0.2", "y-z-0.4")
+    with pytest.raises(UnknownName, match="expected one of y, z, received 'x'"):
+        correlated.divide(space, variant="x-y-0.1")
+    for few in (columns[:4], columns[4:]):
+        with pytest.raises(InvalidInput, match="expected two or more factors that vary, with names that have no hyp"):
+            correlated.divide(FactorSpace(*few), variant="")
+
+
 def test_what_has_no_value_correlates_with_nothing():
     space = FactorSpace(Factor("a", (0, math.nan, 2), "categorical"), Factor("b", range(20)))
     with pytest.raises(
@@ -267,6 +279,8 @@ def test_a_sigma_that_leaves_no_row():
     seed = next(seed for seed in range(64) if holdout.divide(space, seed=seed).test.tolist() == [0])
     with pytest.raises(InvalidInput, match=r"expected a larger value, since all weights round to 0, received 0\.01"):
         correlated.divide(space, variant="a-b-0.01", seed=seed)
+    with pytest.raises(InvalidInput, match="all weights round to 0"):  # one row, which is held out
+        correlated.divide(FactorSpace(Factor("a", (0,)), Factor("b", (0,))), variant="a-b-0.1")
 
 
 def test_a_divided_dataset_that_is_made_again_bears_its_name():
