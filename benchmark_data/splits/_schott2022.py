@@ -35,12 +35,10 @@ def held_columns(space: FactorSpace, rule: str) -> list[int]:
     Raises:
         InvalidInput: no factor of the grid has an order.
     """
-    if space.names == MPI3D:
-        return [space.column(name) for name in MPI3D_HELD]
     columns = [column for column, factor in enumerate(space.factors) if _rule.has_order(factor)]
     if not columns:
         raise InvalidInput(f"split rule {rule!r}: expected a factor whose values have an order, received {space!r}.")
-    return columns
+    return [space.column(name) for name in MPI3D_HELD] if space.names == MPI3D else columns
 
 
 def held_out_share(sizes: tuple[int, ...]) -> Fraction:

@@ -162,13 +162,13 @@ def _conditions(space: FactorSpace) -> Mapping[str, Condition]:
     ):
         return published
     factors = [factor for factor in space.factors if factor.size > 1]
-    element = next((factor for factor in factors if not _rule.has_order(factor)), factors[0] if factors else None)
-    _schott2022.held_columns(space, "recombination")
-    range_factor = next((factor for factor in factors if _rule.has_order(factor) and factor is not element), None)
-    if element is None or range_factor is None:
-        ordered = next(factor for factor in factors if _rule.has_order(factor))
-        return {"extrapolation": Condition({ordered.name: range(-(-ordered.size // 2), ordered.size)})}
+    _schott2022.held_columns(space, "recombination")  # at least one has an order
+    element = next((factor for factor in factors if not _rule.has_order(factor)), factors[0])
+    range_factor = next((factor for factor in factors if _rule.has_order(factor) and factor is not element), element)
     upper = range(-(-range_factor.size // 2), range_factor.size)
+    extrapolation = {"extrapolation": Condition({range_factor.name: upper})}
+    if range_factor is element:
+        return extrapolation
     corner = {
         factor.name: range(factor.size - max(1, factor.size // 3), factor.size)
         if _rule.has_order(factor)
@@ -178,5 +178,5 @@ def _conditions(space: FactorSpace) -> Mapping[str, Condition]:
     return {
         "to_element": Condition(corner),
         "to_range": Condition({element.name: [element.size - 1], range_factor.name: upper}),
-        "extrapolation": Condition({range_factor.name: upper}),
+        **extrapolation,
     }

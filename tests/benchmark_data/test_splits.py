@@ -175,8 +175,10 @@ def test_recombination_on_another_grid():
     assert sorted(set(beyond[:, 1].tolist())) == [2, 3]
     assert len(beyond) == 12
     alone = FactorSpace(Factor("kind", range(2), "categorical"), Factor("on", (0, 1), "binary"))
-    with pytest.raises(InvalidInput, match="expected a factor whose values have an order"):
-        recombination.variants(alone)
+    unordered_mpi3d = FactorSpace(*(Factor(name, range(2), "categorical") for name in _schott2022.MPI3D))
+    for unordered in (alone, unordered_mpi3d):
+        with pytest.raises(InvalidInput, match="expected a factor whose values have an order"):
+            recombination.variants(unordered)
     assert recombination.variants(FactorSpace(Factor("x", range(4)))) == ("extrapolation",)
     with pytest.raises(UnknownName, match=r"variant of split rule 'recombination': .* Did you mean 'to_range'"):
         recombination.divide(space, variant="to_rang")
