@@ -172,13 +172,15 @@ def read_npy_header(what: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool
         stream: the file, at its first byte; afterwards at the array's.
 
     Raises:
-        DamagedFile: a version other than 1.0 and 2.0, which numpy writes for numbers and text.
+        DamagedFile: a version other than 1.0 and 2.0, which numpy writes for numbers and text; or a negative length.
     """
     version = npy.read_magic(stream)
     read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
     if read_header is None:
         raise DamagedFile(f"{what}: expected npy version 1.0 or 2.0, received version {version}.")
     shape, by_column, dtype = read_header(stream, max_header_size=MAX_HEADER_BYTES)
+    if min(shape, default=0) < 0:  # to read that many bytes would be to read all
+        raise DamagedFile(f"{what}: expected lengths of at least 0, received {dtype} of shape {shape}.")
     return shape, by_column, dtype
 
 

@@ -43,6 +43,14 @@ def test_members_that_lie(tmp_path, member, message):
         npz.read_named(path, ARRAYS)
 
 
+def test_a_negative_length_is_not_read_to_the_end(tmp_path):
+    path = tmp_path / "codes.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("codes.npy", npy_header("(60, -5)") + b"\0" * 100)
+    with pytest.raises(DamagedFile, match=r"expected lengths of at least 0, received float32 of shape \(60, -5\)"):
+        containers.npz_slabs(path, "codes")
+
+
 @pytest.mark.parametrize("version", [(1, 0), (2, 0)])
 def test_both_versions_that_numpy_writes_are_read(tmp_path, version):
     codes = np.arange(120, dtype=np.float32).reshape(60, 2)
