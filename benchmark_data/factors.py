@@ -57,7 +57,7 @@ class Factor:
                 f"factor {self.name!r}: expected numbers as values, received {self.values!r:.80}. Number them, and "
                 "name them by labels: values=range(3), kind='categorical', labels=('square', 'ellipse', 'heart')."
             ) from error
-        object.__setattr__(self, "labels", tuple(self.labels) or _format_values(self.values))
+        object.__setattr__(self, "labels", tuple(map(str, self.labels)) or _format_values(self.values))
         if not self.values:
             raise InvalidInput(f"factor {self.name!r}: expected at least one value, received none.")
         if len(self.labels) != len(self.values) or len(set(self.labels)) != len(self.labels):

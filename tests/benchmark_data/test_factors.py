@@ -33,6 +33,10 @@ def test_labels_are_the_values_by_default():
     assert Factor("x", (1, 1 / 3, math.nan)).labels == ("1", "0.333333", "nan")
 
 
+def test_labels_that_are_numbers_are_written_out():
+    assert Factor("x", (0, 1), labels=np.array([5, 6])).as_json()["labels"] == ["5", "6"]
+
+
 def test_labels_of_close_values_differ():
     assert Factor("x", (999_999, 1_000_000, 1_000_001)).labels == ("999999", "1000000", "1000001")
     assert Factor("x", (0, 1_000_000.25, 1_000_000.5)).labels == ("0", "1000000.25", "1000000.5")
