@@ -235,7 +235,7 @@ def _find_rule(name: str) -> ModuleType:
 def _parse_name(name: str) -> tuple[str, str, int]:
     """Split the name of a split into rule, variant and seed."""
     rule_and_variant, _, seed = name.rpartition(".seed_")
-    if not re.fullmatch(r"\d{1,19}", seed):
+    if not re.fullmatch(r"\d{1,99}", seed):
         rule_and_variant, seed = name, "0"
     rule, _, variant = rule_and_variant.partition(".")
     return rule, variant.lower(), int(seed)

@@ -103,7 +103,7 @@ def test_ones_own_images_are_divided_too():
         ("dsprites", "composition.a", r"split rule 'composition': expected no variant, received 'a'\. Write just"),
         ("dsprites", "recombination", r"variant of split rule 'recombination': expected one of extrapolation, to_el"),
         ("celeba", "extrapolation", r"expected a dataset that is a full grid .* Rules for any dataset: holdout and"),
-        ("dsprites", "random.seed_9999999999999999999", r"seed of split .* expected an integer in \[0, 2\*\*63\)"),
+        ("dsprites", "random.seed_99999999999999999999", r"seed of split .* expected an integer in \[0, 2\*\*63\)"),
     ],
 )
 def test_a_wrong_split(dataset, split, message):
