@@ -148,7 +148,7 @@ def check_order(seed: int | None, epoch: int = 0) -> None:
 
 
 def check_columns(dataset: Dataset, columns: Sequence[str] | None, known: Iterable[str]) -> list[str]:
-    """Check the columns of a reader's records, and return them; all if None."""
+    """Check the columns of a reader's records, and return each of them once; all if None."""
     known = list(known)
     if isinstance(columns, str) or (columns is not None and not len(columns)):
         raise InvalidInput(
@@ -159,7 +159,7 @@ def check_columns(dataset: Dataset, columns: Sequence[str] | None, known: Iterab
         if column not in known:
             remedy = f"Did you mean 'label_{column}'?" * (f"label_{column}" in known)
             raise UnknownName(f"column of {dataset.id}", column, known, remedy)
-    return known if columns is None else list(columns)
+    return known if columns is None else list(dict.fromkeys(columns))
 
 
 def share(count: int, shard: tuple[int, int], *, even: bool = False) -> range:

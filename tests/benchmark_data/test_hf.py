@@ -657,6 +657,10 @@ def test_without_files_records_are_equal_where_the_dataset_is(tiny_grid):
     assert copy.deepcopy(transform(tiny_grid)) == transform(tiny_grid)
 
 
+def test_without_files_a_column_that_is_asked_for_twice_is_there_once(tiny_grid):
+    assert hf.as_dataset(tiny_grid, columns=["index", "image", "index"]).column_names == ["index", "image"]
+
+
 def test_without_files_wrong_names(tiny_grid):
     with pytest.raises(UnknownName, match=r"column of tiny_grid: .*Did you mean 'label_shape'"):
         hf.as_dataset(tiny_grid, columns=["label_shap"])
