@@ -302,8 +302,8 @@ def publish(
     check_publishable(dataset, folder)
     dataset.prepare()
     refusal = InvalidInput(f"Another process is writing {folder}. Wait for it, or use another folder.")
-    name = f"offaxis-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}.lock"  # it stays, so not beside the copy
-    lock = Path(tempfile.gettempdir(), name)
+    folder_hash = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
+    lock = Path(tempfile.gettempdir(), f"offaxis-{folder_hash}.lock")  # it stays, so not beside the copy
     with exclusive(lock, what=lock, refusal=refusal):
         _publish_locked(dataset, folder, progress)
 

@@ -438,7 +438,7 @@ def test_one_process_at_a_time_publishes_to_a_folder(tmp_path, tiny_grid):
 
     def again(done):
         with refused:
-            hf.publish(tiny_grid, tmp_path / "copy")
+            hf.publish(tiny_grid, tmp_path / "elsewhere/../copy")
 
     hf.publish(tiny_grid, tmp_path / "copy", progress=again)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy"]
