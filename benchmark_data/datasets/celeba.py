@@ -88,8 +88,7 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     path = files[ZIP.name]
     pattern = re.compile(r"(?:.*/)?(\d{6})\.jpg")
     for name, content in zip_members(path, lambda name: pattern.fullmatch(name) is not None):
-        with damaged_file_on_error(path):
-            writer.file(int(name[-10:-4]) - 1, content)
+        writer.file(int(name[-10:-4]) - 1, content)
 
 
 def _read_table(path: Path, rows: int, columns: int, header: list[str] | None = None) -> NDArray[np.int32]:

@@ -57,7 +57,7 @@ def read(archive: Archive, files: Mapping[str, Path], writer: Writer) -> None:
     rows = {name: row for row, (_, _, name) in enumerate(sorted(entries))}
     writer.labels(np.arange(len(entries)), np.array([label for label, *_ in sorted(entries)])[:, None])
     for name, content in zip_members(path, is_image):
-        with damaged_file_on_error(path), open_image(content, f"{path}, {name}") as image:
+        with open_image(content, f"{path}, {name}") as image:
             if image.size != (width, height):
                 raise damage(path, f"images of {width} x {height}", f"{name} of {image.size[0]} x {image.size[1]}")
             writer.images(np.array([rows[name]]), image_pixels(image, 1)[None])
