@@ -246,8 +246,8 @@ def loader(
         and ``load_state_dict(state)`` resumes there, in the middle of an epoch, too.
 
     Raises:
-        InvalidInput: ``data`` is neither, ``shard`` or the seed is out of range, the batch size is below 1, or a
-            sampler or ``shuffle`` is given.
+        InvalidInput: ``data`` is a `Dataset` or a name, ``shard`` or the seed is out of range, the batch size is below
+            1, or a sampler or ``shuffle`` is given.
 
     Example:
         >>> first, second, changed = next(iter(loader(Pairs("xysquares", changed=1), 32)))
