@@ -205,7 +205,8 @@ def hdf5_slabs(path: Path, name: str) -> Slabs:
     if chunks:
         # A chunk is unpacked whole: a slab that ends within one would unpack it twice.
         rows_per_slab = max(chunks[0], rows_per_slab // chunks[0] * chunks[0])
-    check_size(path, f"a chunk of rows of {name}", rows_per_slab * row_bytes)
+    chunk_bytes = math.prod(chunks or (0,)) * dtype.itemsize  # a chunk may be larger than the whole array
+    check_size(path, f"a chunk of rows of {name}", max(min(rows_per_slab, shape[0]) * row_bytes, chunk_bytes))
 
     def read_slabs() -> Iterator[tuple[int, NDArray[Any]]]:
         with _open_hdf5_array(path, name) as array:

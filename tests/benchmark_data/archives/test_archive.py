@@ -302,7 +302,12 @@ def test_arrays_are_sized_before_they_are_unpacked(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "a.npz", images=np.zeros((2, 1_000_001), np.uint8))
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("images", data=np.zeros((200, 10_001), np.uint8), chunks=(100, 1), compression="gzip")
+        file.create_dataset("small", data=np.zeros((2, 3), np.uint8))
+        file.create_dataset("padded", (2, 3), np.uint8, maxshape=(None, None), chunks=(2, 600_000), compression="gzip")
     monkeypatch.setenv("OFFAXIS_MAX_MEMBER", "1_000_000")
+    assert containers.hdf5_slabs(tmp_path / "a.h5", "small").shape == (2, 3)
+    with pytest.raises(DamagedFile, match=r"a chunk of rows of padded takes 1,200,000 bytes unpacked"):
+        containers.hdf5_slabs(tmp_path / "a.h5", "padded")
     with pytest.raises(DamagedFile, match=r"a row of images takes 1,000,001 bytes unpacked"):
         list(containers.npz_slabs(tmp_path / "a.npz", "images").slabs)
     monkeypatch.setattr(containers, "SLAB", 1)
