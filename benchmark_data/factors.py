@@ -346,6 +346,9 @@ class FactorTable(_BaseFactors):
         read: called once, when class ids are first needed; returns all of them, int, shape (rows, F). A subclass that
             computes class ids in `_labels` passes ``self._all_labels``.
 
+    Raises:
+        InvalidInput: two factors of the same name.
+
     Example:
         >>> table = FactorTable(Factor("smiling", (0, 1), "binary"), rows=3, read=lambda: np.array([[0], [1], [0]]))
         >>> table.labels([1, 2]).tolist()
@@ -354,6 +357,8 @@ class FactorTable(_BaseFactors):
 
     def __init__(self, *factors: Factor, rows: int, read: Callable[[], NDArray[np.integer]]) -> None:
         self.factors = factors
+        if len(set(self.names)) != len(factors):
+            raise InvalidInput(f"factors: expected different names, received {list(self.names)!r}.")
         self._row_count = rows
         self._read = read
 

@@ -170,6 +170,11 @@ def test_a_space_needs_factors_with_different_names(factors):
         FactorSpace(*factors)
 
 
+def test_a_table_needs_different_names_too():
+    with pytest.raises(InvalidInput, match=r"factors: expected different names, received \['x', 'x'\]"):
+        FactorTable(Factor("x", (0, 1)), Factor("x", (0, 1)), rows=1, read=lambda: np.array([[0, 1]]))
+
+
 def test_a_table_is_read_once_and_only_when_asked():
     reads = []
 
