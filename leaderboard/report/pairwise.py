@@ -32,7 +32,7 @@ class Difference(NamedTuple):
         answer: ``supported`` if the first is significantly higher, ``opposed`` if the second is; `verdicts.NEITHER` if
             nothing was tested because neither is above an untrained encoder.
         p: p-value, after Holm over the tasks of the score; None if nothing was tested.
-        seeds: the numbers of seeds of the first and of the second method.
+        seeds: the numbers of seeds of the first and of the second method; of the mean, the fewest on a task.
     """
 
     task: str
@@ -236,7 +236,7 @@ def _compare_by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) 
     if len(tasks) > 1 and not all(untested for _, untested in tests) and seeds_agree(first) and seeds_agree(second):
         joint = verdicts.compare_methods(*([row.values(key) for row in rows] for rows in (first, second)))
         ((answer, p),) = verdicts.judge([joint])
-        seeds = (len(first[0].values(key)), len(second[0].values(key)))
+        seeds = (min(len(row.values(key)) for row in first), min(len(row.values(key)) for row in second))
         left_mean, right_mean = (sum(row.cells[key].mean for row in rows) / len(rows) for rows in (first, second))
         yield Difference(ACROSS, column, left_mean, right_mean, joint, answer, p, seeds)
 

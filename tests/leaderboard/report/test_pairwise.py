@@ -74,7 +74,9 @@ def test_seeds_that_differ_between_tasks_are_not_averaged(made_result):
     found[1] = found[1].model_copy(update={"runs": moved[:4]})  # fewer, and none of them the others' first
     assert of(ranking.tables(found), "a", "b").left_out == pair.left_out
     found[1] = made_result(FAR, "a", *A[FAR][:4])
-    assert of(ranking.tables(found), "a", "b").left_out == ()
+    pair = of(ranking.tables(found), "a", "b")
+    assert pair.left_out == ()
+    assert [one.seeds for one in pair.differences] == [(5, 5), (4, 5), (4, 5)]
 
 
 def test_what_is_marked_or_in_quarantine_is_not_compared(made_result):
