@@ -339,13 +339,14 @@ def _check_batch_codes(codes: Any, n: int) -> NDArray[np.floating[Any]]:
             raise InvalidInput(f"codes: expected real numbers, received dtype {array.dtype}.")
         remedy = " Return its mean, for example `lambda images: model(images).mean`." * hasattr(codes, "mean")
         raise InvalidInput(f"codes: expected real numbers, received an object of type {type(codes).__name__}.{remedy}")
-    if array.ndim not in (2, 3) or len(array) != n or (array.ndim == 3 and array.shape[1] == 1 < array.shape[2]):
+    is_one_unit = array.ndim == 3 and array.shape[1] == 1 < array.shape[2]
+    if array.ndim not in (2, 3) or len(array) != n or not array.size or is_one_unit:
         remedy = "Return one row of numbers for each image."
         if array.ndim == 2 and array.shape[1] == n:
             remedy = "They look transposed: return codes.T."
         elif array.ndim == 1 and len(array) == n:
             remedy = "For a single latent, return codes[:, None]."
-        elif array.ndim == 3 and len(array) == n:
+        elif is_one_unit and len(array) == n:
             remedy = f"This is one unit of {array.shape[2]} numbers: to use them as latents, return codes[:, 0]."
         elif array.ndim > 3 and len(array) == n:
             remedy = "Pass the function that encodes, as model.encode; flatten maps: codes.reshape(len(codes), -1)."

@@ -108,6 +108,7 @@ def test_a_torch_module_without_forward_is_called_by_its_method_encode():
         (lambda images: images.mean(axis=(1, 2, 3)), r"codes\[:, None\]"),
         (lambda images: images, r"codes\.reshape\(len\(codes\), -1\)"),
         (lambda images: means(images)[:3], "shape"),
+        (lambda images: means(images)[:, :0], r"received shape \(5, 0\)\. Return one row of numbers"),
         (lambda images: np.array([["a"]] * len(images)), r"real numbers, received dtype <U1\.$"),
         (lambda images: types.SimpleNamespace(mean=images), r"an object of type SimpleNamespace\. Return its mean"),
         (lambda images: None, r"expected one array, received None\. Let the encoder return"),
