@@ -95,13 +95,12 @@ class Monitor:
         encoder = Encoder(encode, input=self._input, batch_size=self._batch_size)
         raw_codes = encoder(self._images)
         encoder.check(self._images, raw_codes)
-        codes = to_float32(units.reduce(raw_codes, train=self._split))
+        split, is_divided = self._split, self._is_divided
+        codes = to_float32(units.reduce(raw_codes, train=split))
         warn_if_same(codes)
-        held_out = codes[self._split :], self._factors[self._split :]
         scores: dict[str, float] = {}
         for name, metric in self._modules.items():
-            fit = codes[: self._split], self._factors[: self._split]
-            sample, arguments = measure.split_rows(metric, *fit, held_out, trained_on=self._is_divided)
+            sample, arguments = measure.split_rows(metric, codes, self._factors, train=split, trained_on=is_divided)
             with measure.refusals(name, self._metric_names):
                 scores |= _compute_scores(name, metric, *sample, **arguments)
         return scores
