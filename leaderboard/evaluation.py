@@ -186,10 +186,9 @@ def _score(
     candidate: Candidate, task: protocol.Task, tier: str, metrics: str | Sequence[str] | None, source: Source
 ) -> _Row:
     """Score a run by the metrics of its tier, or by others."""
-    if metrics is None and task.user_dataset is None:
-        run = candidates.score(candidate, tier)
-        return _Row(task, candidate, run.scores, run, source)
-    return _Row(task, candidate, candidates.score_by(metrics, candidate, task, tier), None, source)
+    scored = candidates.score(candidate, tier) if metrics is None and task.user_dataset is None else None
+    scores = scored.scores if scored else candidates.score_by(metrics, candidate, task, tier)
+    return _Row(task, candidate, scores, scored, source)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
