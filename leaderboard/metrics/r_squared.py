@@ -128,10 +128,8 @@ def parts(
     else:
         v_var = np.asarray(variances, np.float64)
         if v_var.shape != (factors.shape[1],) or not (np.isfinite(v_var) & (v_var > 0)).all():
-            received = f"shape {v_var.shape}" if v_var.shape != (factors.shape[1],) else str(v_var.tolist())
-            raise InvalidInput(
-                f"variances: expected {factors.shape[1]} positive numbers, one for each factor, received {received}."
-            )
+            expected = f"{factors.shape[1]} positive numbers, one for each factor"
+            raise InvalidInput(f"variances: expected {expected}, received {v_var!r}.")
     return {"errors": ((predicted - v_test) ** 2).mean(axis=0), "variances": v_var}
 
 
