@@ -118,8 +118,7 @@ def run(
     for name, dataset in plan.all_datasets.items():
         if not dataset.prepared:
             raise Unavailable(f"{name}: expected a prepared dataset, received none. Run `offaxis data prepare {name}`.")
-    if plan.runs:
-        _train_runs(plan, Path(runs), jobs=jobs, ray=ray)
+    _train_runs(plan, Path(runs), jobs=jobs, ray=ray)
     start = time.perf_counter()
     result = entry.compute(plan.settings, Runs(Path(runs)), tier)
     trained = {status.run: round(status.seconds, 1) for status in _run_statuses(plan, Path(runs))}
@@ -208,16 +207,14 @@ def _train_runs(plan: Plan, runs: Path, **options: Any) -> None:
         train(config, runs / sweep.run_path(config), dataset=own_datasets[config.dataset])
     _finish_runs([run for run in plan.runs if run.dataset not in own_datasets], runs, encode=plan.codes, **options)
     transfers = {config.digest: config for config in map(Runs(runs).config_of, plan.transfers)}
-    if transfers:
-        _finish_runs(tuple(transfers.values()), runs, encode=plan.codes, **options)
+    _finish_runs(tuple(transfers.values()), runs, encode=plan.codes, **options)
 
 
 def _finish_runs(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **options: Any) -> None:
     """Train unfinished runs; if there are none, do not lock the folder, which another process may be using."""
     if all(sweep.run_status(config, runs, encode=encode).state == "done" for config in configs):
         return
-    options["encode"] = encode
-    failed = [status for status in sweep.run(configs, runs, **options) if status.state != "done"]
+    failed = [status for status in sweep.run(configs, runs, encode=encode, **options) if status.state != "done"]
     if failed:
         raise InvalidInput(
             f"{len(failed)} of {len(configs)} runs did not finish. The first is {failed[0].run}: "
