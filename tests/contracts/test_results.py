@@ -1,6 +1,7 @@
 """What is published: every result sound, every table up to date."""
 
 import collections
+import functools
 
 import pytest
 
@@ -11,6 +12,13 @@ from leaderboard.report.site import plots
 from leaderboard.store import reported, results_tree
 
 FILES = results_tree.files(board.PUBLISHED)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _each_file_is_read_once():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(results_tree, "read", functools.cache(results_tree.read))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +34,11 @@ def test_a_published_result_is_read(file):
 def test_the_published_tree_is_sound():
     assert [str(problem) for problem in integrity.check(board.PUBLISHED)] == []
     assert reported.read_all(board.PUBLISHED)
+
+
+def test_results_of_both_licenses_and_of_the_first_datasets_are_still_there(published):
+    assert {result.about.license for result in published} >= {"Apache-2.0", "MIT"}
+    assert {result.dataset for result in published} >= {"dsprites", "xysquares/spacing_1"}
 
 
 def test_every_published_task_has_its_references(published):
