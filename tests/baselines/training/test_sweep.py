@@ -174,6 +174,9 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
         return begun[-1]
 
     monkeypatch.setattr(processes, "_start_worker", recorded)
+    (tmp_path / "called" / "queue.py").parent.mkdir()
+    (tmp_path / "called" / "queue.py").write_text("raise SystemExit(7)")
+    monkeypatch.chdir(tmp_path / "called")  # files where the command is called are no modules of a worker
     history = tmp_path / sweep.run_path(runs[1]) / "history.jsonl"
 
     def kill():
@@ -186,9 +189,9 @@ def test_a_killed_worker_costs_nothing_and_a_failed_run_stops_no_other(runs, tmp
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
     states = sweep.run(runs, tmp_path, jobs=1, threads=1, encode=False)
-    killer.join()
     ends = [process.returncode for process in begun]
     assert ends == [-signal.SIGKILL, -signal.SIGTERM], "one by the test, one at the end"
+    killer.join()
     assert [state.state for state in states] == ["done", "done", "failed"]
     assert "expected a finite number that does not explode" in states[2].error
     found = index(tmp_path)
@@ -253,13 +256,6 @@ def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypat
     assert (tmp_path / state.run / "codes.npz").exists()
     assert [path.stem for path in (tmp_path / "failed").iterdir()] == [tiny(seed=2).digest]
     assert {seed: row["state"] for seed, row in index(tmp_path).items()} == {1: "done"}
-
-
-def test_files_where_the_command_is_called_are_no_modules_of_a_worker(tiny, tmp_path, monkeypatch):
-    (tmp_path / "queue.py").write_text("raise SystemExit(7)")
-    monkeypatch.chdir(tmp_path)
-    (state,) = sweep.run([tiny()], tmp_path / "runs", jobs=1)
-    assert (state.state, state.error) == ("done", "")
 
 
 def test_sigterm_is_the_sweeps_also_on_ray_which_takes_it_for_itself(tiny, tmp_path, monkeypatch):
