@@ -13,12 +13,13 @@ import random
 import resource
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
 import numpy as np
 
-from baselines import RunConfig, train
+from baselines import RunConfig, run_folder, train
 from baselines.run_folder import Snapshots, read_config, read_history
 from baselines.training import loop
 from benchmark_data import InvalidInput, files
@@ -58,6 +59,31 @@ def begin(config: RunConfig, folder: Path, *, often: bool = True, limit: int | N
     return child, read
 
 
+def kill_in_the_middle(config: RunConfig, folder: Path) -> int:
+    """Kill a life at step 12, while its snapshot of step 4 is half written; give its exit status."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    save, half = run_folder.save_arrays, threading.Event()
+
+    def slow(path: Path, arrays: dict[str, np.ndarray]) -> None:
+        save(path, arrays)
+        if path.name == "weights.npz" and "step_00000004" in str(path):
+            half.set()  # the weights are there, the moments are not
+            threading.Event().wait()
+
+    def kill(step: int, scalars: object) -> None:
+        if step == 12:  # eight steps after the one whose snapshot is being written
+            half.wait(600)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    run_folder.save_arrays = slow
+    try:
+        train(config, folder, observers=[kill])
+    finally:
+        os._exit(1)
+
+
 def look(config: RunConfig, folder: Path) -> dict[str, object]:
     """Read everything that a folder holds, as a resume would; an error here is a corrupted folder."""
     snapshots = Snapshots(folder)
@@ -79,7 +105,9 @@ def main() -> None:
     config, folder, kills = RunConfig.from_json(json.loads(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3])
     for module in ("keras", "tensorflow"):
         importlib.import_module(module)
-    rng = random.Random(int(sys.argv[4]))
+    middle = RunConfig.from_json(json.loads(sys.argv[4]))
+    print(json.dumps(kill_in_the_middle(middle, folder / "middle")), flush=True)
+    rng = random.Random(kills)
     for _ in range(kills):
         child, pipe = begin(config, folder / "killed")
         with os.fdopen(pipe) as reports:

@@ -1,4 +1,4 @@
-"""A thread writes snapshots: training goes on, and a kill in the middle of the writing loses nothing."""
+"""A thread writes snapshots. That training goes on, and that a kill in the middle loses nothing: test_resume.py."""
 
 from __future__ import annotations
 
@@ -15,42 +15,6 @@ from baselines import Diverged, train
 from baselines.run_folder import Snapshots
 from baselines.training.recorder import Recorder
 from benchmark_data import InvalidInput
-
-KILLED = """
-import json, os, signal, sys, threading
-from baselines import RunConfig, train
-from baselines import run_folder
-
-save, halves = run_folder.save_arrays, threading.Event()
-
-def slow(path, arrays):
-    save(path, arrays)
-    if path.name == "weights.npz" and "step_00000004" in str(path):
-        halves.set()  # the weights are there, the moments are not
-        threading.Event().wait()
-
-def kill(step, scalars):
-    if step == 12:  # eight steps after the one whose snapshot is being written
-        halves.wait(600)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-run_folder.save_arrays = slow
-train(RunConfig.from_json(json.loads(sys.argv[1])), sys.argv[2], observers=[kill])
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs SIGKILL")
-def test_training_goes_on_while_a_snapshot_is_written_and_a_kill_then_loses_nothing(tiny, tmp_path):
-    config = tiny(steps=14, history_every=1)
-    command = [sys.executable, "-c", KILLED, json.dumps(config.as_json()), str(tmp_path / "killed")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == -9, done.stderr
-    assert Snapshots(tmp_path / "killed").steps() == [0]
-    assert list((tmp_path / "killed" / "snapshots").glob(".step_00000004*.part/weights.npz"))
-    for name in ("killed", "whole"):
-        assert train(config, tmp_path / name).steps == [0, 4, 14]
-    for part in ("history.jsonl", "snapshots/step_00000004/optimiser.npz", "snapshots/step_00000014/weights.npz"):
-        assert (tmp_path / "killed" / part).read_bytes() == (tmp_path / "whole" / part).read_bytes()
 
 
 def test_a_snapshot_that_cannot_be_written_stops_the_run(tiny, tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from baselines import Diverged, RunConfig, train
 from baselines.nets.backend import ops
 from baselines.objectives import Term, beta_vae
 from baselines.run import Run
+from baselines.run_folder import Snapshots
 
 # Two networks with an optimiser each. A large learning rate lets small differences grow.
 CONFIG = RunConfig(
@@ -42,14 +44,38 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
-def test_killed_at_random_moments_it_ends_with_the_same_bytes(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    kills = request.config.getoption("--kills")
+@pytest.fixture(scope="module")
+def middle(tiny):
+    """The config of a run that is killed while a snapshot is half written."""
+    return tiny(steps=14, history_every=1)
+
+
+@pytest.fixture(scope="module")
+def killed(middle, tmp_path_factory, request):
+    """What a process found that begins runs and kills them, and the folder that these are in."""
+    if not hasattr(os, "fork"):
+        pytest.skip("needs fork and SIGKILL")
+    folder, kills = tmp_path_factory.mktemp("killed"), request.config.getoption("--kills")
     script = Path(__file__).with_name("kills.py")
-    command = [sys.executable, str(script), json.dumps(CONFIG.as_json()), str(tmp_path), str(kills), str(kills)]
+    command = [sys.executable, script, json.dumps(CONFIG.as_json()), folder, str(kills), json.dumps(middle.as_json())]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    *lives, full, ended, whole = map(json.loads, done.stdout.splitlines())
+    return folder, [*map(json.loads, done.stdout.splitlines())]
+
+
+def test_training_goes_on_while_a_snapshot_is_written_and_a_kill_then_loses_nothing(killed, middle, tmp_path):
+    folder = killed[0] / "middle"
+    assert killed[1][0] == -signal.SIGKILL
+    assert Snapshots(folder).steps() == [0]
+    assert list((folder / "snapshots").glob(".step_00000004*.part/weights.npz"))
+    for each in (folder, tmp_path):
+        assert train(middle, each).steps == [0, 4, 14]
+    assert contents(folder) == contents(tmp_path)
+
+
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(killed, request):
+    folder, (_, *lives, full, ended, whole) = killed
+    kills = request.config.getoption("--kills")
     assert len(lives) == kills
     written = 0
     for life in lives:
@@ -64,8 +90,8 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(tmp_path: Path, re
     assert full["steps"] == lives[-1]["steps"]
 
     assert ended == whole == {"status": 0, "steps": [0, 20, 300, 800]}
-    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
-    budgets = [json.loads((tmp_path / name / "run.json").read_text())["budget"] for name in ("killed", "whole")]
+    assert contents(folder / "killed") == contents(folder / "whole")
+    budgets = [json.loads((folder / name / "run.json").read_text())["budget"] for name in ("killed", "whole")]
     assert budgets[0]["images"] == budgets[1]["images"] == 6400
 
 
