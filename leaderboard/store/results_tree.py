@@ -16,7 +16,7 @@ from typing import Any
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, Unavailable
 from benchmark_data.files import exclusive, write_json
 from leaderboard import protocol
-from leaderboard.record import About
+from leaderboard.record import METHOD_FIELDS, About
 from leaderboard.schema import parse, parse_or_raise, read_bytes, short_repr
 from leaderboard.store.results import DISAGREES, DRIFT, Result, Scored, result
 
@@ -270,9 +270,9 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
         The merged result.
 
     Raises:
-        InvalidInput: another task or method; another description of the method; other codes or another budget for a
-            stored seed; scores of the same codes that differ by more than ``DRIFT``; or settings that differ between
-            seeds.
+        InvalidInput: another task or method; another description of the method; other codes, settings or another budget
+            for a stored seed; scores of the same codes that differ by more than ``DRIFT``; or settings that differ
+            between seeds.
     """
     what = f"{new.method} on {new.task}"
     if (old.task, old.method) != (new.task, new.method):
@@ -299,7 +299,7 @@ def _put_in_place(stored: Scored, run: Scored) -> Scored:
 
 
 def _keep(stored: Scored, run: Scored, what: str) -> Scored:
-    """Return a stored run, with the new one's verification or marks; refuse a run that differs in anything else."""
+    """Return a stored run, with the new one's verification or marks; refuse other codes, scores, costs or settings."""
     if stored.codes_digest != run.codes_digest:
         raise InvalidInput(
             f"{what}: expected the codes of the stored run, received other codes. Use another seed or method name, or "
@@ -311,11 +311,13 @@ def _keep(stored: Scored, run: Scored, what: str) -> Scored:
             f"{after:.4f}. The evaluation has changed, which requires a new protocol version. To correct a wrong "
             "score: --replace."
         )
-    if stored.budget != run.budget or (run.status == "reproduced" and stored.status != "reproduced"):
-        raise InvalidInput(
-            f"{what}: expected the budget and status of the stored run with the same codes, received others. Replace "
-            "the stored run: --replace."
-        )
+    for name in ("budget", "status", *METHOD_FIELDS):
+        before, after = getattr(stored, name), getattr(run, name)
+        if before != after and (name != "status" or after == "reproduced"):
+            raise InvalidInput(
+                f"{what}: {name}: expected {short_repr.repr(before)}, as of the stored run with the same codes, "
+                f"received {short_repr.repr(after)}. Replace the stored run: --replace."
+            )
     if stored.verification or not (run.verification or run.marks != stored.marks):
         return stored
     marks = () if run.verification else tuple(dict.fromkeys(stored.marks + run.marks))

@@ -256,16 +256,24 @@ def test_results_of_different_methods_are_not_merged(tree):
         results_tree.merge(beta, pca)
 
 
-@pytest.mark.parametrize("field", ["status", "budget"])
-def test_the_same_codes_with_another_status_or_budget_must_be_meant(tree, field):
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("status", "reproduced"),
+        ("budget", record.Budget(steps=5, images=0, seconds=0.0, device="")),
+        ("supervision", "supervised"),
+        ("selection", "best of 100"),
+        ("hyperparameters", {"beta": 9.0}),
+    ],
+)
+def test_the_same_codes_with_another_status_budget_or_setting_must_be_meant(tree, field, value):
     found = results_tree.read(results_tree.path(tree, "toy/small@v1", "beta_vae"))
-    budget = found.runs[0].budget.model_copy(update={"steps": 5})
-    changes = {"status": "reproduced"} if field == "status" else {"budget": budget}
-    runs = [run.model_copy(update=changes) for run in found.runs]
+    runs = [run.model_copy(update={field: value}) for run in found.runs]
     other = results.result(found.task, found.method, runs, about=found.about)
-    with pytest.raises(InvalidInput, match=r"seed 0: expected the budget and status of the stored run .* --replace"):
+    with pytest.raises(InvalidInput, match=rf"seed 0: {field}: expected .* as of the stored run .*: --replace"):
         results_tree.write(tree, [other])
-    results_tree.write(tree, [other], replace=True)
+    (file,) = results_tree.write(tree, [other], replace=True)
+    assert getattr(results_tree.read(file).runs[0], field) == value
 
 
 def test_a_folder_that_cannot_be_written(tree, run_folder, tmp_path):
