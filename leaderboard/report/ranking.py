@@ -286,7 +286,7 @@ def _paper_share(runs: Sequence[Scored]) -> str:
     if not images:
         return ""
     shares = (100 * number / PAPER_IMAGES for number in (min(images), max(images)))
-    low, high = (f"{share:.2g}%" if share < 100 else f"{share:,.0f}%" for share in shares)
+    low, high = (f"{share:.2g}%" if share < 99.5 else f"{share:,.0f}%" for share in shares)
     return f"{low if low == high else f'{low} to {high}'} of the images of a run of Locatello et al. (2019)"
 
 

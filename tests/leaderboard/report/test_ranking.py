@@ -173,6 +173,11 @@ def test_what_nobody_counted_is_not_in_a_range():
     assert "; 500 steps. " in alone.caption
 
 
+def test_nearly_all_images_of_a_paper_are_a_plain_percentage():
+    nearly = method("own", 0.1, budget=Budget(steps=500, images=19_150_000, seconds=0.0, device=""))
+    assert "; 100% of the images of a run" in ranking.table("xysquares/spacing_8@v1", "study", [nearly]).caption
+
+
 def test_every_table_states_sample_size_and_budget(markdown):
     board = ranking.table("xysquares/spacing_8@v1", "study", [method("m", 0.1, 0.2)])
     assert board.caption == (
