@@ -275,9 +275,9 @@ def _oversize_error(folder: Path, limit: int, what: str, size: int) -> InvalidIn
     return InvalidInput(f"{folder}: expected at most {limit >> 20} MiB of {what}, received {size:,} bytes.")
 
 
-def _check_tasks(file: Path, submission: Submission) -> tuple[set[str], list[OffaxisError]]:
+def _check_tasks(file: Path, submission: Submission) -> tuple[list[str], list[OffaxisError]]:
     """Return the tasks of a submission whose datasets are those here, and all errors of its tasks and seeds."""
-    known_tasks: set[str] = set()
+    known_tasks: list[str] = []
     problems: list[OffaxisError] = []
     for name, entry in submission.tasks.items():
         where = f"{file}: tasks.{name}"
@@ -288,7 +288,7 @@ def _check_tasks(file: Path, submission: Submission) -> tuple[set[str], list[Off
         except OffaxisError as error:
             problems.append(error)
             continue
-        known_tasks.add(name)
+        known_tasks.append(name)
         if name != task.dataset:
             problems.append(InvalidInput(f"{where}: expected the full name of the dataset, {task.dataset}."))
         seed_numbers = [seed.seed for seed in entry.seeds]
