@@ -186,7 +186,7 @@ def _find_outdated_giveaways(root: Path) -> Iterator[OffaxisError]:
 
 
 def _find_collisions(checked: list[Result]) -> Iterator[OffaxisError]:
-    """Find methods that readers would confuse, by name or title."""
+    """Find methods on one task whose names differ only in underscores."""
     seen: dict[tuple[str, str], str] = {}
     for result in checked:
         bare_name = result.method.replace("_", "")

@@ -14,7 +14,7 @@ conditions hold (version ``fresh_rows@v2``):
    variance) at an error of 0.001 for all scores of the run together (Bonferroni), to which 0.001 is added, since a
    score without any spread has no interval.
 
-So one of a thousand honest runs is refused; it may be verified with another seed, and both are published.
+So one of a thousand honest runs is refused; it may be verified again with another seed.
 
 Version 1 used the task's first rows as blocks. Knowing that, one could submit other codes for the rest, and a latent of
 large scale to widen the tolerance of the others.
