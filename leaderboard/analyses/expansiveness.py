@@ -176,9 +176,9 @@ def own_latents(mean: ArrayLike, variance: ArrayLike, factors: ArrayLike, names:
 
     Returns:
         A row per factor: ``factor``; ``share``, the largest share of its entropy that one latent encodes (20 bins, as
-        in MIG), in [0, 1]; ``latent``, that latent if its share is above 0 and it encodes no larger share of another
-        factor, else -1; and ``noise``, the mean posterior standard deviation of the latent, 1 as of the prior where
-        there is none.
+        in MIG), in [0, 1]; ``latent``, that latent if its share is above 0 and the factor is the first of those that
+        it encodes best, else -1; and ``noise``, the mean posterior standard deviation of the latent, 1 as of the prior
+        where there is none.
 
     Raises:
         InvalidInput: arrays that do not match, a constant factor, or another number of names.

@@ -41,7 +41,7 @@ TITLES: dict[str, str] = {"gbt": "gradient-boosted trees", "logistic": "logistic
 """Classifier -> its name in words."""
 
 MAJORITY = "most frequent class"
-"""The source, in a table of accuracies, of the row that no codes can fall below and be of use."""
+"""The source in the rows of the most frequent class: codes that are not more accurate are of no use."""
 
 
 def held_out(rows: ArrayLike, size: int) -> NDArray[np.bool_]:

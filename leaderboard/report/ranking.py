@@ -332,7 +332,8 @@ def table(task: str, tier: str, results: Iterable[Result]) -> Table:
     Within a category, ranked rows come first, then the others; both by the mean of the first column, highest first, and
     by name if that is equal to ``DIGITS`` decimals. Such rows share a rank, and the next rank counts them: 1, 2, 2, 4.
     A row is ranked if it is no untrained baseline, has the first score and the protocol's number of seeds, no mark, is
-    not in quarantine, has the dataset's version, and was trained here (``reproduced``) or verified on fresh rows.
+    not in quarantine, has the dataset's version here if rows have several, and was trained here (``reproduced``) or
+    verified on fresh rows.
 
     Args:
         task: the task's name.
