@@ -122,7 +122,7 @@ def _check_verification(where: str, run: Scored, task: protocol.Task) -> Iterato
     try:
         rows, digest = verification.fresh_rows_digest(task, record.seed)
     except OffaxisError as error:
-        yield InvalidInput(f"{where}: verification: expected a record of fresh rows, received {error}.")
+        yield InvalidInput(f"{where}: verification: {error}")
         return
     if record.deviation > verification.DEVIATION or record.date > datetime.datetime.now(datetime.UTC).date():
         yield InvalidInput(

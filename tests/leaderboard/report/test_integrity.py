@@ -54,8 +54,9 @@ def test_the_digest_of_a_variant_of_a_rendered_dataset_is_compared(variant, toys
         ),
         ({}, {"date": datetime.date(2999, 1, 1)}, " and 2999-01-01."),
         ({}, {"seed": "another"}, "verification.rows_digest: expected "),
+        ({}, {"seed": "\u00a0"}, "verification: seed of the fresh rows: expected a text"),
     ],
-    ids=["a score", "rows", "deviation", "date", "text"],
+    ids=["a score", "rows", "deviation", "date", "text", "no text"],
 )
 def test_what_contradicts_the_record_of_a_verification_is_named(tmp_path, fields, record, message):
     """A published row, made better by hand: parts, scores and summary agree, and the record was left."""
