@@ -46,8 +46,7 @@ def check(root: str | os.PathLike[str]) -> list[OffaxisError]:
         errors += file_errors
     if not readable and not errors and not any((Path(root) / name).exists() for name in OTHER_FILES):
         errors.append(DamagedFile(f"{root} holds no results, {protocol.VERSION}/<dataset>/<method>.json."))
-    rest = (*_find_collisions(readable), *_find_strays(Path(root)), *_check_other_files(Path(root)))
-    return errors + list(rest)
+    return [*errors, *_find_collisions(readable), *_find_strays(Path(root)), *_check_other_files(Path(root))]
 
 
 def _check_file(file: Path) -> tuple[Result | None, list[OffaxisError]]:
