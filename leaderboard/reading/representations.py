@@ -250,7 +250,10 @@ def _codes_of_dataset(dataset: Dataset | str, path: Path, file_arrays: Mapping[s
     task, rows, what = protocol.task_of(dataset), file_arrays.get("indices"), f"{path}: {name}"
     is_user_dataset = task.user_dataset is not None
     is_of_task = not is_user_dataset if rows is None else np.array_equal(rows, task.indices)
-    checked = check_codes(units.reduce(file_arrays[name], what, train=len(task.train) if is_of_task else None), what)
+    raw, fit, train = file_arrays[name], None, len(task.train) if is_of_task else None
+    if is_user_dataset and rows is None and np.ndim(raw) == 3 and len(raw) == len(task.load()):
+        fit, train = raw[task.indices], len(task.train)  # the file has the order of the labels, not of the task
+    checked = check_codes(units.reduce(raw, what, train=train, fit=fit), what)
     if rows is not None and not is_user_dataset:
         _check_rows_of_task(rows, task, f"{path}: indices")
     labelled = _label_codes(checked, rows, task)

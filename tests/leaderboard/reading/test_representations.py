@@ -348,6 +348,12 @@ def test_codes_of_ones_own_images(tmp_path):
         InvalidInput, match=r"expected 30 rows, those of mine in the order of its labels, received 3\. Store their rows"
     ):
         representations.codes(tmp_path / "part.npy", dataset=dataset)
+    vectors = rng.normal(size=(30, 2, 4))  # two units, whose direction the task's train rows decide
+    np.save(tmp_path / "vectors.npy", vectors)
+    rows = protocol.task_of(dataset).indices
+    np.savez(tmp_path / "rows.npz", codes=vectors[rows], indices=rows)
+    whole, by_rows = (representations.codes(tmp_path / n, dataset=dataset) for n in ("vectors.npy", "rows.npz"))
+    assert np.array_equal(whole.codes, by_rows.codes)
 
 
 def test_channels_first_other_types_and_fixed_batches(toys, tmp_path):
