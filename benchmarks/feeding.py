@@ -109,6 +109,7 @@ def measure(
             return copy(model)
 
         engine._step, engine.copy = step, copy_awake
+        engine._columns = ["loss", "reconstruction"]  # which the real step notes when it is compiled
         return engine
 
     def keep_counted(self: Any, *arguments: Any) -> None:
