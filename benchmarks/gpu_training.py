@@ -63,7 +63,7 @@ def ours(models: int, precision: str, seconds: float, settings: dict[str, Any]) 
     data = benchmark_data.load(configs[0].dataset)
     started = time.perf_counter()
     on_jax, on_gpu = backend.name() == "jax", bool(devices.usable_gpus())
-    placed = pixels.place(data, drawn=len(data)) if on_jax and on_gpu else None
+    placed = pixels.place(data, drawn=len(data)) if on_jax else None
     filled = time.perf_counter() - started
     all_models = [Model(config, data.image_shape, precision=precision) for config in configs]
     engine = engines.start(*all_models, pixels=placed)

@@ -48,24 +48,30 @@ def few_rows(monkeypatch):
     monkeypatch.setattr(protocol, "task", functools.cache(protocol.task.__wrapped__))
 
 
+def train_here(patch):
+    for name, value in worker.thread_limits(1).items():
+        patch.setenv(name, value)  # and away again
+    patch.setattr(
+        processes,
+        "train",
+        lambda tasks, jobs, threads, device, in_all: [worker.train_runs(*task, 1, device) for task in tasks],
+    )
+
+
 @contextlib.contextmanager
 def training_here():
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in worker.thread_limits(1).items():
-            patch.setenv(name, value)  # and away again
-        patch.setattr(
-            processes,
-            "train",
-            lambda tasks, jobs, threads, device, in_all: [worker.train_runs(*task, 1, device) for task in tasks],
-        )
+        train_here(patch)
         yield
 
 
 @pytest.fixture
-def in_this_process():
-    """Let sweeps train here. A worker process takes seconds to load TensorFlow; test_sweep.py is about those."""
-    with training_here():
-        yield
+def in_this_process(monkeypatch):
+    """Let sweeps train here. A worker process takes seconds to load TensorFlow; test_sweep.py is about those.
+
+    By the test's own patches: those of another context would be undone before them, and put back by them.
+    """
+    train_here(monkeypatch)
 
 
 @pytest.fixture(scope="session")
