@@ -32,6 +32,7 @@ import rich.progress
 import benchmark_data
 from baselines import record, validation
 from baselines.config import Device, RunConfig
+from baselines.engines import devices
 from baselines.run_folder import has_codes, is_trained
 from baselines.training import processes, stopping, worker
 from baselines.training.loop import groups
@@ -258,7 +259,8 @@ def run(
 
     Raises:
         InvalidInput: the folder cannot be written or another call is using it, two runs are the same, a number of jobs,
-            threads or runs below 1, no cluster answers at the address, or none of its nodes has the GPUs.
+            threads or runs below 1, no cluster answers at the address, none of its nodes has the GPUs, or ``"gpu"`` on
+            a machine without one.
         UnknownName: there is no such dataset or device.
         MissingExtra: Ray is not installed.
         Unavailable: a dataset is not prepared and cannot be downloaded.
@@ -266,6 +268,8 @@ def run(
     into = Path(into).absolute()
     if device not in get_args(Device):
         raise UnknownName("--device", device, get_args(Device))
+    if device == "gpu" and ray is None and devices.installed_gpus() is None:
+        devices.choose(device)  # raises what every worker would; with a GPU, this process must not occupy it
     for name, value in (("jobs", jobs), ("threads", threads), ("together", together)):
         if value is not None:
             validation.within(name, value, least=1)

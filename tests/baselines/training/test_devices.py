@@ -240,11 +240,15 @@ def test_training_from_python_warns_too(plugged, tiny, tmp_path):
         train(tiny(), tmp_path / "run")
 
 
-def test_a_sweep_refuses_a_device_that_is_not_there(tiny, tmp_path, in_this_process):
+def test_a_sweep_refuses_a_device_that_is_not_there(tiny, tmp_path, in_this_process, plugged):
     with pytest.raises(UnknownName, match=r"received 'cuda:0'. For CUDA, use gpu"):
         devices.choose("cuda:0")
     with pytest.raises(UnknownName, match="--device: expected one of auto, cpu, gpu, received 'tpu'"):
         sweep.run([tiny()], tmp_path, device="tpu")
+    with pytest.raises(InvalidInput, match=r"--device gpu: expected a GPU that tensorflow can use, .* Omit --device"):
+        sweep.run([tiny()], tmp_path / "none", jobs=1, device="gpu", encode=False)
+    assert not (tmp_path / "none").exists()
+    plugged(SMI)  # which the backend cannot use, as only a worker finds out
     (state,) = sweep.run([tiny()], tmp_path, jobs=1, device="gpu", encode=False)
     assert state.state == "failed"
     assert state.error.startswith("--device gpu: expected a GPU that tensorflow can use")
