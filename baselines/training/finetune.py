@@ -27,7 +27,7 @@ from baselines.model import Model, layer_of
 from baselines.run import Run
 from baselines.run_folder import Snapshots, read_arrays, read_config, write_arrays
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName
+from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, is_whole
 
 __all__ = ["config", "layers", "resolve_source"]
 
@@ -78,10 +78,10 @@ def config(
     if side not in ("inside", "outside"):
         raise UnknownName("side", side, ("inside", "outside"))
     least = 0 if heads else 1  # of a model that is frozen throughout, nothing would be trained
-    if not least <= decoder <= len(decoder_layers):
+    if not is_whole(decoder) or not least <= decoder <= len(decoder_layers):
         raise InvalidInput(
             f"decoder (--decoder): expected {least} to {len(decoder_layers)}, the layers of the decoder of {source}, "
-            f"received {decoder}."
+            f"received {decoder!r}."
         )
     trained_layers = decoder_layers[:decoder] if side == "inside" else decoder_layers[len(decoder_layers) - decoder :]
     reset = (*(HEADS if heads else ()), *trained_layers)

@@ -207,6 +207,9 @@ def test_what_cannot_be_started_from(trained, tiny, tmp_path):
         finetune.config(unfinished, TARGET)
     with pytest.raises(InvalidInput, match=r"decoder \(--decoder\): expected 0 to 4, the layers of .*, received 5"):
         finetune.config(there, TARGET, decoder=5)
+    for decoder in ("1", 1.5, None):
+        with pytest.raises(InvalidInput, match=rf"decoder \(--decoder\): .*, received {decoder!r}\."):
+            finetune.config(there, TARGET, decoder=decoder)
     with pytest.raises(InvalidInput, match=r"decoder \(--decoder\): expected 1 to 4, the layers of .*, received 0"):
         finetune.config(there, TARGET, decoder=0, heads=False)
     with pytest.raises(UnknownName, match=r"side: .* Did you mean 'inside'"):
