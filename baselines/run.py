@@ -85,7 +85,7 @@ class Run:
         steps = Snapshots(folder).steps()
         if not steps:
             raise DamagedFile(f"{folder}: expected a run with a snapshot, received none. Resume it, or train it again.")
-        if step is not None and step not in steps:
+        if step is not None and (not is_whole(step) or step not in steps):
             raise InvalidInput(f"step of {folder}: expected one of {steps}, received {step!r}.")
         return cls(folder, config, steps[-1] if step is None else step, dataset)
 
@@ -172,11 +172,14 @@ class Run:
             float32 images in [0, 1], shape (n, H, W, C).
 
         Raises:
-            InvalidInput: another shape, NaN or infinity, or the objective has no decoder.
+            InvalidInput: no numbers, another shape, NaN or infinity, or the objective has no decoder.
         """
-        array = np.asarray(codes, np.float32)
+        expected = f"finite numbers of shape (n, {self.model.code_size})"
+        try:
+            array = np.asarray(codes, np.float32)
+        except (TypeError, ValueError) as error:  # text, or rows of different lengths
+            raise InvalidInput(f"codes: expected {expected}, received others: {error}") from error
         if array.ndim != 2 or array.shape[1] != self.model.code_size or not len(array) or not np.isfinite(array).all():
-            expected = f"finite numbers of shape (n, {self.model.code_size})"
             raise InvalidInput(f"codes: expected {expected}, received shape {array.shape}, or NaN or infinity.")
         return self.model.decode(array)
 

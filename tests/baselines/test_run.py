@@ -63,6 +63,8 @@ def test_a_snapshot_by_its_step(trained):
     assert (Run.open(trained.folder, step=4).encode(images).mean != trained.encode(images).mean).any()
     with pytest.raises(InvalidInput, match=r"step of .*: expected one of \[0, 4, 6\], received 5"):
         Run.open(trained.folder, step=5)
+    with pytest.raises(InvalidInput, match=r"step of .*, received 4\.0\."):
+        Run.open(trained.folder, step=4.0)
 
 
 def test_encode_task_writes_the_protocols_rows(copy):
@@ -150,6 +152,9 @@ def test_wrong_codes_are_refused(trained):
         with pytest.raises(
             InvalidInput, match=r"codes: expected finite numbers of shape \(n, 3\), received shape \(2, "
         ):
+            trained.decode(codes)
+    for codes in ([[1, 2, 3], [4]], [["a", "b", "c"]]):
+        with pytest.raises(InvalidInput, match=r"codes: expected finite numbers of shape \(n, 3\), received others: "):
             trained.decode(codes)
 
 
