@@ -16,7 +16,7 @@ from baselines.engines import devices
 from baselines.engines.engine import Copy
 from baselines.nets import backend
 from baselines.record import Digests, objective_code, read_record, settings, write_record
-from baselines.run_folder import Snapshots, clear_leftovers, read_history
+from baselines.run_folder import Snapshots, clear_leftovers, read_history, remove_derived_files
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, OffaxisError
@@ -150,6 +150,8 @@ class Recorder:
 
     def _write_snapshot(self, step: int, copy: Copy, seconds: float) -> None:
         _flush(self._history)
+        if step == self.config.steps:  # made of an earlier snapshot, while the run was trained
+            remove_derived_files(self.folder)
         self.describe(step, seconds)  # before the snapshot, so that a run with its last snapshot always has its record
         self.snapshots.write(step, copy.bring(), seconds)
         for other_step in self.snapshots.steps():

@@ -243,6 +243,12 @@ def test_codes_of_a_last_snapshot_that_was_removed_do_not_outlive_it(tiny, train
     assert not (folder / "codes.npz").exists()
 
 
+def test_what_was_made_of_an_earlier_snapshot_during_training_does_not_stay(tiny, tmp_path):
+    made = [tmp_path / "run" / name for name in ("activations.npz", "traversals.png")]
+    train(tiny(history_every=1), tmp_path / "run", observers=lambda step, _: [path.touch() for path in made])
+    assert not any(path.exists() for path in made)
+
+
 def test_a_finished_run_gets_its_record_back(tiny, trained, tmp_path):
     folder = shutil.copytree(trained.folder, tmp_path / "run")
     held = json.loads((folder / "run.json").read_text())
