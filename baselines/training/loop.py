@@ -180,9 +180,10 @@ def train_together(
             if not request.is_set():
                 _train_group(group, dataset, progress, request)
     if request.is_set():
-        started = [recorder for recorder in pending if recorder.step] or pending
+        started = [recorder for recorder in pending if recorder.step]
+        stopped = [recorder for recorder in started if recorder.running] or started or pending
         again = user_dataset is not None or len(pending) > 1
-        raise stopping.stop_error([run.folder for run in started], [run.step for run in started], again=again)
+        raise stopping.stop_error([run.folder for run in stopped], [run.step for run in stopped], again=again)
     failures = [recorders[i].stopped if i in recorders else None for i in range(len(configs))]
     return [failure or Run.open(folder, dataset=user_dataset) for failure, folder in zip(failures, paths, strict=True)]
 

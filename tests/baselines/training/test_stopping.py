@@ -177,6 +177,18 @@ def test_what_is_ignored_stays_so_and_threads_are_left_alone():
     assert found == [(False, held)]
 
 
+def test_a_run_that_finished_before_the_stop_is_not_called_stopped(tiny, tmp_path):
+    def stop(step, _):
+        if step == 1:
+            signal.raise_signal(signal.SIGINT)
+
+    message = r"^stopped after step 2, with a snapshot\. To continue: make the same call again"
+    with pytest.raises(Stopped, match=message):
+        loop.train_together(
+            [tiny(steps=1, snapshots=[]), tiny(seed=1)], [tmp_path / "a", tmp_path / "b"], observers=[[], stop]
+        )
+
+
 def test_many_runs_and_own_images_go_on_with_the_same_call():
     assert "the same call again" in str(stopping.stop_error([Path("a")], [3], again=True))
     several = stopping.stop_error([Path("a"), Path("b")], [3, 3], again=False)
