@@ -88,14 +88,12 @@ def discretise(codes: Codes, bins: int = 20) -> NDArray[np.int64]:
             row[:] = 0
             continue
         edges = np.arange(bins, dtype=z.dtype) * step + low
-        # Division finds the bin up to rounding, and the neighbouring edges mend it; only where bins are about as narrow
-        # as the gaps between floats does it take a search.
-        guess = np.minimum(((z - low) / step).astype(np.int64), bins - 1)
+        # Division finds the bin up to rounding, and the neighbouring edges mend it. Where bins are narrower than the
+        # gaps between floats, edges coincide, and some bins stay empty.
+        row[:] = np.minimum((z - low) / step, bins - 1)
         upper = np.append(edges[1:], np.inf).astype(z.dtype)
-        guess += z >= upper[guess]
-        guess -= z < edges[guess]
-        is_in_bin = (edges[guess] <= z) & (z < upper[guess])
-        row[:] = guess if is_in_bin.all() else np.searchsorted(edges, z, side="right") - 1
+        row += z >= upper[row]
+        row -= z < edges[row]
     return binned
 
 

@@ -43,6 +43,13 @@ def test_a_range_that_a_float_cannot_divide_is_one_bin():
     assert discretise(np.float32([[0.0], [40e-45]])).tolist() == [[0, 19]]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_each_of_a_few_neighbouring_floats_has_a_bin(dtype):
+    (binned,) = discretise((1 + np.arange(5) * np.finfo(dtype).eps).astype(dtype)[:, None])
+    assert (np.diff(binned) > 0).all()
+    assert 0 <= binned[0] <= binned[-1] <= 19
+
+
 def test_values_on_an_edge_go_up_and_the_greatest_stays_in_the_last_bin():
     codes = np.arange(21, dtype=np.float32)[:, None]
     assert discretise(codes, 20)[0].tolist() == [*range(20), 19]
