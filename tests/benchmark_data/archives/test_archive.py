@@ -87,9 +87,11 @@ def test_what_was_prepared_anew_is_read_anew(served):
     assert np.array_equal(small.images(range(32)), IMAGES)
 
 
-def test_a_folder_that_is_not_whole_is_refused_before_the_download(served, server):
+@pytest.mark.parametrize("make", [Path.mkdir, lambda folder: folder.symlink_to("a disk that is not there")])
+def test_a_folder_that_is_not_whole_is_refused_before_the_download(served, server, make):
     small = served(("a.npz", npz()))
-    small.source.folder.mkdir(parents=True)
+    small.source.folder.parent.mkdir(parents=True)
+    make(small.source.folder)
     with pytest.raises(DamagedFile, match=r"received a folder without meta\.json\. Remove the folder and prepare"):
         small.prepare()
     assert not server.served
@@ -166,6 +168,16 @@ def test_the_environment_names_the_manual_folder(folder, served, server, tmp_pat
     folder = folder.format(home=tmp_path)
     monkeypatch.setenv("OFFAXIS_MANUAL_DIR", folder)
     small.prepare()
+    assert server.served == []
+
+
+def test_the_manual_folder_that_is_given_comes_before_that_of_the_environment(served, server, tmp_path, monkeypatch):
+    small = served(("a.npz", npz()))
+    for name, content in (("given", npz()), ("environment", b"another file")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.npz").write_bytes(content)
+    monkeypatch.setenv("OFFAXIS_MANUAL_DIR", str(tmp_path / "environment"))
+    small.prepare(manual_dir=tmp_path / "given")
     assert server.served == []
 
 

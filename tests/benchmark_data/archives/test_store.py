@@ -141,6 +141,14 @@ def test_the_environment_chooses_the_place(monkeypatch, tmp_path):
     monkeypatch.setattr("platformdirs.user_cache_dir", lambda name: "~/.cache/offaxis")  # without a home folder
     with pytest.raises(InvalidInput, match=r"There is no home folder for prepared datasets\. Set OFFAXIS_CACHE"):
         store.root()
+    monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "here"))
+    assert store.root() == tmp_path / "here"
+
+
+def test_a_place_with_too_long_a_name_is_told(monkeypatch, tmp_path):
+    monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / ("x" * 300)))
+    with pytest.raises(InvalidInput, match="expected a writable path, received OSError: File name too long"):
+        store.root()
 
 
 def test_what_is_prepared_is_not_prepared_again(prepared, tmp_path):
