@@ -56,6 +56,7 @@ def test_a_split_is_two_ascending_lists_without_a_common_row(case, found):
     assert (np.diff(split.train) > 0).all() != repeats
     assert (split.weights is not None) == repeats
     if split.weights is not None:
+        assert not split.weights.flags.writeable
         assert not split.weights[split.test].any(), "a sampler by weight must not draw what is held out"
         assert (split.weights[split.train] > 0).all()
     left_out = case == ("mpi3d/real", "recombination.extrapolation")  # the column 20, as published

@@ -93,6 +93,10 @@ def test_ones_own_images_are_divided_too():
     assert isinstance(parallel.handle(found.dataset), benchmark_data.Dataset)
     with pytest.raises(InvalidInput, match="dataset: expected 'yours', as in the config, received 'mine'"):
         splitting.resolve(mine, "yours")
+    with pytest.raises(InvalidInput, match=r"expected 'mine2/random', as in the config, received 'mine'"):
+        splitting.resolve(mine, "mine2/random")
+    with pytest.raises(InvalidInput, match=r"expected 'xysquares/spacing_2\.random', .* 'xysquares/spacing_1'"):
+        splitting.resolve(benchmark_data.load("xysquares/spacing_1"), "xysquares/spacing_2.random")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +107,7 @@ def test_ones_own_images_are_divided_too():
         ("dsprites", "composition.a", r"split rule 'composition': expected no variant, received 'a'\. Write just"),
         ("dsprites", "recombination", r"variant of split rule 'recombination': expected one of extrapolation, to_el"),
         ("celeba", "extrapolation", r"expected a dataset that is a full grid .* Rules for any dataset: holdout and"),
-        ("dsprites", "random.seed_99999999999999999999", r"seed of split .* expected an integer in \[0, 2\*\*63\)"),
+        ("dsprites", "random.seed_9223372036854775808", r"seed of split .* expected an integer in \[0, 2\*\*63\)"),
     ],
 )
 def test_a_wrong_split(dataset, split, message):
@@ -115,6 +119,7 @@ def test_a_seed_is_a_whole_number():
     """It becomes part of the name: 1.5 would draw what 1 does, and call it something else."""
     table = benchmark_data.load("solids")
     assert benchmark_data.split(table, "random", seed=np.int64(2)).name == "random.seed_2"
+    assert benchmark_data.split(table, "random.seed_3", seed=0).name == "random"
     with pytest.raises(InvalidInput, match=r"seed of split 'random': expected an integer in .*, received 1\.5"):
         benchmark_data.split(table, "random", seed=1.5)
 
