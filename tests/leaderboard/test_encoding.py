@@ -322,8 +322,19 @@ def test_a_torch_module_is_found_and_called_as_it_expects(how):
     expected = model.layer(torch.from_numpy(IMAGES.transpose(0, 3, 1, 2).astype(np.float32) / 255).flatten(1))
     np.testing.assert_allclose(codes, expected.detach().numpy(), rtol=1e-5)
     assert model.training
+    assert model.layer.training
     assert not model.drop.training
     assert encoder.description == "called with PyTorch tensors on cpu, float32 (n, C, H, W) in [0, 1]"
+
+
+def test_a_torch_module_of_one_mode_is_called_in_it():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+    class Graph(torch.nn.Flatten):  # as that of torch.export
+        def train(self, mode=True):
+            raise NotImplementedError
+
+    assert Encoder(Graph())(IMAGES).shape == (len(IMAGES), 3 * 8 * 6)
 
 
 def test_a_keras_model_is_called_for_inference():
