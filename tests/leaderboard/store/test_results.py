@@ -342,6 +342,10 @@ def test_writers_at_the_same_time_lose_nothing(run_folder, tmp_path):
         (lambda c: c["runs"][1].update(selection="best of 100"), "selection of seed 1: expected 'none'"),
         (lambda c: c["runs"][1].update(rows_digest="0" * 64), "rows_digest of seed 1"),
         (lambda c: c["runs"][1]["scores"].update(sap=0.1), "samples: expected an entry for each of"),
+        (
+            lambda c: c["runs"][1]["samples"].update(sap=c["runs"][1]["samples"]["mig"]),
+            "samples: expected an entry for each of",
+        ),
         (lambda c: c.update(schema=9), "schema: expected 1, received 9"),
         (lambda c: c["runs"][0].update(tier="/../../x"), r"runs\.0\.tier: expected a lower-case name of letters"),
         (lambda c: c.update(method="../../x"), "method: expected a lower-case name of letters"),
@@ -371,6 +375,22 @@ def test_damaged_files_are_named_with_the_field(tree, change, message):
     with pytest.raises(DamagedFile, match=message) as caught:
         results_tree.read(file)
     assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize(("off", "is_read"), [(0.001, True), (0.002, False)])
+def test_a_large_score_may_be_a_hundred_thousandth_of_itself_from_its_parts(tree, off, is_read):
+    def add_r_squared(content):
+        for run in content["runs"]:
+            run["scores"] |= {"r_squared": off - 149.25, "r_squared.r_squared_min": -299.0}
+            run["parts"]["r_squared"] = {"errors": [300.0, 1.0], "variances": [1.0, 2.0]}
+            run["samples"]["r_squared"] = run["samples"]["mig"]
+
+    file = edit(tree, add_r_squared)
+    if is_read:
+        assert results_tree.read(file).runs[0].scores["r_squared"] == off - 149.25
+    else:
+        with pytest.raises(DamagedFile, match=r"scores\.r_squared: expected -149\.250000, as computed from its parts"):
+            results_tree.read(file)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
