@@ -9,6 +9,7 @@ import json
 import math
 import re
 import shutil
+import types
 from pathlib import Path
 
 import numpy as np
@@ -43,10 +44,11 @@ from baselines.reproduction.papers import (
 )
 from baselines.sweeps import _forms
 from baselines.training import sweep
+from baselines.training.batches import training_rows
 from benchmark_data import console
 from benchmark_data.errors import InvalidInput
 from benchmark_data.variants import perturbation
-from leaderboard import figures
+from leaderboard import figures, protocol
 from leaderboard.analyses import transfer_accuracy
 from leaderboard.store import verdicts
 
@@ -1092,6 +1094,36 @@ def test_properties_of_images():
     np.testing.assert_allclose(found["y"], [1.5, 3.5])
     assert found["size"].tolist() == [4, 0]
     assert bonheme2023._spearman(found["x"], np.ones(2)) == 0
+
+
+def test_the_loss_of_a_transfer_is_of_images_of_its_target_that_it_has_not_seen(tiny):
+    config, received = tiny(), []
+
+    def activations(images):
+        received.append(images)
+        return {"output": np.zeros((len(images), images[0].size))}  # the logit of a half: each pixel costs log 2
+
+    run = types.SimpleNamespace(
+        config=config,
+        activations=activations,
+        encode=lambda images: Posterior(images, None),
+        decode=lambda mean: np.full(mean.shape, 1.5),
+    )
+    transfers = [
+        entries.Transfer(source=tiny(seed=seed), dataset=config.dataset, heads=heads)
+        for seed in (0, 1)
+        for heads in (False, True)
+    ]
+    settings = {"transfers": transfers, "images": 5, "shown": 2}
+    outcome = bonheme2023.retrained(settings, types.SimpleNamespace(open=lambda transfer: run), "desk")
+    task, trained_on = protocol.task(config.dataset), set(training_rows(benchmark_data.load(config.dataset), 0.9))
+    rows = [row for row in task.indices if row not in trained_on][:5]
+    assert len(received) == len(transfers)
+    np.testing.assert_array_equal(received[0], benchmark_data.load(config.dataset).images(rows))
+    assert outcome.table["loss"].tolist() == pytest.approx([received[0][0].size * math.log(2)] * 4)
+    assert outcome.table[["heads", "seed"]].values.tolist() == [[False, 0], [True, 0], [False, 1], [True, 1]]
+    assert [name.partition("\n")[0] for name in outcome.images] == ["target", "1 of decoder", "1 of decoder, heads"]
+    assert {len(pictures) for pictures in outcome.images.values()} == {2}
 
 
 def test_reconstructions_that_look_alike_keep_and_lose_nothing():
