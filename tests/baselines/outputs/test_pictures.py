@@ -29,6 +29,24 @@ def test_every_picture_is_written(trained, tmp_path):
         np.testing.assert_array_equal(first, run.dataset.images(run.dataset.quick_rows()[:1])[0])
 
 
+def test_traversals_begin_with_the_latent_that_says_most(trained, tmp_path, monkeypatch):
+    run = Run.open(shutil.copytree(trained.folder, tmp_path / "run"))
+    drawn, draw = [], pictures._draw_grid
+    monkeypatch.setattr(pictures, "_draw_grid", lambda *args: drawn.append(args) or draw(*args))
+    monkeypatch.setattr(pictures, "kl_to_prior", lambda posterior: np.float32([[0.5, 3.0, 1.0]]))
+    pictures.traversals(run, row=7)
+    (tiles, labels, heads), (frame, _), *_ = drawn
+    extent = run.model.objective.traversed
+    assert labels == ["z1  KL 3.00", "z2  KL 1.00", "z0  KL 0.50"]
+    assert (heads[0], heads[-1]) == (f"{-extent:+.1f}", f"{extent:+.1f}")
+    codes = run.encode(run.dataset.images([7])).mean.repeat(3, axis=0)
+    codes[[0, 1, 2], [1, 2, 0]] = -extent
+    first = np.rint(run.decode(codes) * 255).astype(int)
+    assert (first[0] != first[1]).any()
+    np.testing.assert_allclose(tiles[:, 0].astype(int), first, atol=1)
+    np.testing.assert_array_equal(frame.reshape(4, 64, 64, 3), [*tiles[:, 0], np.zeros_like(tiles[0, 0])])
+
+
 def test_losses_with_every_term(tiny, tmp_path, monkeypatch):
     settings = {"objective": "annealed_vae", "hyperparameters": {}, "snapshots": []}
     run = train(tiny(**settings), tmp_path / "run")
