@@ -49,3 +49,7 @@ def test_one_run(shown):
 
 def test_a_run_alone_that_stopped(shown):
     assert shown([100], ["nan"], [True])[-1] == "stopped: nan"
+
+
+def test_runs_of_one_seed_that_differ_otherwise_are_counted(tiny):
+    assert progress.describe([tiny(seed=3), tiny(seed=3, latents=2)]) == "beta_vae/3 (2 runs) xysquares/spacing_1"
