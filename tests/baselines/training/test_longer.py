@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from pathlib import Path
@@ -79,6 +80,21 @@ def test_a_longer_run_that_is_refused_keeps_what_was_made_of_the_shorter_one(
     assert (folder / "config.json").read_bytes() == before
     with pytest.raises(OffaxisError, match="steps: expected an integer, at least 0, received '9'"):
         claims.lengthen(folder, "9")
+
+
+def test_a_run_that_another_process_has_made_longer_is_not_made_shorter(trained, tmp_path, monkeypatch):
+    folder, lock = shutil.copytree(trained.folder, tmp_path / "run"), claims.lock_folder
+
+    @contextlib.contextmanager
+    def after_another(folder):
+        with lock(folder):
+            files.write_json(folder / "config.json", files.read_json(folder / "config.json") | {"steps": 12})
+            yield
+
+    monkeypatch.setattr(claims, "lock_folder", after_another)
+    with pytest.raises(InvalidInput, match="steps: expected at least 12"):
+        claims.lengthen(folder, 9)
+    assert read_config(folder).steps == 12
 
 
 @pytest.mark.parametrize("wrong", ["weights.npz", "optimiser.npz", "history.jsonl", "pixels", "config.json"])

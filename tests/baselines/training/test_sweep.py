@@ -309,8 +309,13 @@ def test_what_a_library_prints_is_no_answer_of_a_worker():
         assert running.communicate() == ("", "noise")
 
 
-def test_a_worker_ends_with_whoever_started_it():
-    process = processes._start_worker(1, set())
+def test_a_worker_has_its_threads_and_ends_with_whoever_started_it(monkeypatch):
+    given, start = {}, subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda words, **options: given.update(options) or start(words, **options))
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    process = processes._start_worker(3, set())
+    assert given["env"]["OMP_NUM_THREADS"] == "3"
+    assert os.getsid(process.pid) == process.pid, "Ctrl-C in the terminal does not reach it"
     assert process.poll() is None
     process.communicate(timeout=600)
     assert process.returncode == 0
