@@ -42,6 +42,9 @@ def test_what_reconstructions_explain(trained, monkeypatch):
     for decoded, share in ((pixels, 1), (np.broadcast_to(mean, pixels.shape), 0), (mean + (pixels - mean) / 2, 0.75)):
         monkeypatch.setattr(trained, "decode", lambda codes, decoded=decoded: decoded)
         assert trained.explained(images) == pytest.approx(share, abs=1e-6)
+    monkeypatch.undo()
+    first = trained.dataset.images(trained.dataset.quick_rows()[:256])
+    assert trained.explained() == trained.explained(first)
     assert math.isnan(trained.explained(images[:1].repeat(201, axis=0)))
     assert math.isnan(trained.explained(np.full_like(images, 37)))
 
