@@ -226,6 +226,8 @@ def test_a_folder_of_pictures_from_the_command_line(photos, tmp_path):
     assert (found.codes.shape, found.names) == ((40, 2), ("kind",))
     typed("encode", "--layers", folder, "--images", 5)
     assert len(representations.activations(folder)["input"]) == 5
+    typed("encode", "--layers", folder, "--images", 40)
+    assert len(representations.activations(folder)["input"]) == 40
     with pytest.raises(InvalidInput, match=r"--images: expected at most 40 of photos, received 41"):
         typed("encode", "--layers", folder, "--images", 41)
 
