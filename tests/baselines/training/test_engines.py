@@ -4,6 +4,7 @@ import functools
 import json
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -63,6 +64,26 @@ def test_the_engine_takes_adams_step_on_the_losss_gradient(tiny):
         slack = 2e-5 if i == 0 else 1e-6  # where a gradient is near 0, rounding moves the step by some of its 1e-3
         for expected, (name, value) in zip(state, part.items(), strict=True):
             np.testing.assert_allclose(value, np.asarray(expected[i]), rtol=2e-4, atol=slack, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [
+        (lambda a, b: a.sum() ** 2 + 4 * b.sum(), [[[12.0, 12.0], [12.0, 12.0]], [4.0, 4.0]]),
+        (lambda a, b: (b * b).sum(), [[[0.0, 0.0], [0.0, 0.0]], [2.0, 4.0]]),
+        (lambda a, b: (a * 0).sum().detach(), [[[0.0, 0.0], [0.0, 0.0]], [0.0, 0.0]]),
+    ],
+    ids=["all weights", "one of two weights", "no weight"],
+)
+def test_in_pytorch_weights_that_a_loss_does_not_hold_have_a_gradient_of_0(loss, expected):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    from baselines.engines.torch_engine import TorchEngine
+
+    model = types.SimpleNamespace(loss=lambda leaves, batch: (loss(*leaves), {"loss": torch.tensor(1.0)}))
+    weights = [torch.tensor([[1.0, 2.0], [1.0, 2.0]]), torch.tensor([1.0, 2.0])]
+    found, history = TorchEngine._compute_gradients(types.SimpleNamespace(_model=model), weights, {})
+    assert [gradient.tolist() for gradient in found] == expected
+    assert history["loss"].shape == (1,)
 
 
 def test_a_copy_is_the_state_before_the_steps_that_follow(tiny):
