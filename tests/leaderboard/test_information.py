@@ -23,6 +23,9 @@ def test_class_ids_keep_the_order(column):
 def test_bins_are_numpys_wherever_it_has_any(dtype, offset, scale, bins):
     """Down to ranges of a few floats, where edges coincide and numpy refuses to make so many bins."""
     codes = (np.random.default_rng(0).normal(size=(500, 3)) * scale + offset).astype(dtype)
+    low, high = codes.min(axis=0), codes.max(axis=0)
+    edges = np.linspace(low, high, bins + 1).astype(dtype)
+    codes = np.concatenate([codes, edges, np.nextafter(edges, low)])
     binned = discretise(codes, bins)
     assert binned.min() >= 0
     assert binned.max() <= bins - 1
