@@ -39,6 +39,7 @@ def test_tables_that_cannot_be_drawn():
         figures.check_columns(pd.DataFrame({"a": []}), ["a"])
     with pytest.raises(InvalidInput, match="column 'a' of the table: expected finite numbers, received one in row 1"):
         figures.check_columns(pd.DataFrame({"a": [1.0, np.nan]}), ["a"])
+    figures.check_columns(pd.DataFrame({"a": [1.0], "b": [np.nan]}), ["a"])  # b is not drawn
 
 
 def test_csv_keeps_every_digit(tmp_path):
