@@ -57,11 +57,10 @@ def find(package: str, name: str, *, kind: str) -> ModuleType:
         ...
         benchmark_data.errors.UnknownName: dataset: expected one of ..., received 'xysquare'. Did you mean 'xysquares'?
     """
-    module = sys.modules.get(f"{package}.{name}")
-    if module is not None and not name.startswith("_"):  # a thousand configs need not list the folder a thousand times
-        return module
-    if name not in names(package):
+    is_loaded = f"{package}.{name}" in sys.modules  # a thousand configs need not list the folder a thousand times
+    if (not is_loaded or name.startswith("_")) and name not in names(package):
         raise UnknownName(kind, name, names(package))
+    # Of what another thread is importing, Python waits for the end.
     return call(f"{kind} {name}", importlib.import_module, f"{package}.{name}")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import importlib
 import sys
+import time
 
 import pytest
 
@@ -47,6 +49,16 @@ def test_find(package):
         discovery.find(package, "alfa", kind="thing")
     with pytest.raises(UnknownName, match="received '_helper'"):
         discovery.find(package, "_helper", kind="thing")
+
+
+def test_a_thread_waits_for_a_module_that_another_one_is_loading(package, tmp_path):
+    (tmp_path / package / "slow.py").write_text("import time\ntime.sleep(0.3)\nNAME = 'slow'\n")
+    discovery.names(package)  # the package itself is loaded
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        first = threads.submit(discovery.find, package, "slow", kind="thing")
+        while f"{package}.slow" not in sys.modules and not first.done():
+            time.sleep(0.001)
+        assert threads.submit(lambda: discovery.find(package, "slow", kind="thing").NAME).result() == "slow"
 
 
 def test_a_package_lists_what_it_holds_and_what_it_imports_on_demand():
