@@ -52,7 +52,7 @@ class _TensorFields(reading.Images):
         super().__init__(dataset, **options)
 
     def _convert_images(self, images: NDArray[np.uint8]) -> Any:
-        tensor = torch.from_numpy(images)
+        tensor = torch.from_numpy(np.ascontiguousarray(images))  # a mirrored image has strides that PyTorch refuses
         if self.layout == "CHW":
             tensor = tensor.permute(0, 3, 1, 2)
         return tensor.to(torch.float32).div_(255) if self.dtype == "float32" else tensor

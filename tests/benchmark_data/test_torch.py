@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import re
@@ -69,6 +70,19 @@ def test_forms_of_images(torch, provider, tiny_grid):
         provider.Images(tiny_grid, dtype="float")
     with pytest.raises(UnknownName, match="layout of images: expected one of CHW, HWC"):
         provider.Images(tiny_grid, layout="NCHW")
+
+
+@pytest.mark.parametrize("how", ["mirrored", "read-only"])
+def test_images_as_a_source_of_ones_own_may_return_them(how, torch, provider, tiny_grid):
+    def change(images, rows, labels):
+        if how == "mirrored":
+            return images[:, :, ::-1]
+        return np.broadcast_to(np.uint8(7), images.shape)
+
+    own = dataclasses.replace(tiny_grid, name="mine", source=benchmark_data.Derived(tiny_grid, change))
+    data = provider.Images(own, fields="image", layout="HWC")
+    assert np.array_equal(data[:], own.images(range(12)))
+    data[:].zero_()
 
 
 def read(loader):
