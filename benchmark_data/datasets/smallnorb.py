@@ -215,7 +215,7 @@ def _dataset(
         description=f"Grey photographs of 50 toys of 5 categories on a turntable. {description}{note}",
         citation="""@inproceedings{lecun2004learning,
   title = {Learning methods for generic object recognition with invariance to pose and lighting},
-  author = {LeCun, Yann and Huang, Fu Jie and Bottou, L{\'e}on},
+  author = {LeCun, Yann and Huang, Fu Jie and Bottou, L{\\'e}on},
   booktitle = {Proceedings of the 2004 IEEE Computer Society Conference on Computer Vision and Pattern Recognition},
   volume = {2},
   pages = {II-97--II-104},

@@ -102,6 +102,7 @@ def test_metadata_is_filled(dataset):
     keys = re.findall(r"^@\w+\{(\w+),", dataset.citation, re.MULTILINE)
     assert len(keys) == len(set(keys)), "BibTeX refuses a key that it has"
     assert dataset.citation.count("{") == dataset.citation.count("}"), citation
+    assert not re.search(r"""\{['"`^]""", dataset.citation), "the backslash of an accent is missing"
     assert "year" in dataset.citation, citation
     assert all(len(defect) > 20 and defect.endswith(".") for defect in dataset.defects), "defects: whole sentences"
 
