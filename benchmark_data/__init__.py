@@ -128,7 +128,7 @@ def load(name: str, **parameters: object) -> Dataset:
     if rule and not parameters:
         return _load_divided(load(base_name).id, rule)
     request, (name, _, config) = name, name.partition("/")
-    if not name or (os.path.isdir(request) and name not in names()):
+    if not name or request == f"{name}/" or (os.path.isdir(request) and name not in names()):
         raise UnknownName("dataset", request, names(), f"To read a folder: benchmark_data.from_folder({request!r})")
     declared: Dataset | Family = discovery.find("benchmark_data.datasets", name, kind="dataset").DATASET
     known_configs = declared.configs if isinstance(declared, Family) else {}

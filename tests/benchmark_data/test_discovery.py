@@ -100,6 +100,7 @@ def test_load_by_name_config_and_parameter():
     [
         ("xysquare", {}, r"dataset: expected one of .* received 'xysquare'\. Did you mean 'xysquares'\?"),
         ("", {}, "dataset: expected one of"),
+        ("xysquares/", {}, r"received 'xysquares/'\. To read a folder: benchmark_data\.from_folder\('xysquares/'\)"),
         ("../xysquares", {}, r"dataset: expected one of .* received '\.\.'"),
         ("xysquares/spacing9", {}, r"config of xysquares: expected one of .* Did you mean 'spacing_[1-8]'\?"),
         ("xysquares/spacing_4.compos", {}, r"split of xysquares/spacing_4: .* Did you mean 'composition'\?"),
