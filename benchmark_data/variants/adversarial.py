@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, is_whole
 from benchmark_data.inspect import distances as pixel_distances
 
 __all__ = ["Choice", "along", "chosen", "constant", "linear", "redrawn"]
@@ -113,7 +113,7 @@ def chosen(distances: ArrayLike, count: int, *, wanted: Wanted = constant) -> Ch
         ((0, 4, 8, 12), (0, 1, 2, 3))
     """
     matrix = _check_distances(distances)
-    if not 2 <= count <= len(matrix):
+    if not is_whole(count) or not 2 <= count <= len(matrix):
         raise InvalidInput(f"number of values to choose: expected 2 to the {len(matrix)} candidates, received {count}.")
     choices = itertools.combinations(range(len(matrix)), count)
     return _best_choice(matrix, choices, math.comb(len(matrix), count), count, wanted)

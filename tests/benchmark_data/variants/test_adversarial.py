@@ -120,6 +120,8 @@ def test_a_full_turn_may_be_left_out_where_it_is_the_start_again():
 def test_what_is_no_choice_is_refused():
     with pytest.raises(InvalidInput, match=r"number of values to choose: expected 2 to the 13 candidates, received 14"):
         chosen(STRIPS, 14)
+    with pytest.raises(InvalidInput, match=r"expected 2 to the 13 candidates, received 4\.0"):
+        chosen(STRIPS, 4.0)
     with pytest.raises(
         InvalidInput, match=r"distances of candidates: expected a symmetric .*, received shape \(2, 3\)"
     ):
