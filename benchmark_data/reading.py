@@ -442,7 +442,7 @@ class Pairs(Images):
                 space = space.part(consecutive)
             else:
                 received = "rows that are not consecutive"
-        if received or not space.full:
+        if received or not space.names or not space.full:
             raise InvalidInput(
                 f"pairs of {self.dataset.id}: expected a full grid of factors, or a part that is one (as by the split "
                 f"rules interpolation and extrapolation), received {received or repr(space)}."

@@ -227,6 +227,9 @@ def test_pairs_that_cannot_be(tiny_family, tiny_grid):
         reading.Pairs("dsprites", rows=squares, changed=["shape", "posX"])
     with pytest.raises(InvalidInput, match="changed: expected factors that vary, each once, received none"):
         reading.Pairs(tiny_grid, changed=[])
+    for count in (1, 2):  # one image is the whole grid of no factors
+        with pytest.raises(InvalidInput, match=r"pairs of mine: expected a full grid .* FactorTable\(, rows=1"):
+            reading.Pairs(from_images("mine", np.zeros((count, 4, 4, 1), np.uint8)), rows=[0])
 
 
 def test_partners_are_not_drawn_from_what_is_held_out():
