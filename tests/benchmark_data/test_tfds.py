@@ -560,6 +560,8 @@ def test_without_files_by_name():
         assert np.array_equal(batch["image"], benchmark_data.load("xysquares/spacing_4").images([0, 1]))
     with pytest.raises(UnknownName, match="split of xysquares/spacing_4"):
         provider.as_dataset("xysquares/spacing_4", split="trian")
+    with pytest.raises(InvalidInput, match="name of a dataset: expected a string, such as 'dsprites', received 5"):
+        provider.as_dataset(5)
 
 
 def test_without_files_choices_that_cannot_be(tiny_grid):
