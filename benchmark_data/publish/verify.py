@@ -155,7 +155,7 @@ def _describe_difference(handle: parallel.Handle, copy: Copy, rows: Rows) -> str
             if (names := reader.names(factor.name)) != list(factor.labels):
                 return (
                     f"label_{factor.name} of {copy}: expected {', '.join(factor.labels[:8])}, received "
-                    f"{', '.join(names[:8])}."
+                    f"{', '.join(names[:8]) or 'no such column'}."
                 )
         for batch in in_blocks(np.asarray(rows), BATCH):
             for split, positions, split_rows in _locate_rows(dataset, np.asarray(batch), copy):
@@ -239,7 +239,8 @@ class _TFDSReader:
 
     def names(self, factor: str) -> list[str]:
         """Return the names of a factor's values."""
-        return list(self._builder.info.features[f"label_{factor}"].names)
+        features, column = self._builder.info.features, f"label_{factor}"
+        return list(features[column].names) if column in features else []
 
     def records(self, split: str, positions: Indices) -> Read:
         """Read records by position."""
@@ -270,7 +271,7 @@ class _HFReader:
 
     def names(self, factor: str) -> list[str]:
         """Return the names of a factor's values."""
-        return list(self._features[f"label_{factor}"].names)
+        return list(getattr(self._features.get(f"label_{factor}"), "names", []))
 
     def records(self, split: str, positions: Indices) -> Read:
         """Read records by position, from the row groups that hold them."""

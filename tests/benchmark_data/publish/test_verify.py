@@ -145,7 +145,9 @@ def test_wrong_values_and_wrong_names_are_found(kind, corner, tmp_path):
     first, *others = made.space.factors
     values = Factor(first.name, (0, 7), first.kind, first.unit, first.labels)
     names = Factor(first.name, first.values, first.kind, first.unit, ("left", "right"))
+    renamed = dataclasses.replace(first, name="other")
     for factor, message in (
+        (renamed, f"label_other of {kind} {tmp_path}: expected 0, 1, received no such column."),
         (values, f"column value_{first.name} differs, in row 48 and perhaps in others"),
         (names, "expected left, right, received 0, 1"),
     ):
