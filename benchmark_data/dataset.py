@@ -233,8 +233,8 @@ class Dataset:
             >>> sprites.images_from_labels(rows, sprites.labels(rows)).shape
             (2, 64, 64, 1)
         """
-        images: object = self.source.images(rows, labels)
         shape = (len(rows), *self.image_shape)
+        images: object = self.source.images(rows, labels) if len(rows) else np.empty(shape, np.uint8)
         if isinstance(images, np.ndarray) and images.dtype == np.uint8 and images.shape == shape:
             return images
         raise InvalidInput(
