@@ -63,7 +63,7 @@ def rows_of(dataset: Dataset, split: str | None) -> range | Indices:
         return range(count)
     parts = []
     for term in check_split_text(dataset, split).split("+"):
-        match = re.fullmatch(r"\s*(\w+(?:\.\w+)*)\s*(?:\[(-?\d+%?)?:(-?\d+%?)?\])?\s*", term)
+        match = re.fullmatch(r"\s*([^][]+?)\s*(?:\[(-?\d+%?)?:(-?\d+%?)?\])?\s*", term)
         name = match[1] if match else term.partition("[")[0].strip()
         rows = dataset.splits[name]
         if not match:

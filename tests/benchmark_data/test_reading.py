@@ -58,6 +58,7 @@ def test_items_end_and_count_from_the_end(tiny_grid):
     assert [int(row) for row in items] == [3, 7]
     assert items.whole.tolist() == [3, 7]
     assert data[[]].tolist() == []
+    assert reading.Images("dsprites_perturbed", fields="image")[5:5].shape == (0, 64, 64, 1)
     for wrong in ([3], [-1], [0.5], [[0]]):
         with pytest.raises(InvalidInput, match=r"items of tiny_grid: expected integers of shape \(n,\) in \[0, 2\]"):
             data.__getitems__(wrong)
@@ -287,6 +288,8 @@ def test_a_name_with_a_point_is_read(tiny_family):
     dataset = tiny_family.configs["plus_1"]
     dataset = dataclasses.replace(dataset, splits={"train.small": range(3), "rest": range(3, 8)})
     assert reading.rows_of(dataset, "train.small[1:]+rest[:1]").tolist() == [1, 2, 3]
+    named = dataclasses.replace(dataset, splits={"in-distribution": range(4), "the rest": range(4, 12)})
+    assert reading.rows_of(named, "in-distribution[:25%] + the rest[:2]").tolist() == [0, 4, 5]
 
 
 def test_a_split_is_a_text(tiny_grid):
