@@ -48,6 +48,7 @@ def test_cka_is_invariant_to_rotation_scale_and_shift(debiased):
     rotation, _ = np.linalg.qr(rng.normal(size=(6, 6)))
     assert cka.compare(x, 1e-12 * x @ rotation + 7, debiased=debiased) == pytest.approx(1.0, abs=1e-3)
     assert cka.compare(x, 1e20 * x @ rotation, debiased=debiased) == pytest.approx(1.0)
+    assert max(cka.compare(x[:n], 3 * x[:n], debiased=debiased) for n in range(10, 40)) <= 1, "rounding included"
     y = rng.normal(size=(40, 3))
     assert cka.compare(x, y, debiased=debiased) == pytest.approx(cka.compare(y, x, debiased=debiased))
 

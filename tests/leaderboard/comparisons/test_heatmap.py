@@ -134,6 +134,9 @@ def test_layers_of_other_samples_are_refused():
         heatmap.compare_layers(layers(0), layers(1, n=30))
     with pytest.raises(InvalidInput, match="activations: expected at least 4 samples, received 3"):
         heatmap.compare_layers(layers(0, n=3), layers(1, n=3), similarity="cka_debiased")
+    x = {"x": np.eye(3)}
+    for similarity in ("cka", "procrustes", "smaller"):
+        assert heatmap.compare_layers(x, x, similarity=similarity).loc["x", "x"] == pytest.approx(1)
 
 
 def test_layers_whose_first_row_is_the_same_are_different_layers():

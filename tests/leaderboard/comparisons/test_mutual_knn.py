@@ -30,7 +30,14 @@ def test_rounding_does_not_choose_among_samples_that_are_equally_near(levels):
     x = rng.integers(0, levels, (400, 3)).astype(float)
     turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     one_hot = np.eye(20)[rng.integers(0, 20, 400)]
-    for codes, same in ((x, 1.1 * x), (x, x[:, ::-1]), (x, x @ turn + 5), (one_hot, one_hot[:, rng.permutation(20)])):
+    far = x + 100 * rng.integers(0, 2, (400, 1))
+    for codes, same in (
+        (x, 1.1 * x),
+        (x, x[:, ::-1]),
+        (x, x @ turn + 5),
+        (far, far @ turn + 5),
+        (one_hot, one_hot[:, rng.permutation(20)]),
+    ):
         assert mutual_knn.compare(codes, same) == 1.0
 
 
