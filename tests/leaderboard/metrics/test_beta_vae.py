@@ -23,6 +23,17 @@ def test_aligned_codes_are_told_apart_and_noise_is_not():
     assert run(noise, factors)["beta_vae"] == pytest.approx(1 / 3, abs=0.12)
 
 
+def test_the_score_is_of_held_out_points():
+    factors = grid()
+    noise = np.random.default_rng(0).normal(size=(len(factors), 4))
+    held_out = {"codes_test": noise[:, :3], "factors_test": factors}
+    found = beta_vae.score(factors, factors, **held_out, points=500, points_test=300)
+    assert found["train_accuracy"] == 1.0
+    assert found["beta_vae"] < 0.6
+    same = beta_vae.score(noise, factors, codes_test=noise, factors_test=factors, points=300, points_test=300)
+    assert same["beta_vae"] != same["train_accuracy"], "other draws, even of the same rows"
+
+
 def test_noise_says_nothing_of_a_factor_of_many_values_with_few_rows_each():
     """A row that was paired with itself would differ in nothing, most often where the factor of 183 values is fixed."""
     rng = np.random.default_rng(0)

@@ -31,13 +31,16 @@ def test_the_curve_is_scored_as_the_reference_does(recorded):
         assert found["informativeness"] == pytest.approx(one["informativeness"], abs=1e-6), name
 
 
-def test_a_forest_cut_off_at_its_full_depth_is_the_forest():
+@pytest.mark.parametrize("on_a_threshold", [False, True])
+def test_a_forest_cut_off_at_its_full_depth_is_the_forest(on_a_threshold):
     from sklearn.ensemble import RandomForestClassifier
 
     rng = np.random.default_rng(0)
     factors = rng.integers(0, 4, size=(200, 1))
     codes = (factors + rng.normal(size=(200, 3))).astype(np.float32)
     z, z_test, v, v_test = codes[:120], codes[120:], factors[:120], factors[120:]
+    if on_a_threshold:  # thresholds are odd, and float32 takes the held-out codes for odd numbers
+        z, z_test = 2 * z.round(), 2 * z_test.round().astype(float) + 1 + 1e-12
     forest = RandomForestClassifier(n_estimators=10, max_depth=5, random_state=0).fit(z, v[:, 0])
     losses = dci_es._depth_losses(z, v[:, 0], z_test, v_test[:, 0], [1, 5], 10, 0)
     assert losses[1] == pytest.approx(1 - forest.score(z_test, v_test[:, 0]), abs=1e-12)

@@ -72,6 +72,12 @@ def test_the_matrix_equals_that_of_all_pairs_written_out():
             assert found[d, f] == pytest.approx(1 - abs(np.corrcoef(codes[i, d], codes[j, d])[0, 1]), abs=1e-9)
 
 
+def test_a_latent_that_is_the_same_in_all_pairs_of_a_factor_does_not_encode_it():
+    """The first two rows differ in the first factor alone; rows 0, 2 and 3 in the second, which correlate by -1 / 2."""
+    factors, codes = np.array([[0, 0], [1, 0], [0, 1], [0, 2]]), np.array([[0.0], [0.0], [1.0], [2.0]])
+    np.testing.assert_allclose(omes._encoding_matrix(codes, factors), [[0.0, 0.5]], atol=1e-12)
+
+
 def test_perfect_codes_of_few_values_score_less_than_noise():
     """A latent of K values correlates by -1 / (K - 1) over pairs that differ: with two values, not at all encoded."""
     factors = np.stack(np.meshgrid(range(2), range(2), indexing="ij"), -1).reshape(-1, 2).repeat(50, axis=0)
