@@ -209,6 +209,22 @@ def test_factors_within_half_the_width_of_both_intervals_share_a_place():
     assert (order(1.49), order(1.51)) == ([["a", "b"]], [["a"], ["b"]])
 
 
+def test_a_factor_is_compared_with_the_first_of_the_group_before_it():
+    """Half-widths of 0.3 allow a difference of 0.42: 1.0 is near 1.4, and not near 1.8, which leads their group."""
+    found = audit(made(*(Factor(name, range(3)) for name in "abc"), draw=lambda labels: labels * 51), pairs=50)
+    importances = [Estimate(value, value - 0.3, value + 0.3) for value in (1.8, 1.4, 1.0)]
+
+    def order(*traversals):
+        factors = tuple(
+            dataclasses.replace(entry, importance=importance, traversals=count)
+            for entry, importance, count in zip(found.factors, importances, traversals, strict=True)
+        )
+        return dataclasses.replace(found, factors=factors).order()
+
+    assert order(9, 9, 9) == [["a", "b"], ["c"]]
+    assert order(9, 9, 1) == order(1, 9, 9) == [["a", "b", "c"]], "an error that is unknown"
+
+
 def test_factors_of_one_traversal_have_no_order():
     """Two differences of two images: which factor changes more elsewhere, nobody knows."""
     images = np.stack([np.full((4, 5), level, np.uint8) for level in (0, 200, 100)])
