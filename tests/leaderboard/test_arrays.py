@@ -151,7 +151,7 @@ def test_constant_factors():
         check_codes_factors(CODES, factors)
     _, kept = check_codes_factors(CODES, factors, constant_factors="drop")
     np.testing.assert_array_equal(kept, FACTORS)
-    with pytest.raises(InvalidInput, match="expected a factor with at least two values, received one value in columns"):
+    with pytest.raises(InvalidInput, match=r"expected a factor with at least two .*, received .*columns 0, 1\.\s*$"):
         check_codes_factors(CODES, factors[:, 2:], constant_factors="drop")
     with pytest.raises(InvalidInput, match="constant_factors: expected 'refuse' or 'drop', received 'ignore'"):
         check_codes_factors(CODES, factors, constant_factors="ignore")
