@@ -421,7 +421,7 @@ def test_a_key_twice_is_refused(tree):
     ],
 )
 def test_bibtex_that_does_more_than_print_is_refused(bibtex, received):
-    with pytest.raises(DamagedFile, match=f"bibtex: expected .*, received {received}"):
+    with pytest.raises(DamagedFile, match=rf"bibtex: expected .*, received {received}.*\. (Leave|Write)"):
         schema.parse_or_raise(record.About, json.dumps({"bibtex": bibtex}), "about")
 
 
@@ -469,6 +469,18 @@ def test_every_problem_of_a_tree_is_listed(tree, tmp_path):
         assert any(part in problem for problem in problems), part
 
 
+def test_a_tier_that_is_unknown_is_named(tree):
+    edit(tree, lambda c: [run.update(tier="nightly") for run in c["runs"]])
+    assert any("tier: expected one of" in str(problem) for problem in integrity.check(tree))
+
+
+def test_a_dataset_that_is_unknown_is_named(tree, toys):
+    del toys["toy/small"]
+    problems = [str(problem) for problem in integrity.check(tree)]
+    assert len(problems) == 2
+    assert all(problem.startswith("dataset: expected one of toy/spacing_1") for problem in problems), problems
+
+
 def test_what_lies_beside_the_scores_is_looked_at(tree):
     (tree / "reported").mkdir()
     (tree / "reported/old.json").write_text("{}")
@@ -477,9 +489,11 @@ def test_what_lies_beside_the_scores_is_looked_at(tree):
 
 
 def test_methods_that_differ_by_an_underscore(tree, run_folder):
-    results_tree.write(tree, scored_submission.score_runs([run_folder("betavae")]))
+    results_tree.write(tree, scored_submission.score_runs([run_folder("betavae", "toy/spacing_8")]))
+    assert integrity.check(tree) == [], "on another task"
+    results_tree.write(tree, scored_submission.score_runs([run_folder("beta_va_e")]))
     (problem,) = integrity.check(tree)
-    assert "a name that differs from 'beta_vae' by more than underscores" in str(problem)
+    assert "a name that differs from 'beta_va_e' by more than underscores" in str(problem)
 
 
 def test_a_score_that_moved_or_vanished_since_an_earlier_copy(tree, tmp_path, moved):
