@@ -89,6 +89,13 @@ def test_what_is_marked_or_in_quarantine_is_not_compared(made_result):
         of(ranking.tables(found), "a", "b")
 
 
+def test_tasks_that_one_of_the_two_lacks_are_named(made_result):
+    found = [made_result(task, "a", *A[NEAR]) for task in (NEAR, "xysquares/spacing_4", FAR)]
+    found += [made_result(NEAR, "b", *B[NEAR]), made_result("dsprites", "pca", 0.1)]
+    (said,) = of(ranking.tables(found), "a", "b").left_out
+    assert said == f"b has no scores in this tier on xysquares/spacing_4, {FAR}"
+
+
 def test_a_marked_reference_is_left_out_as_marked(made_result):
     found = [made_result(task, name, *A[task]) for name in ("pca", "b") for task in (NEAR, FAR)]
     runs = tuple(run.model_copy(update={"marks": ("encoder_disagrees",)}) for run in found[0].runs)

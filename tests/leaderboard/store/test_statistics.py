@@ -20,7 +20,7 @@ def test_a_summary_has_no_interval_of_its_own():
     assert statistics.summary([0.3]) == (1, 0.3, 0.3, None, None)
 
 
-@pytest.mark.parametrize("scores", [[], [float("nan")], [[0.1]], ["a", 0.2], [0.1, [0.2]]])
+@pytest.mark.parametrize("scores", [[], [float("nan")], [float("inf"), 0.1], [[0.1]], ["a", 0.2], [0.1, [0.2]]])
 def test_scores_that_are_none(scores):
     with pytest.raises(InvalidInput, match="scores: expected at least 1 finite numbers"):
         statistics.summary(scores)
