@@ -432,6 +432,14 @@ def test_what_ended_the_process_is_told(number, words, toys, tmp_path):
             running.encode(toys["toy/small"], [0, 1])
 
 
+def test_a_process_that_is_killed_after_its_time_was_too_slow(toys, tmp_path):
+    (tmp_path / "encoder.onnx").write_bytes(HONEST)
+    with encoders.OnnxEncoder(tmp_path / "encoder.onnx") as running:
+        running._kill_on_timeout()
+        with pytest.raises(InvalidInput, match="too slow: expected all images within 3660 s, received more"):
+            running.encode(toys["toy/small"], [0, 1])
+
+
 def test_an_answer_out_of_form_is_refused(toys, tmp_path, monkeypatch):
     """What a process sends that is no longer ours: another length, another number of images, a long refusal."""
     monkeypatch.setattr(encoders, "_EXIT_SECONDS", 0.1)  # it does not end

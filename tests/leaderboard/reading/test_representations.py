@@ -52,6 +52,16 @@ def test_every_format_gives_the_same_codes_and_labels(toys, tmp_path, codes, nam
     assert found.names == ("f0", "f1", "f2")
 
 
+def test_the_command_for_missing_codes_quotes_a_folder_with_a_space(tmp_path):
+    folder = tmp_path / "my run"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    with pytest.raises(DamagedFile, match=r"Write it: offaxis train encode '.*/my run'"):
+        representations.file_in_run_folder(folder, "codes.npz", "encode")
+    absent = tmp_path / "absent.npz"
+    assert representations.file_in_run_folder(absent, "codes.npz", "encode") == absent, "no folder without a file"
+
+
 def test_without_indices_the_rows_are_the_task_s(toys, tmp_path, codes):
     np.save(tmp_path / "a.npy", codes)
     found = representations.codes(tmp_path / "a.npy", dataset="toy/small")
