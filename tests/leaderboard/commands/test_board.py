@@ -157,6 +157,11 @@ def test_evaluate_show_build_check(board, run_folder, tmp_path, monkeypatch):
     assert out.count("ok:") == 2
 
 
+def test_every_file_that_is_written_is_named(board, run_folder, tmp_path):
+    code, out, _ = board("score", run_folder(), run_folder("pca"), "--to", tmp_path / "r")
+    assert (code, "beta_vae.json" in out, "pca.json" in out) == (0, True, True)
+
+
 def test_check_lists_all_that_is_wrong_with_a_result(board, tree):
     assert board("check", tree)[0] == 0
     file = results_tree.path(tree, "toy/small@v1", "beta_vae")
@@ -494,6 +499,11 @@ def test_metrics_of_a_run_are_of_the_data_that_it_was_trained_on(board, run_fold
     assert (code, "mean and sd are over runs of different methods or settings" in err) == (0, True)
     code, out, _ = board("score", folder, run_folder(dataset="toy/spacing_1"), "--metric", "mig")
     assert (code, [line.split()[-1] for line in out.splitlines() if " mig " in line]) == (0, ["–", "–"])
+    file = folder / "run.json"
+    content = json.loads(file.read_text("utf-8"))
+    del content["dataset_digest"]
+    file.write_text(json.dumps(content), "utf-8")
+    assert board("score", folder / "codes.npz", "--metric", "mig", "--dataset", "toy/small")[0] == 0, "of unknown data"
     run_folder(seed=0, dataset_digest={"pixels": "0" * 64, "factors": "0" * 64})
     for path in (folder, folder / "codes.npz"):
         code, _, err = board("score", path, "--metric", "mig", *(["--dataset", "toy/small"] * (path != folder)))
