@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -11,6 +12,7 @@ import math
 import shutil
 import types
 import weakref
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -642,7 +644,7 @@ def test_a_run_folder_on_another_task_has_that_tasks_data(solved, tmp_path, monk
     # It saw other images than the task's: of those no split held rows out, and no claim is of this task.
     seen = {"pca": 2, "split": f"all of {one.record.dataset}"}
     assert row.scored.hyperparameters == one.record.hyperparameters | seen
-    assert (row.scored.supervision, row.scored.claimed) == ("pretrained", {})
+    assert (row.scored.supervision, row.scored.claimed, row.scored.latents) == ("pretrained", {}, 2)
     with pytest.raises(InvalidInput, match=f"tier held_out.*received 'all of {one.record.dataset}'"):
         candidates.check_part(protocol.task("dsprites/composition"), "held_out", row.scored.hyperparameters, "run")
     found.save(tmp_path / "results")
@@ -671,6 +673,18 @@ def test_a_pytorch_module_is_handed_in_with_its_graph(tmp_path):
     missing = found.submission(tmp_path / "handed_in")
     assert [line.partition(":")[0] for line in missing] == ["submission.json", "seeds"]
     assert (tmp_path / "handed_in" / TASK / "seed_0.onnx").is_file()
+
+
+def test_an_exported_graph_that_returns_other_codes_is_refused(solved, tmp_path, monkeypatch):
+    candidate = solved.rows[0].candidate
+    writer = types.SimpleNamespace(onnx_path=None, function_encoder=mock.Mock())
+    refusal = pytest.raises(InvalidInput, match="returns other codes than the encoder")
+    for error, expectation in ((0.0, contextlib.nullcontext()), (0.1, refusal)):
+        graph = mock.MagicMock()
+        graph.return_value.__enter__.return_value.encode.return_value = candidate.submitted_codes[:64] + error
+        monkeypatch.setattr(source.encoders, "OnnxEncoder", graph)
+        with expectation:
+            source.Source.write_onnx(writer, tmp_path / "encoder.onnx", candidate)
 
 
 def test_one_encoder_is_not_two_seeds(solved):
