@@ -276,6 +276,18 @@ def test_the_main_score_tells_knowledge_from_noise(name, seed):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_held_out_codes_that_are_noise_lower_a_score_and_none_of_training(name):
+    if "codes_test" not in inspect.signature(module(name).score).parameters:
+        pytest.skip("the metric takes no held-out rows")
+    _, factors = sample(0)
+    known, unknown = (
+        call(name, perfect(factors), factors, held_out, factors) for held_out in (perfect(factors), noise(factors))
+    )
+    assert any(known[key] > unknown[key] + 0.2 for key in known)
+    assert all(known[key] == unknown[key] for key in known if "train" in key)
+
+
+@pytest.mark.parametrize("name", NAMES)
 @few
 @given(seed=st.integers(0, 99))
 def test_a_constant_latent_adds_no_knowledge(name, seed):
