@@ -165,7 +165,7 @@ def clear_leftovers(folder: Path) -> None:
 
 
 def remove_derived_files(folder: Path) -> None:
-    """Remove the files derived from the last snapshot of a run to be trained further; the caller has locked it."""
+    """Remove the files derived from snapshots of a run before it gets its last one; the caller has locked it."""
     for name in DERIVED_FILES:
         files.remove_file(folder / name)
 
