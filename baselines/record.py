@@ -116,8 +116,10 @@ def check_pixels(folder: Path, digests: Digests) -> None:
     stored = read_record(folder)
     if not stored:
         return
-    full_digest = digests.full and digests.full._asdict()
-    if stored["dataset_digest"] != digests.quick._asdict() or stored.get("dataset_full_digest") != full_digest:
+    full_digest, stored_full_digest = digests.full and digests.full._asdict(), stored.get("dataset_full_digest")
+    # A copy of a published dataset, as in a worker process, has one; the dataset itself has none.
+    is_other = None not in (full_digest, stored_full_digest) and full_digest != stored_full_digest
+    if stored["dataset_digest"] != digests.quick._asdict() or is_other:
         remedy = "Restore those images" if digests.full else "Use the version of the dataset that run.json names"
         raise InvalidInput(
             f"dataset of {folder}: expected the pixels and factors that the run began with, received others. {remedy}, "

@@ -326,7 +326,7 @@ class Run:
             return dataset
         raise InvalidInput(
             f"images of {dataset.id}: expected shape {self.image_shape}, as {self.config.dataset} has it, received "
-            f"shape {dataset.image_shape}. Transfer pairs share one shape: offaxis data list"
+            f"shape {dataset.image_shape}. offaxis data list prints all shapes."
         )
 
     def _check_images(self, images: Pixels) -> Pixels:

@@ -96,12 +96,13 @@ def configs(name: str) -> tuple[str, ...]:
     return tuple(d.id for d in declared.configs.values()) if isinstance(declared, Family) else (name,)
 
 
-def load(name: str, **parameters: object) -> Dataset:
+def load(name: Dataset | str, **parameters: object) -> Dataset:
     """Return a dataset by name. Nothing is downloaded or rendered until images are requested.
 
     Args:
         name: ``"<dataset>"`` or ``"<dataset>/<config>"``; either may be followed by the name of a split, as in
             ``"dsprites/composition"`` or ``"xysquares/spacing_4.random"``: see `benchmark_data.variants.splitting`.
+            A dataset is returned as it is.
         **parameters: instead of a config, the parameters that identify it, such as ``spacing=4``.
 
     Returns:
@@ -122,6 +123,8 @@ def load(name: str, **parameters: object) -> Dataset:
     from benchmark_data.dataset import Dataset, Family
     from benchmark_data.variants import splitting
 
+    if isinstance(name, Dataset) and not parameters:
+        return name
     if not isinstance(name, str):
         raise InvalidInput(f"name of a dataset: expected a string, such as 'dsprites', received {name!r}.")
     base_name, rule = splitting.parse_divided_name(name)
@@ -179,7 +182,9 @@ def named_or_folder(name: str) -> Dataset:
     if not is_dataset:
         if name and Path(name).is_dir():
             return user_images.from_folder(name)
-        remedy = "This is a file. Pass the folder that contains it." if Path(name).is_file() else ""
+        remedy = (
+            "This is a file: pass a folder, or arrays to benchmark_data.from_images." if Path(name).is_file() else ""
+        )
         raise UnknownName("dataset or existing folder", name, names(), remedy)
     return load(name)
 
@@ -212,7 +217,7 @@ def split_names(dataset: Dataset | str) -> tuple[str, ...]:
     """
     from benchmark_data.variants import splitting
 
-    return splitting.split_names(load(dataset) if isinstance(dataset, str) else dataset)
+    return splitting.split_names(load(dataset))
 
 
 def split(dataset: Dataset | str, name: str = "holdout", *, seed: int | None = None) -> Split:
@@ -238,4 +243,4 @@ def split(dataset: Dataset | str, name: str = "holdout", *, seed: int | None = N
     """
     from benchmark_data.variants import splitting
 
-    return splitting.split(load(dataset) if isinstance(dataset, str) else dataset, name, seed=seed)
+    return splitting.split(load(dataset), name, seed=seed)

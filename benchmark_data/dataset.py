@@ -54,6 +54,10 @@ class Splits(dict[str, range]):
     def __reduce__(self) -> tuple[Any, ...]:
         return Splits, (self.dataset, dict(self))
 
+    def __setitem__(self, name: str, rows: range) -> NoReturn:
+        remedy = "a copy has others: dataclasses.replace(dataset, name='mine', config='', splits=...)"
+        raise InvalidInput(f"splits of {self.dataset}: expected no change, received {name!r}; {remedy}.")
+
     def __missing__(self, name: str) -> NoReturn:
         holdout_name = f"{self.dataset}{'.' if '/' in self.dataset else '/'}holdout"
         own_images_hint = "for your own images, use benchmark_data.split(dataset, 'holdout')"

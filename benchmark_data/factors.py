@@ -409,7 +409,7 @@ class FactorTable(_BaseFactors):
 
 
 class _TablePart(FactorTable):
-    """Rows of other factors, under the numbers that they have there."""
+    """Some rows of another table, which keep their numbers."""
 
     def __init__(self, *factors: Factor, rows: int, read: Callable[[], NDArray[np.integer]], start: int) -> None:
         super().__init__(*factors, rows=rows, read=read)

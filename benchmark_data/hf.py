@@ -151,8 +151,7 @@ def as_dataset(
         >>> batch["image"].shape, batch["label_x_R"].shape, len(data)
         ((256, 64, 64, 3), (256,), 262144)
     """
-    if not isinstance(dataset, Dataset):
-        dataset = benchmark_data.load(dataset)
+    dataset = benchmark_data.load(dataset)
     dataset.prepare()
     columns = reading.check_columns(dataset, columns, encoding.columns(dataset))
     # datasets.Split.TRAIN stands for its name.

@@ -27,7 +27,7 @@ import benchmark_data
 from benchmark_data import draws, parallel
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, UnknownName, check_count, is_whole
-from benchmark_data.factors import FactorSpace, FactorTable, Indices
+from benchmark_data.factors import FactorSpace, FactorTable, Indices, check_integers
 from benchmark_data.publish import records
 
 __all__ = ["Batch", "Fields", "Images", "Pairs", "order", "rows_of", "share"]
@@ -134,7 +134,7 @@ def order(
     """
     positions = share(len(rows), shard, even=even)
     check_order(seed, epoch)
-    ordered = np.asarray(rows, np.int64)
+    ordered = check_integers("rows", rows).astype(np.int64)
     if seed is not None:
         ordered = ordered[draws.permutation(int(draws.bits(seed, [epoch], 1)[0, 0]), len(ordered))]
     return ordered[positions.start : positions.stop : positions.step]
@@ -243,7 +243,7 @@ class Images:
         factors: Sequence[str] | None = None,
         fields: Fields = ("image", "label"),
     ) -> None:
-        self.dataset = benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
+        self.dataset = benchmark_data.load(dataset)
         if split is not None and rows is not None:
             raise InvalidInput(f"rows: expected a split or rows, not both, received split {split!r} and rows.")
         # A copy: the caller may shuffle theirs.

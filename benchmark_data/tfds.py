@@ -297,8 +297,7 @@ def as_dataset(
     """
     import tensorflow as tf
 
-    if not isinstance(dataset, Dataset):
-        dataset = benchmark_data.load(dataset.removeprefix("offaxis_") if isinstance(dataset, str) else dataset)
+    dataset = benchmark_data.load(dataset.removeprefix("offaxis_") if isinstance(dataset, str) else dataset)
     dataset.prepare()
     schema = features(dataset)
     if as_supervised and columns is not None:

@@ -138,7 +138,8 @@ class Encoder:
                 codes.append(_check_batch_codes(self._call_encoder(batch), len(batch)))
                 if codes[-1].shape[1:] != codes[0].shape[1:]:
                     first, last = codes[0].shape[1:], codes[-1].shape[1:]
-                    raise InvalidInput(f"codes: expected shape (n, *{first}) of every batch, received (n, *{last}).")
+                    shapes = [", ".join(map(str, ("n", *shape))) for shape in (first, last)]
+                    raise InvalidInput(f"codes: expected shape ({shapes[0]}) of every batch, received ({shapes[1]}).")
         return np.concatenate(codes)
 
     def check(self, images: Pixels, codes: NDArray[np.floating[Any]]) -> None:

@@ -42,7 +42,7 @@ def evaluate(
     tasks: str | Dataset | Sequence[str | Dataset],
     *,
     name: str = "my_encoder",
-    tier: str = "desk",
+    tier: str | None = None,
     metrics: str | Sequence[str] | None = None,
     seeds: Sequence[int] | None = None,
     input: Input | None = None,
@@ -64,7 +64,7 @@ def evaluate(
             them, or datasets of your own, whose scores can be printed and compared, not saved.
         name: what the encoder is called in tables: lower-case letters, digits and underscores.
         tier: ``"desk"``, ``"smoke"``, ``"study"`` or ``"held_out"``: determines the rows per metric and the published
-            rows to compare with.
+            rows to compare with. Default: ``"held_out"`` if split rules divide all datasets, else ``"desk"``.
         metrics: names of files in ``leaderboard/metrics`` to compute instead of the tier's; ``"all"`` for those that
             can be computed from the codes.
         seeds: training seed of each encoder. Default: 0, 1, 2 and so on.
@@ -103,14 +103,18 @@ def evaluate(
     encoders = list(encode) if isinstance(encode, list | tuple) else [encode]
     chosen_tasks = [protocol.task_of(dataset) for dataset in (tasks if isinstance(tasks, list | tuple) else [tasks])]
     seed_list = np.ravel(range(len(encoders)) if seeds is None else seeds).tolist()
-    if not encoders or not chosen_tasks or not len(seed_list) == len(set(seed_list)) == len(encoders):
-        received = f"received {len(encoders)} encoders, {len(chosen_tasks)} tasks and seeds {seed_list}"
-        raise InvalidInput(f"evaluate: expected encoders, tasks, and a different seed for each encoder, {received}.")
+    if not encoders or not chosen_tasks:
+        received = f"{len(encoders)} encoders and {len(chosen_tasks)} tasks"
+        raise InvalidInput(f"evaluate: expected at least one encoder and one task, received {received}.")
+    if not len(seed_list) == len(set(seed_list)) == len(encoders):
+        raise InvalidInput(
+            f"seeds: expected {len(encoders)}, one for each encoder, all different, received {seed_list}."
+        )
     if repeated := {chosen.id for chosen in chosen_tasks if [other.id for other in chosen_tasks].count(chosen.id) > 1}:
         raise InvalidInput(f"tasks: expected each once, received {min(repeated)} more than once.")
     for what, count in (("batch_size", batch_size), ("pca", 1 if pca is None else pca)):
         check_count(what, count, 1)
-    protocol.tier(tier)
+    tier = protocol.tier(tier or protocol.default_tier(chosen_tasks)).name
     measure.metrics_by_name(metrics)
     sources = [Source(encoder, input, batch_size) for encoder in encoders]
     seeded_sources = list(zip(seed_list, sources, strict=True))
@@ -279,7 +283,9 @@ class Evaluation:
             if method.tier != self.tier:
                 raise InvalidInput(f"{method.name}: expected an evaluation in tier {self.tier}, not {method.tier}.")
         elif not isinstance(method, str):
-            raise InvalidInput(f"method: expected one name, received {method!r}. Call compare once for each method.")
+            raise InvalidInput(
+                f"method: expected a name or an evaluation, received a {type(method).__name__}. Call compare for each."
+            )
         elif method not in (files_by_method := {file.stem: file for file in results_tree.files(tree)}):
             titles = {results_tree.read(file).title: name for name, file in files_by_method.items()}
             if method not in titles:
@@ -301,33 +307,27 @@ class Evaluation:
             table.loc[index, "verdict"] = f"significantly {direction}" if significant else "no significant difference"
         return table.rename(columns=names)
 
-    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+    def save(self, folder: str | os.PathLike[str], *, replace: bool = False) -> list[Path]:
         """Write the scores into a results tree, which ``offaxis board`` commands read together with the published rows.
 
         Args:
-            folder: the results tree; it is created if missing. New seeds are added to existing ones; the same seeds
-                replace them, all at once.
+            folder: the results tree; it is created if missing. New seeds are added to existing ones.
+            replace: replace stored seeds that have other codes.
 
         Returns:
             The files that were written.
 
         Raises:
             InvalidInput: ``evaluate`` was called with metrics other than the tier's, or the name is an untrained
-                baseline's; some but not all of the seeds exist, so that two encoders would share a row; existing seeds
-                have other settings; or the folder cannot be written. Nothing is written then.
+                baseline's; stored seeds have other settings or, without ``replace``, other codes; or the folder cannot
+                be written. Nothing is written then.
         """
         new_results = [self._result(task) for task in self._tasks]
         for result in new_results:
             file = results_tree.path(folder, result.task, self.name)
-            old_result = results_tree.read(file) if file.exists() else result
-            stored, new = ({run.seed for run in version.runs_in(self.tier)} for version in (old_result, result))
-            if stored & new and stored - new:
-                raise InvalidInput(
-                    f"{file} has seeds {sorted(stored)} of {self.name}, of which only {sorted(stored & new)} would be "
-                    "replaced. Evaluate all seeds together, give this encoder another name=, or delete the file."
-                )
-            results_tree.merge(old_result, result, replace=True)  # refuses what does not fit before anything is written
-        return results_tree.write(folder, new_results, replace=True)
+            if file.exists():  # what does not fit is refused before anything is written
+                results_tree.merge(results_tree.read(file), result, replace=replace)
+        return results_tree.write(folder, new_results, replace=replace)
 
     def submission(self, folder: str | os.PathLike[str]) -> list[str]:
         """Write a folder that ``offaxis board submit`` takes.

@@ -20,7 +20,7 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -364,6 +364,16 @@ def tier(name: str) -> Tier:
     if not isinstance(name, str) or name not in TIERS:
         raise UnknownName("tier", str(name), TIERS)
     return TIERS[name]
+
+
+def default_tier(tasks: Iterable[Task]) -> str:
+    """Return the tier to score tasks in: ``held_out`` if split rules divide all datasets, else ``desk``.
+
+    Example:
+        >>> default_tier([task("dsprites/random")]), default_tier([task("dsprites"), task("dsprites/random")])
+        ('held_out', 'desk')
+    """
+    return "held_out" if all(chosen.is_divided for chosen in tasks) else "desk"
 
 
 def datasets() -> tuple[str, ...]:

@@ -40,7 +40,9 @@ def project_on_components(codes: NDArray[Any], count: int, train: int) -> NDArra
     """Project codes on their principal components, fitted on the first ``train`` rows."""
     flat = check_codes(codes.reshape(len(codes), -1)).astype(np.float64)
     if not 1 <= count <= min(flat.shape[1], train):
-        raise InvalidInput(f"pca must be from 1 to {min(flat.shape[1], train)} for these codes, not {count}.")
+        raise InvalidInput(
+            f"pca: expected 1 to {min(flat.shape[1], train)} components of these codes, received {count}."
+        )
     flat -= flat[:train].mean(axis=0)
     variances, directions = np.linalg.eigh(flat[:train].T @ flat[:train])
     directions *= variances > ROUNDING**2 * variances[-1]  # the others are rounding errors

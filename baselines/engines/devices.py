@@ -97,6 +97,12 @@ def describe_device() -> str:
     return f"{(usable_gpus() or [backend.describe_host()])[0]} ({backend.name()})"
 
 
+def check(device: str) -> None:
+    """Raise `UnknownName` unless this is the name of a `Device`."""
+    if device not in get_args(Device):
+        raise UnknownName("--device", device, get_args(Device), "For CUDA, use gpu." if "cuda" in device else "")
+
+
 def choose(device: str) -> None:
     """Choose the CPU or GPUs for this process. Call it before anything is computed.
 
@@ -107,8 +113,7 @@ def choose(device: str) -> None:
         UnknownName: another name.
         InvalidInput: ``"gpu"``, and the backend has none; or ``"cpu"``, and it already uses a GPU.
     """
-    if device not in get_args(Device):
-        raise UnknownName("--device", device, get_args(Device), "For CUDA, use gpu." if "cuda" in device else "")
+    check(device)
     if device == "cpu":
         os.environ["KERAS_TORCH_DEVICE"] = "cpu"  # Keras reads it when it is loaded
         with contextlib.suppress(RuntimeError):  # raised by TensorFlow if it is already running

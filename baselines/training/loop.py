@@ -199,7 +199,7 @@ def _list_observers(observers: Sequence[Observer | Sequence[Observer]], runs: in
 
 
 def _warn_of_mean_reduction(config: RunConfig) -> None:
-    """Warn where a mean reduction makes something else of hyperparameters or epsilon than the paper's loss does."""
+    """Warn if reduction "mean" changes what hyperparameters mean, or needs a smaller epsilon."""
     if config.reduction != "mean":
         return
     objective = config.build_objective()

@@ -25,13 +25,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import rich.progress
 
 import benchmark_data
 from baselines import record, validation
-from baselines.config import Device, RunConfig
+from baselines.config import RunConfig
 from baselines.engines import devices
 from baselines.run_folder import has_codes, is_trained
 from baselines.training import processes, stopping, worker
@@ -211,8 +211,8 @@ def _read_seconds_and_version(path: Path) -> tuple[float, str]:
 @functools.cache
 def _dataset_version(dataset: str) -> str:
     """Return a dataset's current version; empty for the user's own images, which only their pixels identify."""
-    is_loadable_by_name = dataset.partition("/")[0] in benchmark_data.names()
-    return benchmark_data.load(dataset).version if is_loadable_by_name else ""
+    is_published = dataset.partition("/")[0] in benchmark_data.names()
+    return benchmark_data.load(dataset).version if is_published else ""
 
 
 def _read_failure(path: Path) -> tuple[str, bool]:
@@ -266,8 +266,7 @@ def run(
         Unavailable: a dataset is not prepared and cannot be downloaded.
     """
     into = Path(into).absolute()
-    if device not in get_args(Device):
-        raise UnknownName("--device", device, get_args(Device))
+    devices.check(device)
     if device == "gpu" and ray is None and devices.installed_gpus() is None:
         devices.choose(device)  # raises what every worker would; with a GPU, this process must not occupy it
     for name, value in (("jobs", jobs), ("threads", threads), ("together", together)):

@@ -125,7 +125,7 @@ def write(name: str, dataset: Dataset | str, folder: str | os.PathLike[str], *, 
         ['codes.npz', 'run.json']
     """
     folder, seed = Path(folder), validation.seed(seed)
-    dataset = benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
+    dataset = benchmark_data.load(dataset)
     baseline = find(name)
     hyperparameters = dataclasses.asdict(baseline)
     identity = {"method": name, "dataset": dataset.id, "hyperparameters": hyperparameters, "seed": seed}

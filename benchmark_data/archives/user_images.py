@@ -429,6 +429,17 @@ def _encode_column(name: str, values: ArrayLike, count: int) -> tuple[Factor, ND
             )
     if array.dtype.kind == "U":
         factor = Factor(name, range(len(classes)), "categorical", labels=classes.tolist())
+        names = [text for text in factor.labels if not _is_number(text)]
+        if 0 < len(names) < len(classes) / 2:
+            message = f"labels {name!r}: {names[0]!r} is no number, so the factor is categorical and has no order."
+            warnings.warn(message, OffaxisWarning, stacklevel=4)
     else:
         factor = Factor(name, classes.tolist(), "ordinal", labels=[str(value) for value in classes.tolist()])
     return factor, ids.astype(np.int64)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -144,6 +144,10 @@ def show(
     """Draw random images and a traversal of each factor into one PNG."""
     check_ending(file, ".png")
     dataset = benchmark_data.named_or_folder(name)
+    if dataset.name not in benchmark_data.names() and file.resolve().is_relative_to(Path(name).resolve()):
+        raise InvalidInput(
+            f"--to: expected a file outside the folder {name}, whose pictures are read, received {file}."
+        )
     from benchmark_data.inspect import contact_sheets
 
     picture = contact_sheets.sheet(dataset)

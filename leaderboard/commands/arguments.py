@@ -92,7 +92,7 @@ Tier = Annotated[
     typer.Option(
         metavar="TIER",
         help="Tier of run folders: desk (ranked), smoke, study or held_out. A submission names its own.",
-        show_default="desk",
+        show_default="held_out if a split rule divides the dataset, else desk",
     ),
 ]
 

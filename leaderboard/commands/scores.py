@@ -69,8 +69,8 @@ def score(
             )
         if to is not None and not is_csv:
             raise InvalidInput(
-                f"--to {to}: a results tree stores only the task scores of run folders and submissions. Write scores "
-                "of other files, or by --metric, to a CSV file, such as --to scores.csv."
+                f"--to {to}: a results tree stores scores of the board's datasets by the tier's metrics. Write others, "
+                "as of your own pictures, to a CSV file, such as --to scores.csv."
             )
         from leaderboard.commands import metrics
 
@@ -213,7 +213,8 @@ def _load_runs(
     from leaderboard import protocol
     from leaderboard.scoring import candidates, submission
 
-    protocol.tier(tier or "desk")
+    if tier:
+        protocol.tier(tier)
     batches: Batches = []
     folders = [path for path in paths if not (path / submission.FILE).exists()]
     submissions = [path for path in paths if path not in folders]
@@ -232,9 +233,10 @@ def _load_runs(
     if encode:
         for path in folders:
             submission.encode_run(path, progress=encode)
-    return batches + (
-        [(tier or "desk", [candidates.load(path).renamed(method) for path in folders])] if folders else []
-    )
+    runs_by_tier: dict[str, list[Candidate]] = {}
+    for candidate in (candidates.load(path).renamed(method) for path in folders):
+        runs_by_tier.setdefault(tier or protocol.default_tier([candidate.task]), []).append(candidate)
+    return batches + list(runs_by_tier.items())
 
 
 def _score_runs(

@@ -296,11 +296,14 @@ def file_in_run_folder(path: FilePath, name: str, command: str) -> Path:
     if not path.is_dir():
         return path
     if not (path / name).is_file():
-        remedy = (
-            f"Write it: offaxis train {command} {shlex.quote(str(path))}"
-            if (path / "config.json").is_file()
-            else "docs/submitting.md describes the run folders of other programs."
-        )
+        remedy = "docs/submitting.md describes the run folders of other programs."
+        if (path / "config.json").is_file():
+            remedy = f"Write it: offaxis train {command} {shlex.quote(str(path))}"
+            has_images = (path / "images.json").is_file() or dataset_of(path).partition("/")[
+                0
+            ] in benchmark_data.names()
+            if name == "codes.npz" and not has_images:
+                remedy = f"Pass its images again: baselines.Run.open({str(path)!r}, dataset=...) has encode_task()."
         raise DamagedFile(f"{path}: expected a run folder with {name}, received none. {remedy}")
     return path / name
 

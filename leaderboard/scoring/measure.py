@@ -27,17 +27,17 @@ def metrics_by_name(names: str | Sequence[str] | None) -> dict[str, Any]:
     """Find metrics by name.
 
     Args:
-        names: names of files in ``leaderboard/metrics``; mig and dci if none are named, every metric if ``"all"``.
+        names: names of files in ``leaderboard/metrics``; mig and dci if None, every metric if ``"all"``.
 
     Returns:
         Name -> the metric's module.
 
     Raises:
         UnknownName: there is no such metric.
-        InvalidInput: they are not strings.
+        InvalidInput: they are not strings, or there are none.
     """
-    requested = [names] if isinstance(names, str) else names or ["mig", "dci"]
-    if not isinstance(requested, Sequence) or not all(isinstance(name, str) for name in requested):
+    requested = ["mig", "dci"] if names is None else [names] if isinstance(names, str) else names
+    if not isinstance(requested, Sequence) or not requested or not all(isinstance(name, str) for name in requested):
         raise InvalidInput(f"metrics: expected names, such as ['mig', 'dci'], or 'all', received {names!r}.")
     metric_names = discovery.names("leaderboard.metrics") if list(requested) == ["all"] else requested
     return {name: discovery.find("leaderboard.metrics", name, kind="metric") for name in metric_names}
@@ -53,8 +53,10 @@ class LeftOut(OffaxisWarning):
 
 
 def warn_if_left_out(labels: NDArray[np.int64], names: Sequence[str], what: str) -> None:
-    """Warn of factors that are constant in the training rows of metrics, and so are not scored."""
+    """Warn of factors that are constant in the training rows of metrics, and so are not scored; refuse if all are."""
     if constant := [name for name, varies in zip(names, varying(labels), strict=True) if not varies]:
+        if len(constant) == len(names):
+            raise InvalidInput(f"{what}: expected a factor that varies in the rows that metrics learn from.")
         message = f"{what}: {', '.join(constant)}: one value in the rows that metrics learn from. Left out."
         warnings.warn(message, LeftOut, stacklevel=3)
 

@@ -303,7 +303,7 @@ def _keep(stored: Scored, run: Scored, what: str) -> Scored:
     if stored.codes_digest != run.codes_digest:
         raise InvalidInput(
             f"{what}: expected the codes of the stored run, received other codes. Use another seed or method name, or "
-            "replace the stored run: --replace."
+            "replace the stored run: --replace, in Python replace=True."
         )
     for key, before, after in score_drifts(stored, run):
         raise InvalidInput(
@@ -316,7 +316,7 @@ def _keep(stored: Scored, run: Scored, what: str) -> Scored:
         if before != after and (name != "status" or after == "reproduced"):
             raise InvalidInput(
                 f"{what}: {name}: expected {short_repr.repr(before)}, as of the stored run with the same codes, "
-                f"received {short_repr.repr(after)}. Replace the stored run: --replace."
+                f"received {short_repr.repr(after)}. Replace the stored run: --replace, in Python replace=True."
             )
     if stored.verification or not (run.verification or run.marks != stored.marks):
         return stored

@@ -52,6 +52,15 @@ def test_one_split_of_everything_unless_told():
     assert toy(splits={"a": range(3), "b": range(3, 10)}).splits["b"] == range(3, 10)
 
 
+def test_splits_do_not_change():
+    """Every caller of `load` has the same dataset."""
+    dataset = benchmark_data.load("xysquares")
+    with pytest.raises(InvalidInput, match=r"splits of xysquares/spacing_8: expected no change, received 'test'"):
+        dataset.splits["test"] = range(10)
+    mine = dataclasses.replace(dataset, name="mine", config="", splits={"test": range(10)})
+    assert (len(mine.splits["test"]), list(dataset.splits)) == (10, ["train"])
+
+
 @pytest.mark.parametrize("version", ["1", "1.0", "v1.0.0", ""])
 def test_a_version_is_three_numbers(version):
     with pytest.raises(InvalidInput, match=r"version of toy: expected three numbers such as 1.0.0, received"):

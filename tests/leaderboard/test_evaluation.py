@@ -260,7 +260,7 @@ def test_a_dataset_of_your_own_is_scored_on_rows_drawn_as_a_tasks(tmp_path):
         found.save(tmp_path)
     with pytest.raises(InvalidInput, match="mine is your own dataset: only tasks of the board can be submitted"):
         found.submission(tmp_path)
-    with pytest.raises(InvalidInput, match=r"method: expected one name, received \['ae', 'beta_vae'\]"):
+    with pytest.raises(InvalidInput, match=r"method: expected a name or an evaluation, received a list\."):
         found.compare(["ae", "beta_vae"])
     for samples in (None, (40, 20)):
         assert leaderboard.Monitor(own, metrics=["mig"], samples=samples)(lambda batch: batch[:, 0, :2, 0])["mig"] > 0.9
@@ -362,6 +362,9 @@ def test_a_factor_with_one_value_among_the_train_rows_is_left_out_and_said():
         assert found.frame()["mig"].tolist() == pytest.approx([1.0])
     with pytest.raises(InvalidInput, match="tier held_out of mine: expected a dataset that a split rule divides"):
         leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], own, tier="held_out", progress=False)
+    constant = benchmark_data.from_images("mine", images, {"rare": rare})
+    with pytest.raises(InvalidInput, match="mine: expected a factor that varies in the rows that metrics"):
+        leaderboard.evaluate(lambda batch: batch[:, 0, :2, 0], constant, progress=False)
 
 
 def test_a_dataset_of_ones_own_is_not_kept():
@@ -438,7 +441,7 @@ def test_principal_components_take_the_place_of_codes():
     train = codes[: len(protocol.task(TASK).train)]
     assert np.abs(np.corrcoef(train.T) - np.eye(5)).max() < 1e-3
     assert (np.diff(train.var(axis=0)) <= 0).all()
-    with pytest.raises(InvalidInput, match="pca must be"):
+    with pytest.raises(InvalidInput, match="pca: expected 1 to"):
         leaderboard.evaluate(squares, TASK, metrics=["mig"], pca=7, progress=False)
     with pytest.raises(InvalidInput, match="expected finite numbers"):
         leaderboard.evaluate(lambda images: squares(images) * np.nan, TASK, metrics=["mig"], pca=2, progress=False)
@@ -505,15 +508,16 @@ def test_units_of_several_numbers_are_scored():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"encode": []}, "expected encoders, .*, received 0 encoders"),
-        ({"tasks": []}, "tasks, .*, received 1 encoders, 0 tasks"),
+        ({"encode": []}, "expected at least one encoder and one task, received 0 encoders and 1 tasks"),
+        ({"tasks": []}, "received 1 encoders and 0 tasks"),
         ({"tasks": [TASK, TASK]}, f"tasks: expected each once, received {TASK}@v1 more than once"),
-        ({"seeds": [1, 2]}, r"a different seed for each encoder, received 1 encoders, 1 tasks and seeds \[1, 2\]"),
-        ({"seeds": 3, "encode": [squares, squares]}, r"a different seed for each encoder, .* seeds \[3\]"),
-        ({"seeds": [0, 0], "encode": [squares, squares]}, r"a different seed for each encoder, .* seeds \[0, 0\]"),
+        ({"seeds": [1, 2]}, r"seeds: expected 1, one for each encoder, all different, received \[1, 2\]"),
+        ({"seeds": 3, "encode": [squares, squares]}, r"seeds: expected 2, .* received \[3\]"),
+        ({"seeds": [0, 0], "encode": [squares, squares]}, r"seeds: expected 2, .* received \[0, 0\]"),
         ({"seeds": [[1]], "tier": "des"}, "tier: .* received 'des'"),
         ({"tier": ["desk"]}, "tier: .* received"),
         ({"metrics": 5}, "metrics: expected names, such as .* received 5"),
+        ({"metrics": []}, r"metrics: expected names, such as .* received \[\]"),
         ({"metrics": [5]}, r"metrics: expected names, such as .* received \[5\]"),
         ({"encode": "nowhere"}, "neither an ONNX file nor a run folder at nowhere"),
         ({"encode": "nowhere.bin"}, "neither an ONNX file nor a run folder"),
@@ -692,14 +696,23 @@ def test_one_encoder_is_not_two_seeds(solved):
         leaderboard.evaluate([squares, squares], TASK, metrics="mig", progress=False)
 
 
-def test_a_part_of_the_seeds_does_not_take_the_place_of_others(random, solved, tmp_path):
-    """Seed 0 of another encoder would be one row with seeds 1 to 4 of the first."""
+def test_stored_seeds_are_replaced_only_if_asked(random, solved, tmp_path):
+    """A loop that evaluates one model at a time, each as seed 0, must not lose all but the last."""
+    (file,) = random.save(tmp_path)
+    stored = file.read_bytes()
     random.save(tmp_path)
-    again = dataclasses.replace(random, rows=random.rows[:1])
-    with pytest.raises(InvalidInput, match=r"seeds \[0, 1, 2, 3, 4\] of sums, of which only \[0\] would be replaced"):
-        again.save(tmp_path)
-    random.save(tmp_path)
-    solved.save(tmp_path)
+    assert file.read_bytes() == stored
+    row = random.rows[0]
+    changed = dataclasses.replace(row, scored=row.scored.model_copy(update={"codes_digest": "1" * 64}))
+    other = dataclasses.replace(random, rows=(changed,))
+    with pytest.raises(InvalidInput, match=r"seed 0: expected the codes of the stored run.*in Python replace=True"):
+        other.save(tmp_path)
+    assert file.read_bytes() == stored
+    other.save(tmp_path, replace=True)
+    assert [run.codes_digest for run in results_tree.read(file).runs][:2] == [
+        "1" * 64,
+        random.rows[1].scored.codes_digest,
+    ]
 
 
 def test_what_is_not_saved_of_one_task_is_not_saved_of_another(solved, tmp_path):
@@ -766,7 +779,9 @@ def test_rows_that_were_trained_on_are_not_scored_where_they_are_held_out():
 
     metrics = ["mig", "jemmig", "mcc", "r_squared"]
     held_out = leaderboard.evaluate(encode, task.dataset, tier="held_out", metrics=metrics, progress=False).rows[0]
-    desk = leaderboard.evaluate(encode, task.dataset, metrics=metrics, progress=False).rows[0]
+    by_default = leaderboard.evaluate(encode, task.dataset, metrics=metrics, progress=False)
+    assert (by_default.tier, by_default.rows[0].scores) == ("held_out", held_out.scores)
+    desk = leaderboard.evaluate(encode, task.dataset, tier="desk", metrics=metrics, progress=False).rows[0]
     watched = leaderboard.Monitor(task.dataset, metrics, samples=(300, 200))(encode)
     for key in ("mig", "jemmig.jemmig", "mcc.pearson"):
         key = key if key in held_out.scores else key.partition(".")[0]

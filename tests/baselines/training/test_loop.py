@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import errno
 import json
 import os
@@ -353,6 +354,15 @@ def test_a_dataset_that_has_changed_since(tiny, trained, tmp_path):
     for read in (lambda: train(tiny(), finished), lambda: Run.open(finished).dataset):
         with pytest.raises(InvalidInput, match=r"expected the pixels and factors that the run began with, received ot"):
             read()
+
+
+def test_a_copy_of_a_published_dataset_is_that_dataset(tiny, tmp_path):
+    """As a worker process receives it: its name alone does not identify it there."""
+    config = tiny(dataset="dsprites_spaced/spacing_16", steps=1, snapshots=[])
+    dataset = benchmark_data.load(config.dataset)
+    train(config, tmp_path / "run", dataset=copy.deepcopy(dataset))
+    assert Run.open(tmp_path / "run").dataset is dataset
+    train(config, tmp_path / "run")
 
 
 def test_an_unknown_dataset(tiny, tmp_path):

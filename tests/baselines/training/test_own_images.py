@@ -134,6 +134,14 @@ def test_it_goes_on_with_the_same_images_only_of_many_too(many, tmp_path):
     assert train(config(steps=2), done.folder, dataset=first).step == 2
 
 
+def test_it_is_scored_once_its_images_are_passed_again(tmp_path):
+    done = train(config(), tmp_path / "run", dataset=MINE)
+    with pytest.raises(DamagedFile, match=r"Pass its images again: baselines\.Run\.open\(.*, dataset=\.\.\.\) has enc"):
+        leaderboard.evaluate(done.folder, MINE, progress=False)
+    Run.open(done.folder, dataset=MINE).encode_task()
+    assert "4 steps of training" in str(leaderboard.evaluate(done.folder, MINE, progress=False))
+
+
 def test_the_dataset_is_the_configs(tmp_path):
     with pytest.raises(InvalidInput, match="dataset: expected 'yours', as in the config, received 'mine'"):
         train(config(dataset="yours"), tmp_path / "run", dataset=MINE)

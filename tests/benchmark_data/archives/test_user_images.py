@@ -254,6 +254,14 @@ def test_labels_that_differ_by_rounding_alone_are_warned_of(dtype):
     from_images("mine", pixels, {"x": np.arange(8).astype(dtype) * np.finfo(dtype).eps})  # each has its own
 
 
+def test_numbers_of_which_one_is_none_are_warned_of():
+    pixels = np.zeros((5, 4, 6, 1), np.uint8)
+    with pytest.warns(OffaxisWarning, match=r"^labels 'x': 'O\.2' is no number, so the factor is categorical"):
+        from_images("mine", pixels, {"x": ["0.1", "0.3", "O.2", "0.3", "1e3"]})
+    from_images("mine", pixels, {"x": ["1", "2", "a", "b", "a"]})
+    from_images("mine", pixels, {"x": ["1", "2", "10", "2", "1"]})  # numbers that are names
+
+
 @pytest.fixture
 def folder(tmp_path):
     """Four grey pictures of 6 x 4 pixels whose level is 10 times their number, and a CSV file in another order."""
@@ -366,7 +374,8 @@ def test_a_label_is_the_same_text_in_all_rows_of_a_long_table(tmp_path):
     PIL.Image.new("L", (2, 2)).save(tmp_path / "0000.png")
     for i in range(1, len(codes)):
         (tmp_path / f"{i:04d}.png").hardlink_to(tmp_path / "0000.png")
-    assert set(from_folder(tmp_path).space.factors[0].labels) == set(codes)
+    with pytest.warns(OffaxisWarning, match="'x01' is no number"):
+        assert set(from_folder(tmp_path).space.factors[0].labels) == set(codes)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -384,7 +393,7 @@ def test_a_name_or_a_folder(folder):
     assert benchmark_data.named_or_folder(str(folder)).id == "my_pictures"
     with pytest.raises(UnknownName, match=r"^dataset or existing folder: expected one of .*'nofolder'"):
         benchmark_data.named_or_folder("nofolder")
-    with pytest.raises(UnknownName, match=r"labels\.csv'\. This is a file. Pass the folder that contains it"):
+    with pytest.raises(UnknownName, match=r"labels\.csv'\. This is a file: pass a folder, or arrays to bench"):
         benchmark_data.named_or_folder(str(folder / "labels.csv"))
 
 

@@ -210,8 +210,13 @@ def test_audit_of_a_folder(command, tmp_path):
     assert "collisions: 0 of 3 images equal one with other labels (the whole dataset)" in out.splitlines()
     code, out, err = command("info", tmp_path)
     assert (code, re.search(r"^level +ordinal +3 +0, 1, 7", out, re.MULTILINE) is not None) == (0, True), err
-    code, out, err = command("show", tmp_path, "--to", tmp_path / "sheet.png")
-    assert (code, (tmp_path / "sheet.png").is_file()) == (0, True), err
+    sheet = tmp_path.with_suffix(".png")
+    code, out, err = command("show", tmp_path, "--to", sheet)
+    assert (code, sheet.is_file()) == (0, True), err
+    picture = (tmp_path / "0.png").read_bytes()
+    code, out, err = command("show", tmp_path, "--to", tmp_path / "0.png")
+    assert (code, (tmp_path / "0.png").read_bytes() == picture) == (2, True)
+    assert "--to: expected a file outside the folder" in " ".join(err.split())
 
 
 def test_audit_says_why_names_have_no_correlation(command, tmp_path):

@@ -56,6 +56,7 @@ def test_the_command_for_missing_codes_quotes_a_folder_with_a_space(tmp_path):
     folder = tmp_path / "my run"
     folder.mkdir()
     (folder / "config.json").write_text("{}")
+    (folder / "run.json").write_text('{"dataset": "dsprites"}')
     with pytest.raises(DamagedFile, match=r"Write it: offaxis train encode '.*/my run'"):
         representations.file_in_run_folder(folder, "codes.npz", "encode")
     absent = tmp_path / "absent.npz"
