@@ -20,6 +20,7 @@ from benchmark_data import (
     InvalidInput,
     Rendered,
     UnknownName,
+    reading,
 )
 from benchmark_data.dataset import CHUNK
 from benchmark_data.sources import Selected
@@ -239,9 +240,17 @@ def test_a_text_for_a_number_is_told_from_it():
         family().find({"size": "1"})
 
 
-def test_a_dataset_is_asked_for_by_name():
+@pytest.mark.parametrize("ask", [benchmark_data.load, benchmark_data.split, benchmark_data.split_names, reading.Images])
+def test_a_dataset_is_asked_for_by_name(ask):
     with pytest.raises(InvalidInput, match="name of a dataset: expected a string, such as 'dsprites', received 3"):
-        benchmark_data.load(3)
+        ask(3)
+
+
+def test_a_dataset_is_loaded_already():
+    dataset = toy()
+    assert benchmark_data.load(dataset) is dataset
+    with pytest.raises(InvalidInput, match="name of a dataset: expected a string"):
+        benchmark_data.load(dataset, spacing=4)
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,8 @@ def test_order_is_a_permutation_that_seed_and_epoch_decide():
     for order in orders.values():
         assert sorted(order) == list(rows)
     assert orders[0, 1] == tuple(reading.order(rows, seed=0, epoch=1))
+    with pytest.raises(InvalidInput, match=r"rows: expected integers of shape \(n,\), received float64"):
+        reading.order(np.array([0.9, 1.9]))
 
 
 @pytest.mark.parametrize("seed", [None, 5])
