@@ -47,7 +47,7 @@ def pictures(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
 
 
 def judge_small(table: pd.DataFrame) -> Verdict:
-    """Show by how much pixels change: an illustration, since the data are made with that limit."""
+    """Show by how much pixels change, contrast included: an illustration, since the data are made with that limit."""
     means = table.groupby("dataset", sort=False)[["mean_change", "largest_change"]].agg(
         {"mean_change": "mean", "largest_change": "max"}
     )

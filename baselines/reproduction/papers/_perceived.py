@@ -76,9 +76,10 @@ def draw_matrices(result: Outcome, path: Path) -> None:
 
 
 def judge_natural(table: pd.DataFrame) -> Verdict:
-    """Judge that both distances agree on every dataset."""
+    """Judge that both distances agree on every dataset but Cars3D, where the paper finds another order (section 5)."""
     rhos = agreement(table)
-    return decide(all(rho > AGREES for rho in rhos.values()), {f"rank correlation on {k}": v for k, v in rhos.items()})
+    judged = [rho for name, rho in rhos.items() if not name.startswith("cars3d")]
+    return decide(min(judged) > AGREES, {f"rank correlation on {k}": v for k, v in rhos.items()})
 
 
 def judge_spacing(table: pd.DataFrame) -> Verdict:

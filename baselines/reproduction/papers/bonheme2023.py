@@ -412,5 +412,10 @@ ENTRIES = (
         **_accuracy_plans({FACES: CARS}, labels=ATTRIBUTES),
         **_LABEL_OPTIONS,
         judge=_accuracy.judge_nearly_every_label,
+        second=Second(
+            "Each listed label is predicted better from CelebA's own encoder.",
+            functools.partial(_accuracy.judge_better, key="label", better=_accuracy.OWN, worse=_accuracy.OTHER),
+            control=False,
+        ),
     ),
 )
