@@ -295,7 +295,8 @@ class Evaluation:
         for name in names.values():
             if names["ours"] == names["theirs"] or name in COMPARISON.keys() - names.keys():
                 raise InvalidInput(
-                    f"compare: two columns would be named {name!r}. Call evaluate with another name, such as my_{name}."
+                    f"compare: two columns would be named {name!r}. Rename one: dataclasses.replace(result, "
+                    f"name='my_{name}')."
                 )
         table = pd.DataFrame([row for task in self._tasks for row in self._comparison_rows(task, method, tree)])
         for _, group in table.dropna(subset=["ours", "theirs"]).groupby("score"):
