@@ -42,7 +42,7 @@ from baselines.reproduction.papers import (
     michlo2023,
     zietlow2021,
 )
-from baselines.sweeps import _forms
+from baselines.sweeps import _forms, _michlo2023
 from baselines.training import sweep
 from baselines.training.batches import training_rows
 from benchmark_data import console
@@ -840,6 +840,36 @@ def test_a_model_that_reconstructs_nothing_is_called_collapsed(far, note):
     assert verdict.answer == "supported"
     assert verdict.note.endswith(note)
     assert verdict.numbers["β-VAE, spacing 8, explained variance"] == pytest.approx(far)
+
+
+def test_cars3d_need_not_follow():
+    """Of it the paper says that pixel distances have another order."""
+    table = both(distances(0.1, 0.2), distances(0.2, 0.1, "cars3d/64_bilinear"))
+    assert _perceived.judge_natural(table).answer == "supported"
+    assert len(_perceived.judge_natural(table).numbers) == 2
+
+
+def test_figure_9_has_the_authors_strengths_at_study_tier():
+    """Their plotting script has one for each objective and spacing: so a seed is one run."""
+    runs = ENTRIES["2202.13341/fig9"].study.runs
+    strengths = {
+        (run.objective, int(run.dataset[-1])): run.hyperparameters["beta"] / _michlo2023.beta(run.dataset, 1.0)
+        for run in runs
+    }
+    assert len(runs) == 2 * 8 * 5
+    assert {key: round(strength, 5) for key, strength in strengths.items()} == {
+        (objective, spacing): 0.00316 if objective == "beta_vae" and spacing < 3 else 0.001
+        for objective in ("beta_vae", "ada_gvae")
+        for spacing in range(1, 9)
+    }
+
+
+@pytest.mark.parametrize("table", ["table1", "table2"])
+def test_what_is_said_of_dsprites_is_judged_on_dsprites(table):
+    entry = ENTRIES[f"2102.06822/{table}"]
+    assert entry.claim.startswith("On dSprites")
+    for plan in (entry.desk, entry.study):
+        assert {name.partition("/")[0].partition("_")[0] for name in plan.all_datasets} == {"dsprites"}
 
 
 def test_figure_6_has_one_seed_of_sixteen_settings_at_study_tier():
