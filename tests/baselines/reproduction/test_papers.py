@@ -843,7 +843,7 @@ def test_a_model_that_reconstructs_nothing_is_called_collapsed(far, note):
 
 
 def test_cars3d_need_not_follow():
-    """Of it the paper says that pixel distances have another order."""
+    """The paper says that its pixel distances have another order."""
     table = both(distances(0.1, 0.2), distances(0.2, 0.1, "cars3d/64_bilinear"))
     assert _perceived.judge_natural(table).answer == "supported"
     assert len(_perceived.judge_natural(table).numbers) == 2
