@@ -299,10 +299,8 @@ def file_in_run_folder(path: FilePath, name: str, command: str) -> Path:
         remedy = "docs/submitting.md describes the run folders of other programs."
         if (path / "config.json").is_file():
             remedy = f"Write it: offaxis train {command} {shlex.quote(str(path))}"
-            has_images = (path / "images.json").is_file() or dataset_of(path).partition("/")[
-                0
-            ] in benchmark_data.names()
-            if name == "codes.npz" and not has_images:
+            is_own = dataset_of(path).partition("/")[0] not in benchmark_data.names()
+            if name == "codes.npz" and is_own and not (path / "images.json").is_file():
                 remedy = f"Pass its images again: baselines.Run.open({str(path)!r}, dataset=...) has encode_task()."
         raise DamagedFile(f"{path}: expected a run folder with {name}, received none. {remedy}")
     return path / name
