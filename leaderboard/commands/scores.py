@@ -69,8 +69,8 @@ def score(
             )
         if to is not None and not is_csv:
             raise InvalidInput(
-                f"--to {to}: a results tree stores scores of the board's datasets by the tier's metrics. Write others, "
-                "as of your own pictures, to a CSV file, such as --to scores.csv."
+                f"--to {to}: a results tree stores scores of the board's datasets by the tier's metrics. Scores of "
+                "your own pictures and by other metrics go to a CSV file, such as --to scores.csv."
             )
         from leaderboard.commands import metrics
 

@@ -74,7 +74,7 @@ def numbers(id_, *, control=False):
 
 
 def p(comparison):
-    return "p < 0.001" if comparison.p < 0.001 else f"p = {comparison.p:.3f}"
+    return records.p_value(comparison.p)
 
 
 def span(values, digits=2):
@@ -107,10 +107,8 @@ def test_spacings(says, migs):
     (ada, ml), (ada4, ml4), (ada8, ml8) = leads.values()
     assert max(ada4.p, ml4.p) < 0.001
     says(
-        f"lead the best unsupervised VAE by {ada.difference:.2f} and {ml.difference:.2f} at spacing 1 (Welch: "
-        f"{p(ada)} "
-        f"and {ml.p:.3f}), by {ada4.difference:.2f} and {ml4.difference:.2f} at spacing 4 (p < 0.001 each), "
-        f"but not at "
+        f"lead the best unsupervised VAE by {ada.difference:.2f} and {ml.difference:.2f} at spacing 1 (Welch: {p(ada)} "
+        f"and {ml.p:.3f}), by {ada4.difference:.2f} and {ml4.difference:.2f} at spacing 4 (p < 0.001 each), but not at "
         f"spacing 8 ({ada8.difference:.3f} each)"
     )
     assert f"{ada8.difference:.3f}" == f"{ml8.difference:.3f}"
@@ -130,11 +128,15 @@ def test_the_blur(says):
     fig11, fig10 = numbers("2202.13341/fig11"), numbers("2202.13341/fig10")
     ada, beta = ([fig11[f"{name}, mig, {loss}"] for loss in ("mse", "box blur")] for name in ("ada_gvae", "beta_vae"))
     says(
-        f"the blur raises MIG from {ada[0]:.3f} to {ada[1]:.2f} for Ada-GVAE and from {beta[0]:.3f} to "
-        f"{beta[1]:.2f} for "
-        "β-VAE (`fig11`)"
+        f"the blur raises MIG from {ada[0]:.3f} to {ada[1]:.2f} for Ada-GVAE and from {beta[0]:.3f} to {beta[1]:.2f} "
+        "for β-VAE (`fig11`)"
     )
     says(f"a blurred loss raises Ada-GVAE's MIG to {ada[1]:.2f} and β-VAE's to {beta[1]:.2f}")
+    says(
+        f"raises Ada-GVAE's MIG from {ada[0]:.3f} to {ada[1]:.2f}, β-VAE's from {beta[0]:.3f} to {beta[1]:.2f} (128 "
+        "units",
+        "README.md",
+    )
     blurred, sharp = (fig10[f"rank correlation with the factors, {loss}, mean"] for loss in ("box_blur", "mse"))
     says(f"(rank correlation {blurred:.2f}; without blur {sharp:.2f}, `fig10`)")
 
@@ -168,22 +170,22 @@ def test_importance(says):
     says(f"untrained encoders correlate nearly as highly ({before:.2f})")
 
 
+def compare(before, after, methods):
+    """Compare methods on two datasets, from those whose mean MIG is above the baseline of the first."""
+    floor = verdicts.floor("mig", before["pca"][0])
+    groups = ([scores[name] for name in methods] for scores in (before, after))
+    return verdicts.compare(*groups, floors=[floor] * len(methods))
+
+
 def test_original_and_changed_sprites(says, migs):
     original = migs["dsprites"]
-    floor = max(0.1, original["pca"][0])
+    floor = verdicts.floor("mig", original["pca"][0])
     methods = [*UNSUPERVISED, "ada_gvae", "ada_ml_vae", "slow_vae", "qlae", "ae"]
     methods = [name for name in methods if name in migs[f"dsprites_{NOISY}"]]
     reached = {name for name in methods if statistics.mean(original[name]) >= floor}
     assert reached == {"ada_gvae", "ada_ml_vae", "beta_tc_vae", "hfs"}
     says("Among autoencoders only Ada-ML-VAE, Ada-GVAE, β-TCVAE and HFS are above baseline on original data")
-    falls = [
-        verdicts.compare(
-            [original[name] for name in methods],
-            [migs[f"dsprites_{form}"][name] for name in methods],
-            floors=[floor] * len(methods),
-        )
-        for form in (PERTURBED, NOISY, MATCHED)
-    ]
+    falls = [compare(original, migs[f"dsprites_{form}"], methods) for form in (PERTURBED, NOISY, MATCHED)]
     assert max(fall.p for fall in falls) < 0.001
     perturbed, noisy, matched = (f"{fall.difference:.3f}{{}} ({fall.low:.3f} to {fall.high:.3f}" for fall in falls)
     says(
@@ -195,9 +197,7 @@ def test_original_and_changed_sprites(says, migs):
 def test_the_pattern_of_a_vae(says, migs):
     methods, changed = ("beta_tc_vae", "beta_vae", "ae", "factor_vae"), migs["dsprites_perturbed/conv32_eps10"]
     method = methods[0]
-    original = verdicts.compare(
-        [migs["dsprites"][name] for name in methods], [changed[name] for name in methods], floors=[0.1] * len(methods)
-    )
+    original = compare(migs["dsprites"], changed, methods)
     assert original.reached == 1
     matched = verdicts.compare([migs[f"dsprites_{MATCHED}"][method]], [changed[method]])
     says(f"loses {original.difference:.3f} ({original.low:.3f} to {original.high:.3f}; {p(original)})")
@@ -214,8 +214,8 @@ def test_the_pattern_of_a_vae(says, migs):
 def test_further_tables_of_hidden_patterns(says, migs):
     pairs = [numbers(f"2102.06822/{name}")["fall from contrast-matched"] for name in ("table1_pairs", "table2_pairs")]
     says(
-        f"The pattern (PCA) costs them {pairs[0]:.3f} (`table1_pairs`), and noise {pairs[1]:.3f}, less than "
-        f"0.05 (`table2_pairs`;"
+        f"The pattern (PCA) costs them {pairs[0]:.3f} (`table1_pairs`), and noise {pairs[1]:.3f}, less than 0.05 "
+        "(`table2_pairs`;"
     )
     forms = ("original", "squeezed", "changed")
     longer = [numbers("2102.06822/table1_longer")[f"MIG of beta_tc_vae on dsprites, {form}"] for form in forms]
@@ -235,18 +235,14 @@ def test_further_tables_of_hidden_patterns(says, migs):
 
 
 def test_rooms(says, migs):
-    original, floor = migs["room3d"], max(0.1, migs["room3d"]["pca"][0])
-    changed = migs[f"room3d_{PERTURBED}"]
+    original, changed = migs["room3d"], migs[f"room3d_{PERTURBED}"]
     methods = [name for name in (*REGULARISED, "ae") if name in changed]
-    gain = verdicts.compare(
-        [original[name] for name in methods], [changed[name] for name in methods], floors=[floor] * len(methods)
-    ).turned()
+    gain = compare(original, changed, methods).turned()
     assert gain.reached == 5
     assert gain.p > 0.05
     says(
-        f"The five autoencoders above baseline score {gain.difference:.2f} *higher* on perturbed (PCA) than "
-        f"on original "
-        f"rooms (95% CI {gain.low:.2f} to {gain.high:.2f})"
+        f"The five autoencoders above baseline score {gain.difference:.2f} *higher* on perturbed (PCA) than on "
+        f"original rooms (95% CI {gain.low:.2f} to {gain.high:.2f})"
     )
     pca, vae = (
         verdicts.compare([original["beta_tc_vae"]], [migs[f"room3d_perturbed/{form}_eps10"]["beta_tc_vae"]])
@@ -342,9 +338,8 @@ def test_regularisation(says):
         for name in ("beta_vae, 1 and 8", "dip_vae_ii, 1 and 20")
     )
     says(
-        f"CKA between weak and strong regularisation is {beta:.2f} (β-VAE, β = 1 and 8) and {dip:.2f} "
-        f"(DIP-VAE-II, 1 and "
-        f"20) in encoders, but {beta_decoder:.2f} and {dip_decoder:.2f} in decoders"
+        f"CKA between weak and strong regularisation is {beta:.2f} (β-VAE, β = 1 and 8) and {dip:.2f} (DIP-VAE-II, 1 "
+        f"and 20) in encoders, but {beta_decoder:.2f} and {dip_decoder:.2f} in decoders"
     )
     encoder, decoder = (collapsed[f"beta_vae, 1 and 256, {half}"] for half in ("encoder", "decoder"))
     says(f"(β = 256, ours) it is {encoder:.2f} in encoders, less than untrained (0.94), and {decoder:.2f} in decoders")
@@ -366,10 +361,7 @@ def test_untrained_encoders(dataset, title, digits, says):
     says(f"| {title} | {' | '.join(cells)} |")
     trained, untrained = (objectives[f"{pair}{state}, encoder"] for state in ("", ", before training"))
     says(f"{trained - untrained:.2f} on {title} (p ")
-    seeds = [
-        entry[f"{name}, encoder"] - entry[f"{name}, of other seeds, encoder"]
-        for entry, name in ((objectives, pair), (dense, pair))
-    ]
+    seeds = [entry[f"{pair}, encoder"] - entry[f"{pair}, of other seeds, encoder"] for entry in (objectives, dense)]
     assert max(seeds) < 0.03
 
 
@@ -455,8 +447,8 @@ def test_single_factors(says, results):
     )
     x, y = (mean_gaps(results, "dsprites_spaced/spacing_16", "beta_tc_vae")[name] for name in ("posX", "posY"))
     says(
-        f"β-TCVAE's MIG of single hues is {single}, with equal hues {equal}; of the positions at 16 pixels "
-        f"{x:.2f} and {y:.2f}"
+        f"β-TCVAE's MIG of single hues is {single}, with equal hues {equal}; of the positions at 16 pixels {x:.2f} and "
+        f"{y:.2f}"
     )
 
 
@@ -484,11 +476,9 @@ def test_new_values_and_combinations(says, held_out):
     others = [0, 1, 3, 4]
     says(
         f"of {vae[0]:.2f} on random images, {vae[1]:.2f} on interpolated, {vae[2]:.2f} on extrapolated values and "
-        f"{vae[3]:.2f} on new combinations (orientation: {new[2]:.1f}; others: {new[others].mean():.2f}, on "
-        f"random images "
-        f"{usual[others].mean():.2f}); from PCA's ten, {', '.join(f'{share:.2f}' for share in pca[:3])} and "
-        f"{pca[3]:.2f}; from the "
-        f"factors, {factors[0]:.0f}, {factors[1]:.2f}, {factors[2]:.2f} and {factors[3]:.0f}."
+        f"{vae[3]:.2f} on new combinations (orientation: {new[2]:.1f}; others: {new[others].mean():.2f}, on random "
+        f"images {usual[others].mean():.2f}); from PCA's ten, {', '.join(f'{share:.2f}' for share in pca[:3])} and "
+        f"{pca[3]:.2f}; from the factors, {factors[0]:.0f}, {factors[1]:.2f}, {factors[2]:.2f} and {factors[3]:.0f}."
     )
     falls = [
         " to ".join(f"{held_out[rule, name].mean():.2f}" for rule in ("holdout", "correlated.posx-posy-0.1"))
@@ -501,20 +491,10 @@ def test_new_values_and_combinations(says, held_out):
     )
 
 
-def test_the_readme_on_the_blur(says):
-    fig11 = numbers("2202.13341/fig11")
-    ada, beta = ([fig11[f"{name}, mig, {loss}"] for loss in ("mse", "box blur")] for name in ("ada_gvae", "beta_vae"))
-    says(
-        f"raises Ada-GVAE's MIG from {ada[0]:.3f} to {ada[1]:.2f}, β-VAE's from {beta[0]:.3f} to "
-        f"{beta[1]:.2f} (128 units",
-        "README.md",
-    )
-
-
-def test_without_a_pixel_loss(says, page_tables, results):
+def test_without_a_pixel_loss(says, page_tables):
     module = page_tables("pixel_loss")
     dense, conv, tuned = module.pixel_loss_record(), module.pixel_loss_record("conv_small"), module.slow_vae_record()
-    (slow,) = (group for key, group in tuned.items() if key == (FAR, *module.beyond_pixels_slow_vae.SELECTED, 3_000))
+    slow = tuned[FAR, *module.beyond_pixels_slow_vae.SELECTED, 3_000]
     pairs, paper = (
         [statistics.mean(dense[FAR, name, score]) for score in ("r_squared", "mig")] for name in module.PAIRED
     )
@@ -538,8 +518,7 @@ def test_without_a_pixel_loss(says, page_tables, results):
     says(
         f"R² is at most {highest(dense, views, 'r_squared'):.2f} for SimCLR, VICReg and LeJEPA on augmented views "
         f"(convolutional: {highest(conv, views, 'r_squared'):.2f}), and at most "
-        f"{highest(dense, others, 'r_squared'):.2f} for "
-        f"seven autoencoders with a pixel loss (convolutional β-TCVAE: "
+        f"{highest(dense, others, 'r_squared'):.2f} for seven autoencoders with a pixel loss (convolutional β-TCVAE: "
         f"{highest(conv, ['beta_tc_vae'], 'r_squared'):.2f})",
         "docs/pixel_loss.md",
     )
@@ -556,8 +535,8 @@ def test_without_a_pixel_loss(says, page_tables, results):
         page,
     )
     says(
-        f"InfoNCE, [without pixel loss](pixel_loss.md), reaches {pairs[1]:.2f} on pairs with nearby factor "
-        f"values, tuned SlowVAE (with pixel loss) {best[1]:.2f}"
+        f"InfoNCE, [without pixel loss](pixel_loss.md), reaches {pairs[1]:.2f} on pairs with nearby factor values, "
+        f"tuned SlowVAE (with pixel loss) {best[1]:.2f}"
     )
 
 

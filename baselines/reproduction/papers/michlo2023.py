@@ -378,7 +378,7 @@ ENTRIES = (
     Entry(
         id=f"{PAPER}/fig8",
         paper="the correlation rises as the spacing falls",
-        claim="The smaller the spacing, the better pixel distance follows factor distance (ours: 4 to 7 tie).",
+        claim="The smaller the spacing, the better pixel distance follows factor distance (here spacings 4–7 tie).",
         desk=_matrices_plan(_perceived.SPACINGS, 50, _SPACED_FACTORS),
         study=_matrices_plan(_perceived.SPACINGS, 200, _SPACED_FACTORS),
         compute=_perceived.matrices,
