@@ -193,9 +193,9 @@ def test_the_page_on_your_encoder_runs_in_lightning(in_torch, tmp_path):
     assert "mig" in trainer.callback_metrics
 
 
-@pytest.mark.parametrize("has_image_features", [False, True])
-def test_the_recipe_for_a_hub_runs_on_a_stub(has_image_features, monkeypatch):
-    """DINO's output has pooled features; CLIP and SigLIP have a method that gives those of images."""
+@pytest.mark.parametrize("image_features", ["none", "array", "output"])
+def test_the_recipe_for_a_hub_runs_on_a_stub(image_features, monkeypatch):
+    """CLIP and SigLIP have a method for images: it returns an array, or an output as of DINO since transformers 5."""
 
     class Tensor(np.ndarray):
         def numpy(self):
@@ -209,8 +209,10 @@ def test_the_recipe_for_a_hub_runs_on_a_stub(has_image_features, monkeypatch):
             features = np.stack(pixels).max(axis=1).argmax(axis=1).astype(np.float32)
             return types.SimpleNamespace(pooler_output=np.tile(features, 4).view(Tensor))
 
-    if has_image_features:
-        Model.get_image_features = lambda self, pixels: self(pixels).pooler_output
+    if image_features != "none":
+        Model.get_image_features = lambda self, pixels: (
+            self(pixels).pooler_output if image_features == "array" else self(pixels)
+        )
     prepare = lambda images, return_tensors: {"pixels": images}  # noqa: E731
     hub = types.SimpleNamespace(
         AutoImageProcessor=types.SimpleNamespace(from_pretrained=lambda name: prepare),
