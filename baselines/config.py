@@ -16,6 +16,7 @@ from baselines import objectives, validation
 from baselines.nets import architectures, reconstruction
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput, UnknownName, check_count
+from benchmark_data.types import ReadOnly
 from benchmark_data.variants import splitting
 
 __all__ = ["RunConfig"]
@@ -222,7 +223,7 @@ class RunConfig:
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields as JSON's types."""
-        return dataclasses.asdict(self)
+        return {name: dict(v) if isinstance(v, ReadOnly) else v for name, v in dataclasses.asdict(self).items()}
 
     @classmethod
     def from_json(cls, values: Any) -> RunConfig:
@@ -299,9 +300,9 @@ def _check_values(config: RunConfig) -> dict[str, Any]:
     objective = config.build_objective()
     for name, least in (("batch_size", objective.least_images), ("latents", objective.least_latents)):
         validation.within(f"{name} of {config.objective}", values[name], least=least)
-    values["hyperparameters"] = dataclasses.asdict(objective)
-    values["architecture_parameters"] = architectures.parameters(
-        values["architecture"], values["architecture_parameters"]
+    values["hyperparameters"] = ReadOnly(dataclasses.asdict(objective))
+    values["architecture_parameters"] = ReadOnly(
+        architectures.parameters(values["architecture"], values["architecture_parameters"])
     )
     setting_names = values.keys() | values["architecture_parameters"].keys()
     if clashes := sorted(setting_names & values["hyperparameters"].keys()):

@@ -16,7 +16,7 @@ from baselines.nets.backend import Tensor, keras, ops
 from baselines.objectives import Adam, Batch, Network, Posterior, Term, kl_to_prior
 from benchmark_data import discovery
 from benchmark_data.errors import DamagedFile, InvalidInput
-from benchmark_data.sources import Pixels
+from benchmark_data.types import Pixels
 
 T = TypeVar("T")
 

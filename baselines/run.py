@@ -22,7 +22,7 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, UnknownName, is_whole
 from benchmark_data.factors import Indices
-from benchmark_data.sources import Pixels
+from benchmark_data.types import Pixels
 from benchmark_data.variants import splitting
 from leaderboard import protocol
 
@@ -223,12 +223,12 @@ class Run:
         noise = generator(noise_seed, self.step).standard_normal((len(images), self.model.code_size), np.float32)
         return self.model.activations(images, noise)
 
-    def encode_rows(self, rows: Sequence[int] | Indices, dataset: Dataset | None = None) -> NDArray[np.float32]:
+    def encode_rows(self, rows: Sequence[int] | Indices, dataset: Dataset | str | None = None) -> NDArray[np.float32]:
         """Encode rows of a dataset.
 
         Args:
             rows: rows, int (n,).
-            dataset: one whose images have the shape of the run's own; the run's own if None.
+            dataset: one whose images have the shape of the run's own, or its name; the run's own if None.
 
         Returns:
             Posterior means, float32 (n, latents).
@@ -253,12 +253,12 @@ class Run:
         """
         return self.write_codes(self.folder / "codes.npz", self.dataset)
 
-    def write_codes(self, path: Path, dataset: Dataset) -> Path:
+    def write_codes(self, path: str | os.PathLike[str], dataset: Dataset | str) -> Path:
         """Encode another dataset into a file, as `encode_task` does the run's own.
 
         Args:
             path: the ``.npz`` file to write.
-            dataset: one with a task, or the user's own; its images have the shape of the run's.
+            dataset: one with a task, or its name, or the user's own; its images have the shape of the run's.
 
         Returns:
             The path.
@@ -267,6 +267,7 @@ class Run:
             InvalidInput: the run is not finished, the images have another shape, or the file cannot be written.
         """
         self.check_finished()
+        path, dataset = Path(path), benchmark_data.load(dataset)
         is_user_dataset = dataset.name not in benchmark_data.names()
         indices = own_rows(dataset) if is_user_dataset else task_rows(dataset)
         arrays: dict[str, NDArray[Any]] = {"indices": indices, "codes": self.encode_rows(indices, dataset)}
@@ -279,7 +280,7 @@ class Run:
         self,
         rows: Sequence[int] | Indices,
         path: str | os.PathLike[str] | None = None,
-        dataset: Dataset | None = None,
+        dataset: Dataset | str | None = None,
     ) -> Path:
         """Write the activations of every layer for some rows of a dataset.
 
@@ -319,9 +320,10 @@ class Run:
             remedy = "Open it without the argument step" if steps in self.steps else "Resume the run first"
             raise InvalidInput(f"{self.folder}: expected {expected}, received {received}. {remedy}.")
 
-    def _check_dataset(self, dataset: Dataset | None) -> Dataset:
+    def _check_dataset(self, dataset: Dataset | str | None) -> Dataset:
         if dataset is None:
             return self.dataset
+        dataset = benchmark_data.load(dataset)
         if dataset.image_shape == self.image_shape:
             return dataset
         raise InvalidInput(

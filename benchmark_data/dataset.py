@@ -17,7 +17,7 @@ from benchmark_data import draws
 from benchmark_data.errors import InvalidInput, UnknownName, check_count
 from benchmark_data.expected_effects import Effect
 from benchmark_data.factors import FactorSpace, FactorTable, Indices, check_integers
-from benchmark_data.types import Extra, Pixels, Source
+from benchmark_data.types import Extra, Pixels, ReadOnly, Source
 
 if TYPE_CHECKING:
     from jaxtyping import Float64, Int64, Integer, Shaped, UInt8
@@ -44,7 +44,7 @@ def in_blocks(rows: Rows, size: int = CHUNK) -> Iterator[Rows]:
         yield rows[start : start + size]
 
 
-class Splits(dict[str, range]):
+class Splits(ReadOnly[str, range]):
     """The splits of a dataset: name -> rows. A missing name raises an error that suggests a remedy."""
 
     def __init__(self, dataset: str, splits: Mapping[str, range]) -> None:
@@ -53,10 +53,6 @@ class Splits(dict[str, range]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Splits, (self.dataset, dict(self))
-
-    def __setitem__(self, name: str, rows: range) -> NoReturn:
-        remedy = "a copy has others: dataclasses.replace(dataset, name='mine', config='', splits=...)"
-        raise InvalidInput(f"splits of {self.dataset}: expected no change, received {name!r}; {remedy}.")
 
     def __missing__(self, name: str) -> NoReturn:
         holdout_name = f"{self.dataset}{'.' if '/' in self.dataset else '/'}holdout"
@@ -144,6 +140,11 @@ class Dataset:
             )
         splits = self.splits or {"train": range(len(self.space))}
         object.__setattr__(self, "splits", Splits(self.id, splits))
+        for name in ("parameters", "effects"):
+            object.__setattr__(self, name, ReadOnly(getattr(self, name)))
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.version))
 
     @property
     def id(self) -> str:
@@ -400,6 +401,16 @@ class Dataset:
             pixels.update(images.tobytes())
             factors.update(self.labels(batch).astype("<i8").tobytes())
         return Digest(pixels.hexdigest(), factors.hexdigest())
+
+
+def check_dataset(dataset: object) -> None:
+    """Refuse what is not a dataset, such as a name.
+
+    Raises:
+        InvalidInput: it is not a `Dataset`.
+    """
+    if not isinstance(dataset, Dataset):
+        raise InvalidInput(f"dataset: expected a Dataset, as from benchmark_data.load(name), received {dataset!r}.")
 
 
 class Family:

@@ -268,7 +268,7 @@ class _Decoder:
 
 
 def publish(
-    dataset: Dataset,
+    dataset: Dataset | str,
     folder: str | os.PathLike[str],
     *,
     progress: Callable[[int], None] = lambda rows: None,
@@ -281,7 +281,7 @@ def publish(
     are kept, so that an interrupted publication resumes.
 
     Args:
-        dataset: the dataset.
+        dataset: the dataset, or its name.
         folder: where to write. Made if it is not there.
         progress: called with the number of rows hashed or written since the last call; every row counts twice.
 
@@ -297,7 +297,7 @@ def publish(
         >>> datasets.load_dataset(folder, split="train")["label_size"][:]
         [0, 1, 2]
     """
-    folder = user_path(folder)  # absolute: workers may run in other folders
+    dataset, folder = benchmark_data.load(dataset), user_path(folder)  # absolute: workers may run in other folders
     check_publishable(dataset, folder)
     dataset.prepare()
     refusal = InvalidInput(f"Another process is writing {folder}. Wait for it, or use another folder.")
@@ -327,7 +327,7 @@ def _publish_locked(dataset: Dataset, folder: Path, progress: Callable[[int], No
         # It and the card do not describe what is written now; a process that dies leaves neither.
         (folder / "README.md").unlink(missing_ok=True)
         record_path.unlink()
-    for (_, shard_rows, *_), _ in zip(tasks, parallel.in_parallel(_write_shard, tasks, None), strict=True):
+    for (_, shard_rows, *_), _ in zip(tasks, parallel.in_parallel(_write_shard, tasks), strict=True):
         progress(len(shard_rows))
     shard_paths = {path for _, _, path, _ in tasks}
     for stale in {*(folder / config).glob("*-of-*.parquet"), *(folder / config).glob(".*.part")} - shard_paths:

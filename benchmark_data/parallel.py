@@ -126,8 +126,8 @@ def _environment() -> dict[str, str]:
     return {store.CACHE: str(store.root())} if os.environ.get(store.CACHE) else {}
 
 
-def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], jobs: int | None) -> Iterator[Any]:
-    """Call a function on many tasks in worker processes, or on Ray inside `on_ray`.
+def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+    """Call a function on many tasks in worker processes, one per core, or on Ray inside `on_ray`.
 
     Without Ray the workers are joblib's: they are not forks, which break the threads of TensorFlow and Arrow, they need
     no ``if __name__ == "__main__"`` in the caller's script, and ``joblib.parallel_config`` can move them to another
@@ -135,9 +135,8 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
 
     Args:
         function: the function; it and its arguments and results travel by pickle.
-        tasks: its positional arguments, one tuple for each call.
-        jobs: the number of processes; one per core if None. One task or one job runs in this process, as does
-            everything if joblib is not installed. Ray uses the cores of its nodes.
+        tasks: its positional arguments, one tuple for each call. A single one runs in this process, as does everything
+            on one core or if joblib is not installed.
 
     Yields:
         The results, in the order of the tasks.
@@ -150,7 +149,7 @@ def in_parallel(function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], 
     if gpus is not None:
         yield from _run_on_ray(function, tasks, gpus)
         return
-    jobs = min(jobs or joblib.cpu_count(), len(tasks)) if joblib else 1
+    jobs = min(joblib.cpu_count(), len(tasks)) if joblib else 1
     if jobs <= 1:
         yield from (function(*task) for task in tasks)
         return

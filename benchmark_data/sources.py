@@ -17,7 +17,7 @@ from benchmark_data.dataset import Dataset
 from benchmark_data.factors import FactorTable, Indices
 from benchmark_data.types import Extra, Pixels, Source
 
-__all__ = ["Derived", "OfBase", "Pixels", "Rendered", "Selected", "Source", "chain", "resized"]
+__all__ = ["Derived", "OfBase", "Rendered", "Selected", "chain", "resized"]
 
 
 @dataclasses.dataclass(frozen=True)

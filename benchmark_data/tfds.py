@@ -193,7 +193,7 @@ class Builder(dataset_builder.FileReaderBuilder, skip_registration=True):  # typ
             for i, shard_rows in enumerate(shards):
                 path = templates[split].sharded_filepath(shard_index=i, num_shards=len(shards))
                 tasks.append((split, (handle, shard_rows, os.path.abspath(path), self.info.file_format.value)))
-        shard_sizes = parallel.in_parallel(write_shard, [task for _, task in tasks], None)
+        shard_sizes = parallel.in_parallel(write_shard, [task for _, task in tasks])
         lengths = collections.defaultdict(list)
         total_bytes: collections.Counter[str] = collections.Counter()
         counts = [len(shard_rows) for _, (_, shard_rows, *_) in tasks]
@@ -343,11 +343,11 @@ def as_dataset(
     return data.apply(tf.data.experimental.assert_cardinality(length)).prefetch(tf.data.AUTOTUNE)
 
 
-def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None) -> Path:
+def build(dataset: Dataset | str, data_dir: str | os.PathLike[str] | None = None) -> Path:
     """Build a dataset's files, unless they are there.
 
     Args:
-        dataset: a dataset as `benchmark_data.load` gives it.
+        dataset: a dataset as `benchmark_data.load` returns it, or its name.
         data_dir: where TFDS keeps its data; TFDS's own default if None.
 
     Returns:
@@ -357,6 +357,7 @@ def build(dataset: Dataset, data_dir: str | os.PathLike[str] | None = None) -> P
         InvalidInput: the folder cannot be written or holds files of other pixels, the disk is full, or the dataset is
             not what its name stands for.
     """
+    dataset = benchmark_data.load(dataset)
     tfds_builder = builder(dataset, data_dir)
     built_digest = (tfds_builder.info.metadata or {}).get("digest")
     if tfds_builder.info.splits and dataset.prepared:

@@ -3,20 +3,44 @@
 from __future__ import annotations
 
 import abc
+import reprlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_data.errors import UnknownName
+from benchmark_data.errors import InvalidInput, UnknownName
 from benchmark_data.factors import Indices
 
-__all__ = ["Estimate", "Extra", "Pixels", "Source"]
+__all__ = ["Estimate", "Extra", "Pixels", "ReadOnly", "Source"]
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 Pixels: TypeAlias = NDArray[np.uint8]
 """Pixels in [0, 255], shape (n, H, W, C)."""
+
+
+class ReadOnly(dict[K, V]):
+    """A dictionary that cannot be changed: the whole process shares datasets, and a digest stands for a config.
+
+    Example:
+        >>> ReadOnly({"spacing": 4}).update(spacing=5)
+        Traceback (most recent call last):
+        ...
+        benchmark_data.errors.InvalidInput: expected no change of {'spacing': 4}; dataclasses.replace makes a copy ...
+    """
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        received = reprlib.repr(dict(self))
+        raise InvalidInput(f"expected no change of {received}; dataclasses.replace makes a copy with other values.")
+
+    __setitem__ = __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self),)
 
 
 class Extra(NamedTuple):

@@ -195,7 +195,7 @@ def _score(
     return _Row(task, candidate, scores, scored, source)
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Evaluation:
     """Scores of an encoder, or of one encoder for each seed, on tasks. Printed, it is a table.
 

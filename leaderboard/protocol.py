@@ -262,7 +262,8 @@ def task_of(dataset: object) -> Task:
     """Return the task of a dataset, given by name, as an object or as a folder; it may be the user's own.
 
     Args:
-        dataset: the name, a folder of images, or a dataset from `benchmark_data.load`, ``from_folder`` and the like.
+        dataset: the name, a folder of images, a dataset from `benchmark_data.load`, ``from_folder`` and the like, or a
+            task.
 
     Returns:
         The task.
@@ -272,6 +273,8 @@ def task_of(dataset: object) -> Task:
         InvalidInput: as `task`; it has no labels; another dataset of the board has its name; or it is neither a text
             nor a dataset.
     """
+    if isinstance(dataset, Task):
+        return dataset
     if isinstance(dataset, Dataset):
         if not dataset.space.names:
             raise InvalidInput(f"{dataset.id} has no labels, so codes cannot be scored on it.")

@@ -11,7 +11,7 @@ import numpy as np
 
 from baselines.nets.backend import jax
 from benchmark_data.dataset import Dataset
-from benchmark_data.sources import Pixels
+from benchmark_data.types import Pixels
 
 BLOCK = 2048
 """Images rendered or read at a time while the device is filled."""

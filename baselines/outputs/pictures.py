@@ -14,7 +14,7 @@ from baselines.objectives import kl_to_prior
 from baselines.run import Run
 from benchmark_data import files
 from benchmark_data.errors import InvalidInput
-from benchmark_data.sources import Pixels
+from benchmark_data.types import Pixels
 from leaderboard import figures
 
 GAP = 2

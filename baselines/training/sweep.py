@@ -302,7 +302,7 @@ def run(
         else:
             ray_device = "gpu" if gpus and device == "auto" else device
             options = (threads or 1, ray_device, min(gpus, 1.0) or 1.0)
-            for _ in parallel.in_parallel(worker.train_runs, [(*task, *options) for task in tasks], None):
+            for _ in parallel.in_parallel(worker.train_runs, [(*task, *options) for task in tasks]):
                 pass
     return monitor.states()
 

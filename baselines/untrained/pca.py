@@ -16,7 +16,7 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.factors import Indices
-from benchmark_data.sources import Pixels
+from benchmark_data.types import Pixels
 
 if TYPE_CHECKING:
     from sklearn.decomposition import PCA

@@ -34,7 +34,7 @@ MAX_TABLE_BYTES = 2**26
 """The maximum size of a table of labels in bytes, unless ``OFFAXIS_MAX_TABLE`` sets another."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class InMemory(Source):
     """Pixels of a user's array, which may be a memory-mapped file. A file mapped whole is pickled by name.
 

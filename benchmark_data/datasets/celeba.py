@@ -20,7 +20,7 @@ from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, Indices
-from benchmark_data.sources import Pixels
+from benchmark_data.types import Pixels
 
 ATTRIBUTES = (  # noqa: SIM905  (as a list it would take forty lines)
     "5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips Big_Nose Black_Hair Blond_Hair "

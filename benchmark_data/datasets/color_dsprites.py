@@ -14,7 +14,8 @@ import numpy as np
 from benchmark_data import draws
 from benchmark_data.datasets import dsprites
 from benchmark_data.factors import Indices
-from benchmark_data.sources import Derived, Pixels
+from benchmark_data.sources import Derived
+from benchmark_data.types import Pixels
 
 SEED = int.from_bytes(b"colours")
 """Not a small number, since those are used to shuffle rows (`benchmark_data.draws`)."""

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.datasets import dsprites, xysquares
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Pixels, Rendered
+from benchmark_data.sources import Rendered
+from benchmark_data.types import Pixels
 
 PLACES = 4
 SIZE = 0.58

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from benchmark_data import draws
 from benchmark_data.datasets import color_dsprites, dsprites
 from benchmark_data.factors import Indices
-from benchmark_data.sources import Derived, Pixels
+from benchmark_data.sources import Derived
+from benchmark_data.types import Pixels
 
 SEED = int.from_bytes(b"noise")
 """Not a small number, since those are used to shuffle rows (`benchmark_data.draws`)."""

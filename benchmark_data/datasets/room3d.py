@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Pixels, Rendered
+from benchmark_data.sources import Rendered
+from benchmark_data.types import Pixels
 
 IMAGE = 64
 RAYS = 4

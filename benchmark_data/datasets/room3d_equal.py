@@ -17,7 +17,8 @@ from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.datasets import room3d, xysquares
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Pixels, Rendered
+from benchmark_data.sources import Rendered
+from benchmark_data.types import Pixels
 
 HUES = (0.0, 0.25, 0.5, 0.75)
 LABELS = ("red", "olive", "dark_cyan", "violet")

@@ -21,7 +21,8 @@ from benchmark_data.archives.downloads import Download
 from benchmark_data.archives.store import Writer, open_image
 from benchmark_data.datasets import color_dsprites, dsprites
 from benchmark_data.factors import Factor, Indices
-from benchmark_data.sources import OfBase, Pixels
+from benchmark_data.sources import OfBase
+from benchmark_data.types import Pixels
 
 SEED = int.from_bytes(b"scream")
 """Not a small number, since those are used to shuffle rows (`benchmark_data.draws`)."""

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Pixels, Rendered
+from benchmark_data.sources import Rendered
+from benchmark_data.types import Pixels
 
 IMAGE = 64
 SIZES = (7, 9, 11, 13, 15)

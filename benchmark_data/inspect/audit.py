@@ -23,7 +23,7 @@ import threadpoolctl
 from numpy.typing import NDArray
 
 from benchmark_data import draws
-from benchmark_data.dataset import Dataset
+from benchmark_data.dataset import Dataset, check_dataset
 from benchmark_data.errors import InvalidInput, check_count, needs
 from benchmark_data.factors import Factor, Indices
 from benchmark_data.inspect.distances import BATCH, mean_squared_errors, squared_distances
@@ -208,8 +208,7 @@ def audit(
         >>> audit(benchmark_data.load("xysquares/spacing_8"), traversals=5, pairs=10).giveaway
         Estimate(value=0.0, low=0.0, high=0.0)
     """
-    if not isinstance(dataset, Dataset):
-        raise InvalidInput(f"dataset: expected a Dataset, as from benchmark_data.load(name), received {dataset!r}.")
+    check_dataset(dataset)
     for what, number in (("traversals", traversals), ("pairs", pairs)):
         check_count(f"number of {what}", number, 2)
     varying_columns = [column for column, factor in enumerate(dataset.space.factors) if factor.size > 1]

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from benchmark_data import draws
-from benchmark_data.dataset import Dataset
+from benchmark_data.dataset import Dataset, check_dataset
 from benchmark_data.errors import InvalidInput, check_count
 from benchmark_data.factors import Factor, FactorSpace, Indices
 from benchmark_data.types import Pixels
@@ -36,13 +36,14 @@ def contact_sheet(dataset: Dataset, *, rows: int = 4, columns: int = 8, seed: in
         An RGB picture of at most rows * columns images, all different rows of the dataset.
 
     Raises:
-        InvalidInput: no rows, no columns, or a seed out of range.
+        InvalidInput: no dataset, no rows, no columns, or a seed out of range.
 
     Example:
         >>> import benchmark_data
         >>> contact_sheet(benchmark_data.load("xysquares"), rows=2, columns=3).size
         (208, 140)
     """
+    check_dataset(dataset)
     check_count("rows of a sheet", rows, 1)
     check_count("columns of a sheet", columns, 1)
     tiles = _make_tiles(dataset.images(draws.sample(seed, len(dataset), rows * columns)))
@@ -69,13 +70,14 @@ def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -
         An RGB picture.
 
     Raises:
-        InvalidInput: fewer than two columns, no such row, or a dataset without factors.
+        InvalidInput: no dataset, or one without factors, fewer than two columns, or no such row.
 
     Example:
         >>> from benchmark_data import load
         >>> traversals(load("xysquares/spacing_8")).mode
         'RGB'
     """
+    check_dataset(dataset)
     check_count("columns of a traversal", columns, 2)
     if not dataset.space.factors:
         raise InvalidInput(f"traversals of {dataset.id}: expected a dataset with factors, received none.")

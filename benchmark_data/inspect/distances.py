@@ -18,7 +18,7 @@ import threadpoolctl
 from numpy.typing import NDArray
 
 from benchmark_data import draws
-from benchmark_data.dataset import Dataset
+from benchmark_data.dataset import Dataset, check_dataset
 from benchmark_data.errors import InvalidInput, check_count, needs
 from benchmark_data.factors import Indices
 from benchmark_data.inspect.published import PUBLISHED, RANDOM_PAIR
@@ -127,7 +127,7 @@ def pair_distances(dataset: Dataset, *, pairs: int = 10_000, seed: int = 0) -> d
         The distance for each factor that has two or more values, in column order, and last for `RANDOM_PAIR`.
 
     Raises:
-        InvalidInput: fewer than two pairs, or a dataset of one image.
+        InvalidInput: no dataset, fewer than two pairs, or a dataset of one image.
 
     Example:
         >>> import benchmark_data
@@ -135,6 +135,7 @@ def pair_distances(dataset: Dataset, *, pairs: int = 10_000, seed: int = 0) -> d
         >>> distances["x_R"].mean == 128 / 12288, distances["x_R"].error
         (True, 0.0)
     """
+    check_dataset(dataset)
     check_count("number of pairs", pairs, 2)
     if len(dataset) < 2:
         raise InvalidInput(f"pairs of {dataset.id}: expected two images or more, received one image.")
@@ -180,7 +181,7 @@ def matrices(dataset: Dataset, factor: str, *, traversals: int = 200, seed: int 
 
     Raises:
         UnknownName: there is no such factor.
-        InvalidInput: no traversal, or a dataset without a full grid.
+        InvalidInput: no dataset, no traversal, or a dataset without a full grid.
 
     Example:
         >>> import benchmark_data
@@ -188,6 +189,7 @@ def matrices(dataset: Dataset, factor: str, *, traversals: int = 200, seed: int 
         >>> bool((perceived + np.eye(8) * 128 / 12288 == 128 / 12288).all())
         True
     """
+    check_dataset(dataset)
     check_count("number of traversals", traversals, 1)
     if not dataset.space.full:
         raise InvalidInput(

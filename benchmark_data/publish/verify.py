@@ -105,7 +105,7 @@ def verify(
     for kind, folder in copies:
         copy, problem = Copy(kind, files.user_path(folder)), ""  # absolute: workers may run in other folders
         tasks = [(parallel.handle(dataset), copy, rows) for rows in blocks]
-        for rows, difference in zip(blocks, parallel.in_parallel(_describe_difference, tasks, None), strict=True):
+        for rows, difference in zip(blocks, parallel.in_parallel(_describe_difference, tasks), strict=True):
             progress(len(rows))
             problem = problem or difference
         findings.append(Finding(f"{kind} {folder}", None if problem else dataset_digest, problem))
@@ -131,7 +131,7 @@ def digest(dataset: Dataset, *, full: bool = False, progress: Callable[[int], No
     handle = parallel.handle(dataset)
     tasks = [(handle, rows) for rows in in_blocks(_selected_rows(dataset, full))]
     digests = []
-    for (_, rows), block_digest in zip(tasks, parallel.in_parallel(_block_digest, tasks, None), strict=True):
+    for (_, rows), block_digest in zip(tasks, parallel.in_parallel(_block_digest, tasks), strict=True):
         progress(len(rows))
         digests.append(block_digest)
     return Digest.of(digests)

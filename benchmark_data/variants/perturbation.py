@@ -40,7 +40,8 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset, Family
 from benchmark_data.errors import InvalidInput
 from benchmark_data.factors import Factor, FactorTable, Indices
-from benchmark_data.sources import Derived, Pixels
+from benchmark_data.sources import Derived
+from benchmark_data.types import Pixels
 from benchmark_data.variants.hidden import KINDS, SEED, Floats, HiddenVariable
 
 __all__ = ["EPSILONS", "blend", "noise", "noisy", "pattern", "patterned", "perturbed", "squeezed"]

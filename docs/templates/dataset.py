@@ -11,7 +11,8 @@ import numpy as np
 from benchmark_data import expected_effects
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Pixels, Rendered
+from benchmark_data.sources import Rendered
+from benchmark_data.types import Pixels
 
 SPACE = FactorSpace(  # the last factor varies fastest
     Factor("radius", (3, 5, 7, 9), "ordinal", unit="px"),

@@ -20,7 +20,7 @@ from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, check_count
 from benchmark_data.factors import FactorSpace
-from benchmark_data.sources import Pixels
+from benchmark_data.types import Pixels
 from benchmark_data.variants import perturbation
 from leaderboard import figures
 from leaderboard.analyses._pixels import flat, unit

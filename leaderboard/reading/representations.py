@@ -233,10 +233,12 @@ def codes(path: FilePath, *, dataset: Dataset | str | None = None, array: str | 
 def _dataset_of_codes(path: Path, dataset: Dataset | str | None) -> Dataset | str | None:
     """Return the dataset of a run folder's record, else the given one; refuse one that contradicts the record."""
     images_record = (path if path.is_dir() else path.parent) / "images.json"
-    if dataset is not None and images_record.exists() and _load(dataset).name in benchmark_data.names():
-        raise InvalidInput(f"{path} holds codes of user images, not of {_load(dataset).id}: leave out the dataset.")
+    if dataset is not None and images_record.exists() and benchmark_data.load(dataset).name in benchmark_data.names():
+        raise InvalidInput(
+            f"{path} holds codes of user images, not of {benchmark_data.load(dataset).id}: leave out the dataset."
+        )
     recorded = _recorded_dataset(path)
-    wanted = recorded if dataset is None else _load(dataset).id
+    wanted = recorded if dataset is None else benchmark_data.load(dataset).id
     if recorded and wanted != recorded:
         raise InvalidInput(
             f"codes of {path}: expected codes of {wanted}, received codes of {recorded}. Write them: "
@@ -306,10 +308,6 @@ def file_in_run_folder(path: FilePath, name: str, command: str) -> Path:
     return path / name
 
 
-def _load(dataset: Dataset | str) -> Dataset:
-    return benchmark_data.load(dataset) if isinstance(dataset, str) else dataset
-
-
 def _recorded_dataset(path: Path) -> str:
     """Return the dataset of codes by the record of their run folder or submission; empty without one."""
     folder = path if path.is_dir() else path.parent
@@ -324,7 +322,8 @@ def _recorded_dataset(path: Path) -> str:
 
 def _check_rows_of_task(indices: Array, task: protocol.Task, what: str) -> None:
     """Refuse codes whose rows are those of another dataset's task, in its order: they are codes of that dataset."""
-    other_task = "" if np.array_equal(indices, task.indices) else protocol.task_id_of_rows(indices)
+    is_like_a_task = len(indices) == len(task.indices) and not np.array_equal(indices, task.indices)
+    other_task = protocol.task_id_of_rows(indices) if is_like_a_task else ""  # which draws the rows of every task
     if other_task:
         raise InvalidInput(
             f"{what}: expected rows of {task.dataset}, received the rows of {other_task}, in its order: these are "

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 
@@ -9,6 +10,7 @@ import pytest
 from baselines import RunConfig
 from baselines.objectives import beta_vae
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, files
+from benchmark_data.types import ReadOnly
 
 
 def config(**changes):
@@ -139,7 +141,7 @@ def test_numpys_numbers_are_numbers():
     assert found == wanted
     assert found.digest == wanted.digest
     assert json.dumps(found.as_json()) == json.dumps(wanted.as_json())
-    assert {type(value) for value in vars(found).values()} <= {int, float, str, dict, tuple}
+    assert {type(value) for value in vars(found).values()} <= {int, float, str, ReadOnly, tuple}
     assert config(steps=10, snapshots=[np.int64(5)]).snapshots == (5,)
     assert type(config(steps=10, snapshots=[np.int64(5)]).snapshots[0]) is int
     with pytest.raises(InvalidInput, match="latents: expected an integer, received True"):
@@ -164,6 +166,9 @@ def test_a_missing_file(tmp_path):
 def test_it_is_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         config().steps = 3
+    with pytest.raises(InvalidInput, match=r"expected no change of {'beta': 4.0}; dataclasses.replace makes a copy"):
+        config().hyperparameters["beta"] = 3
+    assert copy.deepcopy(config()).as_json() == config().as_json()
 
 
 def test_a_hyperparameter_may_not_have_the_name_of_a_setting(monkeypatch):

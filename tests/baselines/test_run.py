@@ -56,6 +56,10 @@ def test_encoding_does_not_depend_on_the_batch(trained):
     )
 
 
+def test_a_dataset_by_name(trained):
+    np.testing.assert_array_equal(trained.encode_rows([3], "xysquares/spacing_1"), trained.encode_rows([3]))
+
+
 def test_no_rows_are_refused(trained):
     with pytest.raises(InvalidInput, match="rows of xysquares/spacing_1: expected at least one row"):
         trained.encode_rows([])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 
+import joblib
 import pytest
 
 import benchmark_data
@@ -18,9 +19,15 @@ def test_a_handle_is_a_name_only_where_that_names_the_same_dataset(tiny_grid):
     assert parallel.handle(tiny_grid) is tiny_grid
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_results_come_in_the_order_of_the_tasks(jobs):
-    assert list(parallel.in_parallel(divmod, [(i, 3) for i in range(7)], jobs)) == [divmod(i, 3) for i in range(7)]
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 2)
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_results_come_in_the_order_of_the_tasks(cores, monkeypatch):
+    monkeypatch.setattr(joblib, "cpu_count", lambda: cores)
+    assert list(parallel.in_parallel(divmod, [(i, 3) for i in range(7)])) == [divmod(i, 3) for i in range(7)]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +43,7 @@ def test_an_error_in_a_worker_process_arrives_whole(error):
         raise error
 
     with pytest.raises(type(error)) as caught:
-        list(parallel.in_parallel(fail, [(0,), (1,)], 2))
+        list(parallel.in_parallel(fail, [(0,), (1,)]))
     assert str(caught.value) == str(error)
     assert str(caught.value) == str(error)
 
@@ -44,7 +51,7 @@ def test_an_error_in_a_worker_process_arrives_whole(error):
 def test_a_killed_worker_is_told_in_one_sentence():
     """As by the system where it has no memory left."""
     with pytest.raises(OffaxisError, match="A worker process was killed, possibly because memory ran out"):
-        list(parallel.in_parallel(signal.raise_signal, [(signal.SIGKILL,), (signal.SIGKILL,)], 2))
+        list(parallel.in_parallel(signal.raise_signal, [(signal.SIGKILL,), (signal.SIGKILL,)]))
 
 
 @pytest.mark.parametrize("given", ["cache", "~/cache"])

@@ -49,7 +49,7 @@ def local(function):
 def test_tasks_run_on_the_cluster_and_results_keep_their_order(cluster):
     with parallel.on_ray(cluster.address):
         head = ray.get_runtime_context().get_node_id()
-        results = list(parallel.in_parallel(local(where), [(i,) for i in range(6)], None))
+        results = list(parallel.in_parallel(local(where), [(i,) for i in range(6)]))
     assert [number for number, *_ in results] == list(range(6))
     assert {node for _, node, _ in results} == {head}
     assert os.getpid() not in {process for *_, process in results}
@@ -63,7 +63,7 @@ def test_an_error_on_a_node_is_the_users_own(cluster):
         return number
 
     with parallel.on_ray(cluster.address):
-        results = parallel.in_parallel(refuse, [(i,) for i in range(4)], None)
+        results = parallel.in_parallel(refuse, [(i,) for i in range(4)])
         assert [next(results), next(results)] == [0, 1]
         with pytest.raises(InvalidInput, match=r"^number: expected another one, received 2\. Choose\.$"):
             next(results)
@@ -73,7 +73,7 @@ def test_a_connection_that_is_there_is_used_and_kept(cluster):
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
     try:
         with parallel.on_ray("auto"):
-            assert [n for n, *_ in parallel.in_parallel(local(where), [(1,), (2,)], None)] == [1, 2]
+            assert [n for n, *_ in parallel.in_parallel(local(where), [(1,), (2,)])] == [1, 2]
         assert ray.is_initialized()
     finally:
         ray.shutdown()
@@ -128,7 +128,7 @@ def test_a_node_that_dies_half_way_loses_nothing(cluster, tiny_grid, small_shard
         # Both nodes have a worker and have done some of this before one of them dies.
         seen = set()
         while len(seen) < 2:
-            seen |= {node for _, node, _ in parallel.in_parallel(local(where), [(i,) for i in range(4)], None)}
+            seen |= {node for _, node, _ in parallel.in_parallel(local(where), [(i,) for i in range(4)])}
         assert doomed in seen
         killer.start()
         try:
@@ -195,7 +195,7 @@ def test_tasks_ask_for_gpus(cluster):
         return ray.get_gpu_ids()
 
     with parallel.on_ray(cluster.address, gpus=0.5):
-        assert [len(gpus) for gpus in parallel.in_parallel(seen, [(1,), (2,)], None)] == [1, 1]
+        assert [len(gpus) for gpus in parallel.in_parallel(seen, [(1,), (2,)])] == [1, 1]
     with (
         pytest.raises(InvalidInput, match="--gpus: expected at most 1, which a node has, received 2"),
         parallel.on_ray(cluster.address, gpus=2),
@@ -215,4 +215,4 @@ def test_without_ray(monkeypatch):
     with pytest.raises(MissingExtra, match=missing), parallel.on_ray("local"):
         pass
     with parallel.on_ray(None):
-        assert list(parallel.in_parallel(abs, [(-1,), (2,)], 1)) == [1, 2]
+        assert list(parallel.in_parallel(abs, [(-1,), (2,)])) == [1, 2]

@@ -47,7 +47,6 @@ NO_EXAMPLE = {
     "baselines": "training takes too long for a docstring; docs/training.md shows it",
     "baselines.presets": "constants",
     "baselines.training.claims": "it takes a trained run; docs/training.md shows it",
-    "benchmark_data.types": "declarations alone",
     "leaderboard": "it holds rooms alone",
 }
 """Public files without a running example, and why."""

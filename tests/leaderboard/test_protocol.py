@@ -98,7 +98,7 @@ def test_too_small_a_dataset(load_toy):
 def test_names():
     assert protocol.task("xysquares/spacing_4@v1") is protocol.task("xysquares/spacing_4@v1")
     assert protocol.task("xysquares").id == "xysquares/spacing_8@v1"
-    assert protocol.task_of("xysquares@v1") is protocol.task("xysquares@v1")
+    assert protocol.task_of("xysquares@v1") is protocol.task_of(protocol.task("xysquares@v1"))
     with pytest.raises(UnknownName, match="protocol version of xysquares/spacing_4: expected one of v1, received 'v2'"):
         protocol.task("xysquares/spacing_4@v2")
     with pytest.raises(UnknownName, match="Did you mean 'xysquares'"):

@@ -25,7 +25,8 @@ from baselines.run import Run
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.factors import Factor, FactorSpace, Indices
-from benchmark_data.sources import Pixels, Rendered
+from benchmark_data.sources import Rendered
+from benchmark_data.types import Pixels
 from leaderboard import figures
 from leaderboard.store import verdicts
 

@@ -135,6 +135,8 @@ def test_images_without_factors_have_a_sheet_and_no_traversals():
 
 def test_bad_input():
     dataset = benchmark_data.load("xysquares")
+    with pytest.raises(InvalidInput, match=r"expected a Dataset, as from benchmark_data.load\(name\), received 'xy"):
+        contact_sheets.traversals("xysquares")
     with pytest.raises(InvalidInput, match="rows of a sheet: expected at least 1, received 0"):
         contact_sheets.contact_sheet(dataset, rows=0)
     with pytest.raises(InvalidInput, match="columns of a sheet: expected at least 1, received -1"):
