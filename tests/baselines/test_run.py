@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
+import benchmark_data
 from baselines import train
 from baselines.run import Run, task_rows
 from baselines.run_folder import read_history
@@ -292,3 +293,11 @@ def test_a_line_of_a_history_has_a_step_and_a_loss(line, tmp_path):
     path.write_text(line + "\n")
     with pytest.raises(DamagedFile, match="line 1: expected a JSON object of finite numbers, with a step and a loss"):
         read_history(path)
+
+
+def test_rows_of_a_dataset_without_a_task():
+    mine = benchmark_data.from_images("mine", np.zeros((4, 8, 8, 1), np.uint8))
+    with pytest.raises(
+        InvalidInput, match="codes for the leaderboard: expected a dataset with a task, received 'mine'"
+    ):
+        task_rows(mine)

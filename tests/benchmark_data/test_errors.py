@@ -81,3 +81,8 @@ def test_errors_come_back_whole_from_another_process(error):
     assert type(again) is type(error)
     assert str(again) == str(error)
     assert again.args == error.args
+
+
+def test_a_list_of_the_greatest_length_is_shown_whole():
+    names = [f"n{i:02}" for i in range(UnknownName.LISTED)]
+    assert f"expected one of {', '.join(names)}, received" in str(UnknownName("figure", "zzz", names))

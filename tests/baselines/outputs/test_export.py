@@ -178,3 +178,17 @@ def test_scores_come_out_of_codes_to_every_printed_digit_and_of_the_encoder_near
     assert submission.encode_run(folder) is None, "what is there stays"
     (again,) = scored_submission.score_runs([folder])
     assert again.runs[0].scores == pytest.approx(from_codes.runs[0].scores, abs=2e-3)
+
+
+def test_an_encoder_whose_codes_are_less_than_the_run_s_is_not_written(trained, tmp_path, monkeypatch):
+    other = Run.open(trained.folder)
+    bias = other.model.encoder.get_layer("mean").bias
+    bias.assign(bias - 1)
+    monkeypatch.setattr(other, "encode", trained.encode)
+    with pytest.raises(InvalidInput, match="received codes that differ"):
+        export.write_encoder(other, tmp_path / "encoder.onnx")
+
+
+def test_an_encoder_of_a_run_that_is_not_finished(trained, tmp_path):
+    with pytest.raises(InvalidInput, match="expected a finished run of 6 steps, received step 4"):
+        export.write_encoder(Run.open(trained.folder, step=4), tmp_path / "encoder.onnx")

@@ -71,3 +71,13 @@ def test_one_channel_and_a_deterministic_code(tiny, tmp_path):
     assert [p.name for p in pictures.draw_all(run)] == ["traversals.png", "traversals.gif", "reconstructions.png"]
     with pytest.raises(InvalidInput, match="expected a run with a history, received no steps"):
         pictures.losses(run)
+
+
+def test_labels_stand_beside_the_middle_of_their_line_and_heads_above_that_of_their_column():
+    tiles = np.full((2, 3, 20, 30, 1), 255, np.uint8)
+    page = np.asarray(pictures._draw_grid(tiles, ["", "xx"], ["", "", "xx"]))
+    y, x = np.nonzero(page.min(axis=2) < 128)
+    above = y < pictures.HEAD
+    assert x[above].mean() == pytest.approx(pictures.LABEL + 2 * (30 + pictures.GAP) + 15, abs=4)
+    assert y[~above].mean() == pytest.approx(pictures.HEAD + (20 + pictures.GAP) + 10, abs=4)
+    assert x[~above].max() < pictures.LABEL

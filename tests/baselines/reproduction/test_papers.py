@@ -1171,3 +1171,27 @@ def test_what_needs_no_training_holds(id_, tmp_path):
     assert record["judged"][0]["verdict"] == ("illustration" if id_ in ILLUSTRATIONS else "replicated")
     assert (tmp_path / id_ / "figure.png").stat().st_size > 1_000
     assert record["budget"]["runs"] == 0
+
+
+def test_lines_have_a_panel_for_each_value_in_the_order_of_the_table(monkeypatch, tmp_path):
+    drawn = []
+    monkeypatch.setattr("leaderboard.figures.save", lambda figure, path: drawn.append(figure))
+    table = pd.DataFrame({"part": list("bbaa"), "step": [1, 2, 1, 2], "share": [0.1, 0.2, 0.3, 0.4], "kind": "one"})
+    columns = {"panel": "part", "x": "step", "y": "share", "group": "kind"}
+    _scores.draw_lines(table, tmp_path / "figure.png", **columns)
+    panels = drawn[0].axes
+    assert [(panel.get_title(), panel.get_xlabel(), panel.get_ylabel()) for panel in panels] == [
+        ("b", "step", "share"),
+        ("a", "step", "share"),
+    ]
+    assert panels[1].lines[0].get_xydata().tolist() == [[1, 0.3], [2, 0.4]]
+    with pytest.raises(InvalidInput, match="table: expected the columns share, received part, step, kind"):
+        _scores.draw_lines(table.drop(columns="share"), tmp_path / "figure.png", **columns)
+
+
+def test_the_runs_of_a_table_of_zietlow2021():
+    """The paper's ten seeds on all images, of the chosen bases alone."""
+    found = zietlow2021.runs(("", "_noisy/eps10"), ("ae",), ("shapes3d",))
+    assert [run.dataset for run in found[::10]] == ["shapes3d", "shapes3d_noisy/eps10"]
+    assert [run.seed for run in found] == [*range(10)] * 2
+    assert {run.train_share for run in found} == {1.0}

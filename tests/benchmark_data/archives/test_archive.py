@@ -6,6 +6,7 @@ import dataclasses
 import gzip
 import hashlib
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -401,3 +402,18 @@ def test_no_file_is_mapped_when_the_prepared_folder_takes_its_name(tmp_path, mon
     assert mapped == []
     np.testing.assert_array_equal(kept.images(np.arange(4), mine.labels(range(4))), pixels)
     assert kept.label_table()[:, 0].tolist() == [0, 1, 1, 2]
+
+
+def test_what_is_computed_asks_for_space_and_names_its_base(tmp_path, monkeypatch):
+    monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path))
+    asked = []
+    monkeypatch.setattr("benchmark_data.archives.store.require_space", lambda folder, needed: asked.append(needed))
+    mine = benchmark_data.from_images("mine", np.zeros((4, 8, 8, 1), np.uint8), {"x": [0, 1, 1, 2]})
+    kept = Precomputed(
+        id="mine_kept", version="2.0.0", image_shape=(8, 8, 1), base=mine, change=lambda images, rows, labels: images
+    )
+    kept.prepare()
+    assert asked == [4 * 8 * 8]
+    assert {"dataset": "mine", "version": mine.version} in json.loads((kept.folder / "meta.json").read_text())[
+        "sources"
+    ]

@@ -152,3 +152,8 @@ def test_drawing(tmp_path):
     assert (tmp_path / "a.png").stat().st_size > 1000
     with pytest.raises(InvalidInput, match="table: expected one of the quantities"):
         expansiveness.draw(table.assign(quantity="loudness"), tmp_path / "b.png")
+
+
+def test_images_without_moves_are_refused():
+    with pytest.raises(InvalidInput, match=r"moved: expected shape \(4, moves, 2\), received shape \(4, 0, 2\)"):
+        expansiveness.local_expansiveness(np.zeros((4, 2)), np.zeros((4, 0, 2)), step=1)

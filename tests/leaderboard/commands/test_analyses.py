@@ -205,7 +205,7 @@ def test_metrics_of_rows_in_the_order_of_a_factor_say_so(board, tmp_path):
     assert "warning: rows are sorted by x, and the last third is held out: shuffle codes and factors" in err
     assert "warning" not in out, "scripts read standard output"
     _, _, err = board("score", tmp_path / "b.npz", "--metric", "mig")
-    assert "in the order of" not in err
+    assert "are sorted by" not in err
 
 
 def test_metrics_of_a_dataset_s_rows_in_order_say_so(board, tmp_path):
@@ -238,7 +238,7 @@ def test_metrics_of_rows_that_are_held_out_and_learned_from_say_so(board, tmp_pa
     for name, rows in {"once": once, "twice": np.tile(once, 2)}.items():
         np.savez(tmp_path / f"{name}.npz", codes=data.labels(rows).astype(float), indices=rows)
     arguments = ["--dataset", "xyobject/plain", "--metric", "mig"]
-    assert "learned from" not in board("score", tmp_path / "once.npz", *arguments)[2]
+    assert "training rows, too" not in board("score", tmp_path / "once.npz", *arguments)[2]
     _, _, err = board("score", tmp_path / "twice.npz", *arguments)
     assert "warning: 400 of 400 held-out rows are training rows, too: pass each once." in err
 
@@ -249,7 +249,7 @@ def test_metrics_of_codes_without_rows_say_which_they_are_taken_for(board, tmp_p
     np.savez(tmp_path / "said.npz", codes=codes, indices=task.indices)
     np.savez(tmp_path / "unsaid.npz", codes=codes)
     arguments = ["--dataset", "xyobject/plain", "--metric", "mig"]
-    assert "taken for" not in board("score", tmp_path / "said.npz", *arguments)[2]
+    assert "assumed to be" not in board("score", tmp_path / "said.npz", *arguments)[2]
     _, _, err = board("score", tmp_path / "unsaid.npz", *arguments)
     assert "no array `indices`: the 15,000 rows are assumed to be those of xyobject/plain@v1 in order." in err
 

@@ -551,3 +551,14 @@ def test_the_task_that_is_asked_for_stands_first_and_its_ranked_tier_first(board
         "toy/spacing_1@v1, tier desk",
         "toy/spacing_1@v1, tier smoke",
     ]
+
+
+def test_a_comparison_is_titled_by_the_tasks_of_both_and_explains_the_test_of_one_seed(board, made_result, tmp_path):
+    scored = [("toy/spacing_1", "a", (0.8, 0.81)), ("toy/spacing_1", "b", (0.1, 0.2)), ("toy/spacing_8", "a", (0.8,))]
+    results_tree.write(tmp_path / "r", [made_result(task, method, *migs) for task, method, migs in scored])
+    _, shown, _ = board("compare", "a", "b", "--results", tmp_path / "r")
+    assert "A = a (2 seeds, 1,000 steps), B = b (2 seeds, 1,000 steps), tier" in " ".join(shown.split())
+    assert "Where a method has one seed" not in shown
+    results_tree.write(tmp_path / "r", [made_result("toy/spacing_8", "b", 0.1, 0.2)])
+    _, shown, _ = board("compare", "a", "b", "--results", tmp_path / "r")
+    assert "Where a method has one seed" in shown

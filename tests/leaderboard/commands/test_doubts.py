@@ -54,3 +54,21 @@ def test_parts_that_cannot_be_scored_are_named():
     rare = codes.astype(int) == draws.permutation(0, 40)[-1]  # of one value in the half
     (found,) = doubts("mig", mig, codes, rare.astype(int), whole={"mig": 0.5})
     assert found.startswith("mig: smaller samples cannot be scored")
+
+
+def test_factors_that_differ_by_chance_are_not_called_sorted():
+    """Of 200 training rows 90 are ones, of 100 held-out rows 55: 0.1 apart, 1.6 standard errors of 0.061."""
+    ones = np.concatenate([np.arange(200) < 90, np.arange(100) < 55]).astype(int)[:, None]
+    assert metrics._ordered_factor_doubts(ones, ["a"]) == []
+    (said,) = metrics._ordered_factor_doubts(np.sort(ones, axis=0), ["a"])
+    assert said.startswith("rows are sorted by a")
+
+
+def test_one_row_is_in_no_order():
+    assert metrics._ordered_factor_doubts(np.zeros((1, 1), int), ["a"]) == []
+
+
+def test_of_repeated_rows_those_that_are_held_out_are_counted():
+    assert metrics._repeated_row_doubts(np.array([0, 0, 1, 2, 0, 3])) == [
+        "1 of 2 held-out rows are training rows, too: pass each once."
+    ]

@@ -9,7 +9,7 @@ import scipy.stats
 from PIL import Image
 
 from benchmark_data import InvalidInput, MissingExtra
-from leaderboard.comparisons import cka, heatmap, procrustes
+from leaderboard.comparisons import _products, cka, heatmap, procrustes
 from leaderboard.store import intervals
 
 
@@ -214,3 +214,10 @@ def test_drawing_without_matplotlib_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"drawing: expected the package matplotlib.*offaxis\[board\]"):
         heatmap.draw(heatmap.compare_layers(layers(0), layers(0)), tmp_path / "h.png")
+
+
+def test_tiles_wider_than_a_strip_are_multiplied_whole_and_in_float64(monkeypatch):
+    """1 + 2**-24 is 1 in float32; strips of two numbers, the last of one."""
+    monkeypatch.setattr(_products, "_STRIP_WIDTH", 2)
+    tiles = np.float32([[1, 2**-12, 1, 0, 3], [1, 1, 1, 1, 1]])
+    assert _products.products(tiles).tolist() == [[11 + 2**-24, 5 + 2**-12], [5 + 2**-12, 5]]

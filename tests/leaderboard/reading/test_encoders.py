@@ -612,3 +612,15 @@ def test_every_message_that_onnx_nests_is_weighed_or_refused():
 def test_onnx_knows_every_operator_that_is_refused():
     """So that a slip of the pen in the list shows."""
     assert {name for name in graphs.RANDOM if not onnx.defs.has(name)} == set()
+
+
+def test_the_largest_fixed_batch():
+    shape = (graphs.BATCH, 8, 8, 3)
+    assert graphs.inspect(model([FLAT], tensors=[SHAPED], shape=shape)).shape == shape
+    with pytest.raises(InvalidInput, match="batch: expected at most"):
+        graphs.inspect(model([FLAT], tensors=[SHAPED], shape=(graphs.BATCH + 1, 8, 8, 3)))
+
+
+def test_of_two_outputs_codes_are_taken_before_means():
+    nodes = [("Relu", ["images"], ["mean"]), ("Relu", ["images"], ["codes"])]
+    assert graphs.inspect(model(nodes, outputs=("mean", "codes"))).output == "codes"

@@ -643,3 +643,12 @@ def test_a_board_is_built_where_a_link_leads(site, tmp_path):
         build.build(tmp_path / "results", tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "www" / "index.html").exists()
+
+
+def test_the_overview_calls_only_trained_methods_with_a_mean_unranked(made_result, toys, tmp_path):
+    scored = {"a": [0.1] * 5, "b": [0.2] * 5, "pca": [0.9]}
+    for task in ("toy/spacing_1", "toy/spacing_8"):
+        results_tree.write(tmp_path / "r", [made_result(task, name, *migs) for name, migs in scored.items()])
+    results_tree.write(tmp_path / "r", [made_result("toy/spacing_1", "partly", 0.9)])
+    text = build.build(tmp_path / "r", tmp_path / "s").read_text("utf-8")
+    assert "unranked on some task" not in text
