@@ -120,7 +120,7 @@ def test_the_references_of_the_record_come_out(name, dataset):
     """Measured anew: PCA is randomised, so that its score may differ by rounding."""
     rows = protocol.task(dataset).train
     data = benchmark_data.load(dataset)
-    for seed, recorded in enumerate(scores(name, dataset)[:2]):
+    for seed, recorded in enumerate(scores(name, dataset)[:1]):
         codes = untrained.find(name).codes(data, rows, seed=seed)
         assert mig.score(codes, data.labels(rows))["mig"] == pytest.approx(recorded, abs=2e-3)
 
