@@ -159,8 +159,10 @@ def is_free(folder: Path) -> bool:
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Remove temporary files left by killed processes."""
+    """Remove temporary files, except those that other processes of this machine are writing."""
     for path in (*folder.glob(".*.part"), *folder.glob("snapshots/.*.part")):
+        if files.is_being_written(path):
+            continue
         shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 

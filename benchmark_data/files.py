@@ -81,7 +81,7 @@ def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         for leftover in path.parent.glob(f"{glob.escape(temporary.name.removesuffix(suffix))}*.part"):
-            if _is_abandoned(leftover):
+            if _writer(leftover) and not is_being_written(leftover):
                 _remove(leftover)
         yield temporary
         _sync(temporary)
@@ -130,17 +130,24 @@ _HOST_HASH = hashlib.sha256(_host().encode()).hexdigest()[:8]
 """Identifies this machine in temporary names: others may write into the same folder."""
 
 
-def _is_abandoned(path: Path) -> bool:
-    """Return whether a temporary file was left behind by a process of this machine that has ended."""
+def _writer(path: Path) -> int | None:
+    """Return the id of the process of this machine that began a temporary file; None for files of others."""
     match = re.fullmatch(rf"\..+\.(\d+)-{_HOST_HASH}[0-9a-z_]{{4}}\.part", path.name)
-    if match and os.name == "posix":
-        try:
-            os.kill(int(match[1]), 0)
-        except (ProcessLookupError, OverflowError):
-            return True
-        except OSError:  # of another user
-            pass
-    return False
+    return int(match[1]) if match and os.name == "posix" else None
+
+
+def is_being_written(path: Path) -> bool:
+    """Return whether the process of this machine that began a temporary file of `written_atomically` still runs."""
+    process = _writer(path)
+    if process is None:
+        return False
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # of another user
+        pass
+    return True
 
 
 def is_left_behind(path: Path) -> bool:

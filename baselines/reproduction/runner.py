@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from baselines.config import RunConfig
+from baselines.record import warn_if_code_changed
 from baselines.reproduction import records
 from baselines.reproduction.entries import TIERS, Entry, Outcome, Plan, Runs, digest
 from baselines.training import sweep
@@ -213,6 +214,7 @@ def _train_runs(plan: Plan, runs: Path, **options: Any) -> None:
 def _finish_runs(configs: Sequence[RunConfig], runs: Path, *, encode: bool, **options: Any) -> None:
     """Train unfinished runs; if there are none, do not lock the folder, which another process may be using."""
     if all(sweep.run_status(config, runs, encode=encode).state == "done" for config in configs):
+        warn_if_code_changed((runs / sweep.run_path(config), config) for config in configs)
         return
     failed = [status for status in sweep.run(configs, runs, encode=encode, **options) if status.state != "done"]
     if failed:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from baselines.config import RunConfig
 from baselines.reproduction.entries import Outcome, Runs, Verdict, combine
 from baselines.reproduction.papers import _scores
+from baselines.run_folder import Snapshots
+from baselines.training import sweep
 from benchmark_data import files
 from leaderboard import protocol
 from leaderboard.analyses import transfer_accuracy
@@ -32,8 +34,8 @@ def accuracy(runs: Runs, config: RunConfig, target: str, settings: Mapping[str, 
         runs: the root of the run.
         config: its config.
         target: the dataset to encode.
-        settings: ``train``, the number of the task's rows to train the classifiers on, and ``test``, the number of its
-            held-out rows to test them on.
+        settings: ``train``, the number of the task's rows to train the classifiers on, ``test``, the number of its
+            held-out rows to test them on, and ``version``.
         step: the run's snapshot; the last one if None.
 
     Returns:
@@ -41,8 +43,10 @@ def accuracy(runs: Runs, config: RunConfig, target: str, settings: Mapping[str, 
         or `UNTRAINED` at step 0.
     """
     task, train, test = protocol.task(target), settings["train"], settings["test"]
-    name = f"{config.digest}_{target.replace('/', '-')}_{task.version}_{train}_{test}"
-    path = runs.root / "accuracies" / f"{name}{'' if step is None else f'_{step}'}.json"
+    snapshot = Snapshots(runs.root / sweep.run_path(config)).path(config.steps if step is None else step)
+    weights = files.hash_of(snapshot / "weights.npz")[:16]  # a run that is trained again has other ones
+    name = f"{weights}_{target.replace('/', '-')}_{task.version}_{settings['version']}_{train}_{test}"
+    path = runs.root / "accuracies" / f"{name}.json"
     if not path.exists():
         positions = np.r_[:train, len(task.train) : len(task.train) + test]
         codes = runs.open(config, step=step).encode_rows(task.indices[positions], task.load())

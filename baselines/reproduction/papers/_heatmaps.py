@@ -283,10 +283,11 @@ def judge_encoders_alike(table: pd.DataFrame) -> Verdict:
 
 
 def judge_encoders_matched(table: pd.DataFrame) -> Verdict:
-    """Judge the same for two architectures, with each encoder layer matched to the other's most similar one."""
+    """Judge the same for two architectures, with each encoder layer of both matched to the other's most similar one."""
     table = without_inputs(table)
     both = table[table["layer_x"].str.startswith("encoder_") & table["layer_y"].str.startswith("encoder_")]
-    best = both.groupby(["panel", "seed", "layer_x"], sort=False)["similarity"].max()
+    turned = both.assign(panel="layers of the second: " + both["panel"], layer_x=both["layer_y"])
+    best = pd.concat([both, turned]).groupby(["panel", "seed", "layer_x"], sort=False)["similarity"].max()
     return _judge_alike(best.groupby(["panel", "seed"], sort=False).mean().unstack())
 
 

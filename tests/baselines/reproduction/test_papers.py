@@ -987,13 +987,16 @@ def test_a_layer_that_is_the_input_does_not_count():
 
 
 def test_layers_of_two_architectures_are_matched():
-    """Each layer of the first with the most similar of the second's, whose own first layer is the input."""
+    """Each layer of either with the most similar of the other's; the second's own first layer is the input."""
     similar = {("encoder_1", "input"): 0.9, ("encoder_2", "input"): 0.4, ("input", "encoder_1"): 1.0}
     similar |= {("encoder_1", "encoder_1"): 0.9, ("encoder_1", "encoder_2"): 0.5, ("encoder_1", "encoder_3"): 0.6}
     similar |= {("encoder_2", "encoder_1"): 0.4, ("encoder_2", "encoder_2"): 0.8, ("encoder_2", "decoder_1"): 0.95}
+    similar |= {("encoder_3", "encoder_3"): 0.7}
     rows = [("p", seed, *layers, value) for layers, value in similar.items() for seed in (0, 1)]
     table = pd.DataFrame(rows, columns=["panel", "seed", "layer_x", "layer_y", "similarity"])
-    assert _heatmaps.judge_encoders_matched(table).numbers["p, encoder"] == pytest.approx((0.6 + 0.8) / 2)
+    first, second = (0.6 + 0.8 + 0.7) / 3, (0.8 + 0.7) / 2
+    expected = {"p, encoder": pytest.approx(first), "layers of the second: p, encoder": pytest.approx(second)}
+    assert _heatmaps.judge_encoders_matched(table).numbers == expected
 
 
 def test_nor_does_it_count_beside_samples():

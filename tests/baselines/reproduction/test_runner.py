@@ -23,9 +23,10 @@ from baselines import program
 from baselines.commands import study as cli
 from baselines.reproduction import catalogue, entries, pages, records, runner
 from baselines.reproduction.entries import Entry, Outcome, Plan, Runs, Transfer, Verdict
-from baselines.reproduction.papers import _heatmaps, _scores
+from baselines.reproduction.papers import _accuracy, _heatmaps, _scores
 from baselines.reproduction.papers._heatmaps import Panel, Side
 from baselines.run import Run
+from baselines.run_folder import Snapshots
 from baselines.training import sweep, worker
 from benchmark_data import DamagedFile, InvalidInput, Unavailable, UnknownName, console, files
 from leaderboard import protocol
@@ -227,12 +228,12 @@ def test_another_figure_takes_the_same_runs(made, configs, in_this_process, few_
     assert len(list((folder / "runs" / "floors").rglob("*.json"))) == 2 * 2 + 1, "another version is scored anew"
 
 
-def test_an_encoder_is_asked_about_another_dataset(made, configs, in_this_process):
+def test_an_encoder_is_asked_about_another_dataset(made, configs, in_this_process, tmp_path):
     """Accuracies and reconstructions of a target, by models of both datasets."""
     folder, _ = made
     trained = stamps(folder)
     target, source = (config.dataset for config in configs)
-    settings = {"targets": {target: configs}, "train": 100, "test": 50, "labels": ("x_R",)}
+    settings = {"targets": {target: configs}, "train": 100, "test": 50, "labels": ("x_R",), "version": 1}
     table = dataclasses.replace(catalogue.entries()["2304.10767/table2"], desk=Plan(runs=configs, settings=settings))
     runner.run(table, "desk", folder, folder / "runs", jobs=1)
     found = records.read_table(folder / table.id)
@@ -253,6 +254,14 @@ def test_an_encoder_is_asked_about_another_dataset(made, configs, in_this_proces
     averages = dataclasses.replace(catalogue.entries()["2304.10767/table1"], desk=Plan(settings=settings))
     runner.run(averages, "desk", folder, folder / "runs")
     assert held == {path.name: path.stat().st_mtime_ns for path in (folder / "runs" / "accuracies").iterdir()}
+    run = Run.open(folder / "runs" / sweep.run_path(configs[0]), step=0)
+    shutil.copytree(run.folder, tmp_path / sweep.run_path(configs[0]))
+    for version in (1, 2):
+        _accuracy.accuracy(Runs(tmp_path), configs[0], target, settings | {"version": version}, step=0)
+    snapshots = Snapshots(tmp_path / sweep.run_path(configs[0]))
+    shutil.copy(snapshots.path(configs[0].steps) / "weights.npz", snapshots.path(0))
+    _accuracy.accuracy(Runs(tmp_path), configs[0], target, settings, step=0)
+    assert len(list((tmp_path / "accuracies").iterdir())) == 3, "another version, and other weights"
     settings = {"target": target, "runs": configs[1:], "images": 20, "shown": 4, "properties": ("x", "y", "size")}
     places = dataclasses.replace(catalogue.entries()["2304.10767/fig8"], desk=Plan(runs=configs[1:], settings=settings))
     numbers = runner.run(places, "desk", folder, folder / "runs", jobs=1)["judged"][0]["numbers"]

@@ -12,9 +12,9 @@ import time
 import pytest
 
 from baselines import Diverged, train
-from baselines.run_folder import Snapshots
+from baselines.run_folder import Snapshots, clear_leftovers
 from baselines.training.recorder import Recorder
-from benchmark_data import InvalidInput
+from benchmark_data import InvalidInput, files
 
 
 def test_a_snapshot_that_cannot_be_written_stops_the_run(tiny, tmp_path, monkeypatch):
@@ -66,6 +66,14 @@ def test_a_kill_while_the_first_file_is_written_leaves_the_folder_free(tiny, tmp
     assert [path.suffix for path in folder.glob(".config.json.*")] == [".part"]
     assert train(tiny(), folder).step == 6
     assert not list(folder.glob("*.part"))
+
+
+def test_files_that_another_process_is_writing_are_kept(tmp_path):
+    with files.written_atomically(tmp_path / "encoder.onnx") as being_written:
+        being_written.touch()
+        (tmp_path / ".step_00000004.part").mkdir()
+        clear_leftovers(tmp_path)
+        assert list(tmp_path.iterdir()) == [being_written]
 
 
 def test_another_programs_unfinished_file_is_something_else(tiny, tmp_path):

@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -375,7 +376,8 @@ def test_a_run_is_trained_with_its_last_snapshot_and_its_record_and_done_with_it
     write_arrays(folder / "codes.npz", codes)
     assert found() == (True, "done", "done")
     files.write_json(folder / "run.json", record | {"dataset_version": "0.9.0"})
-    assert found() == (True, "begun", "begun"), "of other pixels; to train it says so"
+    assert found() == (True, "failed", "failed")
+    assert re.search(r"trained on \S+ 0\.9\.0, now \S+\. Remove the folder", sweep.run_status(config, tmp_path).error)
     (folder / "run.json").unlink()
     assert found() == (False, "begun", "begun")
 
