@@ -475,7 +475,7 @@ class Evaluation:
             note = f"a single encoder: p is for its score as one more seed of {seeded_method}" if single else ""
             if comparison.p is None:
                 note = f"no verdict, which requires {intervals.SEEDS} seeds of {'one of the two' if single else 'both'}"
-            baseline = [run.scores[score] for run in untrained if score in run.scores]
+            baseline = [run.scores[score] for run in untrained if score in run.scores and not run.marks]
             if verdicts.is_at_chance(float(np.mean(ours)), float(np.mean(theirs)), baseline):
                 comparison, verdict = comparison._replace(p=None), verdicts.NEITHER
                 note = f"no test: neither is {verdicts.CHANCE:g} above an untrained encoder ({np.mean(baseline):.3f})"

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import InvalidInput, check_count, is_whole
-from leaderboard import protocol
+from leaderboard import properties, protocol
 from leaderboard.arrays import to_float32
 from leaderboard.doubts import warn_if_continuous, warn_if_same
 from leaderboard.encoding import Encoder, Input, as_numpy, check_input
@@ -174,7 +174,8 @@ class BatchedMetric:
         else:
             sample, arguments = (codes, factors), measure.drop_constant(self._metric)
         scores = _compute_scores(self._name, self._metric, *sample, **arguments)
-        measure.warn_if_left_out(sample[1], [f"factor {index}" for index in range(factors.shape[1])], self._name)
+        if properties.read(self._metric).uses_factors:
+            measure.warn_if_left_out(sample[1], [f"factor {index}" for index in range(factors.shape[1])], self._name)
         return scores
 
 

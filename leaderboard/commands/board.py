@@ -124,10 +124,9 @@ def compare(
     compared = [board for board in boards if board.tier == pair.tier and board.dataset in pair.by_task]
     title = f"A = {pairwise.describe(compared, first)}, B = {pairwise.describe(compared, second)}, tier {pair.tier}"
     console.table(lines, "task", "score", ">A", ">B", ">A - B", ">95% interval", "result", title=title)
-    say(
-        "Welch's intervals and tests, with Holm's correction over all tasks of a score, including those not shown. The "
-        "mean over tasks is tested separately."
-    )
+    say("Welch's intervals and tests, with Holm's correction over all tasks of a score, including those not shown.")
+    if pairwise.ACROSS in pair.by_task:
+        say("The mean over tasks is tested separately.")
     if any(1 in difference.seeds for difference in pair.differences):
         say("Where a method has one seed, the test is whether its score could come from a seed of the other.")
     for sentence in pair.left_out:

@@ -10,8 +10,9 @@ Informativeness is the held-out accuracy of the best probe, averaged over factor
 uninformative codes gain nothing from capacity, so their explicitness is near 1. D and C of the trees are those of
 ``leaderboard.metrics.dci``.
 
-Informativeness: range [0, 1]; ideal 1; chance the share of the most frequent class. Explicitness: range [-1, 1]; ideal
-1, 0 if the loss falls evenly with depth. Size: range (0, ∞); ideal 1, more if there are fewer latents than factors.
+Informativeness: range [0, 1]; ideal 1; chance the share of the most frequent class. Explicitness: range [-1, 1], lower
+if a shallow probe does worse than a blind guess; ideal 1, 0 if the loss falls evenly with depth. Size: range (0, ∞);
+ideal 1, more if there are fewer latents than factors.
 Permuting, flipping or scaling latents changes nothing beyond the trees' own randomness, and neither does the numbering
 of classes; a copy of every latent halves the size. As in ``leaderboard.metrics.dci``, the trees distinguish float32
 numbers that are at least 1e-7 apart.

@@ -179,13 +179,14 @@ def _factor_r_squared(board: Table, runs: Sequence[Scored]) -> dict[str, list[fl
     """Compute the R² of each factor for every seed from the score's parts; empty unless the dataset is a full grid."""
     parts = [run.parts.get("r_squared", {}) for run in runs]
     source = benchmark_data.load(board.dataset).source
-    is_known = all("errors" in part for part in parts)
+    names = protocol.task(board.task).scored
+    is_known = all(len(part.get("errors", ())) == len(names) for part in parts)
     if not is_known or not isinstance(source, splitting.Divided) or not source.base.space.full:
         return {}
     space = source.base.space
     r_squared = {}
     errors = np.array([part["errors"] for part in parts]).T
-    for name, factor_errors in zip(protocol.task(board.task).scored, errors, strict=True):
+    for name, factor_errors in zip(names, errors, strict=True):
         # In a full grid class ids 0 to n - 1 are equally frequent.
         grid_variance = (space.sizes[space.column(name)] ** 2 - 1) / 12
         r_squared[name] = (1 - factor_errors / grid_variance).tolist()

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmark_data import discovery
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName
@@ -102,9 +104,12 @@ def _check_samples(where: str, run: Scored, task: protocol.Task) -> Iterator[Off
             )
         metric = discovery.find("leaderboard.metrics", measurement.metric, kind="metric")
         widths = {len(row) for part in run.parts.get(measurement.metric, {}).values() for row in _part_rows(part)}
-        if hasattr(metric, "combine") and widths != {len(task.scored)}:
+        factors = len(task.scored)
+        if not measurement.train:  # those that vary in the held-out rows
+            factors = int((np.ptp(task.labels()[len(task.train) :], axis=0) > 0).sum())
+        if hasattr(metric, "combine") and widths != {factors}:
             yield InvalidInput(
-                f"{where}: parts of {measurement.metric}: expected arrays with a number for each of {len(task.scored)} "
+                f"{where}: parts of {measurement.metric}: expected arrays with a number for each of {factors} "
                 f"factors, received {f'numbers for {sorted(widths)}' if widths else 'nothing'}."
             )
 

@@ -163,7 +163,7 @@ class Table:
             if row.note and row.category != "reference" and not is_smoke:
                 by_note.setdefault(row.note, []).append(row.result.title)
         sentences = [f"Not ranked ({note}): {_join(titles)}. {self._remedy(note)}" for note, titles in by_note.items()]
-        others = [f"Scored only in tier {tier}: {_join(titles)}." for tier, titles in self.elsewhere.items()]
+        others = [f"Scored in tier {tier}, not here: {_join(titles)}." for tier, titles in self.elsewhere.items()]
         if is_smoke:
             sentences.append(" ".join([*others, "Tier smoke is for a quick look. For a rank, score in tier desk."]))
         elif others:

@@ -29,7 +29,7 @@ from leaderboard.reading import representations, units
 from leaderboard.record import About, Digests, RunRecord
 from leaderboard.schema import Settings, pydantic, to_errors
 from leaderboard.scoring import copies, measure, verification
-from leaderboard.store import results
+from leaderboard.store import results, results_tree
 from leaderboard.store.results import Result, Scored, Status
 
 __all__ = ["Candidate", "load", "read_codes", "score"]
@@ -315,6 +315,13 @@ def grouped(candidates: Iterable[Candidate], tier: str, *, status: Status = "rec
         group = tuple(by_seed[seed] for seed in sorted(by_seed))
         for problem in repeated_codes(group):
             raise problem
+        for other in group:
+            if changes := results_tree.description_changes(group[0].about, other.about):
+                field, (before, after) = next(iter(changes.items()))
+                raise InvalidInput(
+                    f"{other.where}: about.{field}: expected {before!r}, as in {group[0].where}, received {after!r}. "
+                    "A method has one description."
+                )
         runs = [_unscored_run(candidate, tier, status) for candidate in group]
         groups.append(Group(results.result(task, method, runs, about=group[-1].about), group))
     return groups

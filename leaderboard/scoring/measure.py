@@ -191,7 +191,9 @@ def score_codes(
             train_rows, test_rows = slice(train, middle), slice(middle, end)
         test_part = dict(zip(TEST_NAMES, (codes[test_rows], factors[test_rows]), strict=True)) if has_test_rows else {}
         sample, name = (codes[train_rows], factors[train_rows]), measurement.metric
-        numbers = compute_metric(name, compute, *sample, **test_part, **measurement.arguments)
+        # Held-out rows may have one value of a factor of which training rows have several.
+        arguments = {**measurement.arguments, **({} if measurement.train else drop_constant(metric))}
+        numbers = compute_metric(name, compute, *sample, **test_part, **arguments)
         if has_parts:
             parts[name] = {part: _rounded(values) for part, values in numbers.items()}
             numbers = metric.combine(numbers)

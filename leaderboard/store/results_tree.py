@@ -172,9 +172,17 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
         with lock(root):
             file = path(root, new.task, new.method)
             old = read(file) if file.exists() else None
-            write_json(file, _merge_into_tree(root, old, new, replace=replace).model_dump(mode="json", by_alias=True))
+            _write_result(file, _merge_into_tree(root, old, new, replace=replace))
+            for other in (other for other in files(root) if replace and other.name == file.name and other != file):
+                stored = read(other)
+                if description_changes(stored.about, new.about):
+                    _write_result(other, stored.model_copy(update={"about": new.about}))
             written.append(file)
     return written
+
+
+def _write_result(file: Path, result: Result) -> None:
+    write_json(file, result.model_dump(mode="json", by_alias=True))
 
 
 def has_scores_of(root: str | os.PathLike[str], planned: Result) -> bool:

@@ -66,6 +66,12 @@ def test_an_unknown_input_is_refused_before_a_training_begins():
         Monitor("dsprites", samples=(10, 10), input="nchw")
 
 
+def test_a_metric_of_codes_alone_does_not_mind_constant_factors():
+    metric = BatchedMetric("unsupervised")
+    metric.update(np.random.default_rng(0).normal(size=(100, 2)), np.zeros((100, 1), int))
+    assert metric.compute()["unsupervised.gaussian_total_correlation"] >= 0
+
+
 def test_tensors_in_bfloat16_are_taken():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     factors = np.arange(40)[:, None] % 2

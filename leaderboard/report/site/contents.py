@@ -53,7 +53,7 @@ class TaskPage(NamedTuple):
         by_tier = []
         for table in self.tables:
             rows = []
-            for row in table.rows:
+            for row in (row for row in table.rows if not row.warning):
                 gaps = [run.parts["mig"]["gaps"] for run in row.runs if "gaps" in run.parts.get("mig", {})]
                 if gaps and {len(factor_gaps) for factor_gaps in gaps} == {len(self.scored)}:
                     rows.append((row.result.method, row.result.title, np.mean(gaps, axis=0).tolist()))

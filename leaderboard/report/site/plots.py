@@ -173,7 +173,8 @@ def _plot_against_number(name: str, parameter: str, tier: str, steps: Sequence[t
         if not cells:
             continue
         best = max((cell.mean for m in trained for cell in cells.get(m, {}).values()), default=1.0)
-        off_scale = [m for m in references if m in cells and all(cell.mean > 2 * best for cell in cells[m].values())]
+        most = 2 * max(best, 0.0)
+        off_scale = [m for m in references if m in cells and all(cell.mean > most for cell in cells[m].values())]
         for method in off_scale:
             not_drawn.setdefault(titles[method], []).append(column.title)
         drawn = {m: by_x for m, by_x in cells.items() if m not in off_scale}

@@ -322,7 +322,7 @@ def test_show_of_an_own_tree_has_the_published_rows_of_its_tasks(board, made_res
         "toy/other@v1, tier desk",
         "toy/small@v1, tier smoke",
     ], "a table in which nothing is one's own"
-    assert "Scored only in tier smoke: elsewhere." in said
+    assert "Scored in tier smoke, not here: elsewhere." in said
 
 
 def test_some_published_seeds_of_ones_own_do_not_hide_the_others(board, made_result, tmp_path, monkeypatch):
@@ -462,7 +462,7 @@ def test_submit_check_score(board, toys, made_result, tmp_path, monkeypatch):
     results_tree.write(tmp_path / "other", [made_result("toy/small", "beta_vae", 0.25, tier="desk")])
     monkeypatch.setattr(arguments, "PUBLISHED", tmp_path / "other")
     code, out, err = board("score", folder)
-    assert (code, "Scored only in tier desk: beta_vae." in " ".join(out.split())) == (0, True)
+    assert (code, "Scored in tier desk, not here: beta_vae." in " ".join(out.split())) == (0, True)
     code, out, err = board("score", folder, "--to", tmp_path / "r")
     assert "warning: toy/small@v1: mig of seed 0 was claimed as 0.999" in err
     content["about"]["title"] = "Another VAE"

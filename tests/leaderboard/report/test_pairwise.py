@@ -54,6 +54,8 @@ def test_two_methods_at_chance_are_not_compared(made_result):
     found = [made_result(FAR, name, *migs) for name, migs in scores]
     (alone,) = of(ranking.tables(found[:2]), "a", "b").differences
     assert alone.p < 0.001
+    mistrusted = made_result(FAR, "random_encoder", 0.0, quarantine="other images")
+    assert of(ranking.tables([*found[:2], mistrusted]), "a", "b").differences == (alone,)
     pair = of(ranking.tables(found), "a", "b")
     (one,) = pair.differences
     assert (one.p, pair.verdict(one)) == (None, verdicts.NEITHER)

@@ -439,9 +439,9 @@ def test_a_table_says_who_is_not_in_it_and_what_to_do(markdown):
         "Not ranked (flagged: encoder_disagrees): perfect. Add its encoder in ONNX next to the codes, and run "
         "`offaxis board verify`, which removes the flag.",
         "Not ranked (in quarantine: saw the labels): held. The board's maintainers can lift it.",
-        "Scored only in tier desk: other. To be ranked here, a method needs runs of tier study.",
+        "Scored in tier desk, not here: other. To be ranked here, a method needs runs of tier study.",
     ]
-    assert desk.notes[-1].startswith("Scored only in tier study: m; perfect; held; pca.")
+    assert desk.notes[-1].startswith("Scored in tier study, not here: m; perfect; held; pca.")
     for note in study.notes:
         assert markdown.escaped(note) in markdown.table(study)
 
@@ -457,7 +457,7 @@ def test_a_table_of_a_quick_look_speaks_of_no_seeds_and_encoders():
     quick = method("m", 0.1, tier="smoke", status="recomputed")
     desk, smoke = ranking.tables([quick, result(task, "other", [run(0.2, tier="desk")])])
     assert smoke.notes == [
-        "Scored only in tier desk: other. Tier smoke is for a quick look. For a rank, score in tier desk."
+        "Scored in tier desk, not here: other. Tier smoke is for a quick look. For a rank, score in tier desk."
     ]
     assert "To be ranked here, a method needs runs of tier desk." in desk.notes[-1]
 

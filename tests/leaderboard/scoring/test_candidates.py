@@ -71,6 +71,12 @@ def test_an_empty_folder(tmp_path):
         list(scored_submission.score_runs([tmp_path]))
 
 
+def test_two_descriptions_of_one_method(run_folder):
+    folders = [run_folder(seed=seed, about={"title": title}) for seed, title in enumerate(("β-VAE", "VAE of mine"))]
+    with pytest.raises(InvalidInput, match=r"about\.title: expected 'β-VAE', as in .*, received 'VAE of mine'"):
+        list(scored_submission.score_runs(folders))
+
+
 def test_the_same_seed_twice(run_folder, tmp_path):
     folder = run_folder()
     copy = tmp_path / "copy"
@@ -240,6 +246,18 @@ def test_a_measurement_without_train_rows_is_of_the_held_out_ones_alone(run_fold
     expected |= {f"dci.{name}": value for name, value in found.items()}
     assert result.runs[0].scores == pytest.approx(expected)
     assert {name: (s.train, s.test) for name, s in result.runs[0].samples.items()} == {"mig": (0, 15), "dci": (0, 18)}
+
+
+def test_a_factor_that_is_constant_in_held_out_rows_is_left_out_there():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 3, (90, 3))
+    factors[40:, 1] = 2
+    measurements = (protocol.Measurement("mig", train=0, test=50), protocol.Measurement("dci", train=0, test=50))
+    found = measure.score_codes(factors.astype(np.float32), factors, measurements, train=40)
+    assert found.scores["mig"] == pytest.approx(mig.score(factors[40:, [0, 2]], factors[40:, [0, 2]])["mig"], abs=0.05)
+    assert len(found.parts["mig"]["gaps"]) == 2
+    with pytest.raises(InvalidInput, match="one value in column 1"):
+        measure.score_codes(factors[40:].astype(np.float32), factors[40:], [protocol.Measurement("mig")], train=50)
 
 
 def test_scores_far_below_zero_are_what_their_rounded_parts_come_to():

@@ -217,6 +217,14 @@ def test_another_description_of_a_method_must_be_meant(tree, run_folder, about, 
     assert about.items() <= results_tree.read(file).about.model_dump().items()
 
 
+def test_a_new_description_replaces_that_of_all_tasks(made_result, tmp_path):
+    old, new = (results.About(title=title) for title in ("Old", "New"))
+    (kept,) = results_tree.write(tmp_path, [made_result("toy/spacing_1", "mine", 0.1, about=old)])
+    results_tree.write(tmp_path, [made_result("toy/spacing_8", "mine", 0.2, about=new)], replace=True)
+    assert results_tree.read(kept).title == "New"
+    assert [run.scores["mig"] for run in results_tree.read(kept).runs] == [0.1]
+
+
 def test_of_two_citations_the_line_is_named_that_differs(tree, run_folder):
     """Each is longer than a message shows of a text."""
     title = "  title = {Understanding Disentangling in $\\beta$-{VAE}, by Many Authors of Many Places Far Away},"
