@@ -129,7 +129,8 @@ def judge_averages(table: pd.DataFrame) -> Verdict:
     for target in targets:
         own, other = (_by_seed(means, target, encoder) for encoder in (OWN, OTHER))
         comparisons.append(verdicts.compare([own], [other]) if target == targets[-1] else _compare_margin(other, own))
-    return combine("accuracy from the bound", comparisons, numbers)
+    measures = ["accuracy from the bound"] * (len(targets) - 1) + ["accuracy"]
+    return combine(measures, comparisons, numbers)
 
 
 def judge_better(table: pd.DataFrame, key: str, better: str, worse: str) -> Verdict:

@@ -203,8 +203,8 @@ def draw_regularised(result: Outcome, path: Path) -> None:
 def judge_robust(table: pd.DataFrame) -> Verdict:
     """Judge that MIG on changed data stays below that on original data if there are active units for all factors.
 
-    The original's is that at the usual strength. Runs with fewer active units than factors are over-pruned and ignored;
-    a dataset and an objective without other runs cannot be tested.
+    The original's is that at the usual strength. Strengths with fewer active units than factors, on average over runs,
+    are over-pruned and ignored; a dataset and an objective without other strengths cannot be tested.
     """
     numbers: dict[str, float] = {}
     comparisons = []

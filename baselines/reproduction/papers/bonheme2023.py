@@ -81,13 +81,15 @@ def judge_generic(table: pd.DataFrame) -> Verdict:
     """
     encoder, decoder = _heatmaps.diagonal(table, "encoder"), _heatmaps.diagonal(table, "decoder")
     references = [0, 0, 0, 3, 3][: len(encoder)]
-    comparisons = []
+    comparisons, measures = [], []
     for panel in (panel for panel, own_reference in enumerate(references) if panel != own_reference):
         reference = references[panel]
         if panel != 2:  # its encoder is the frozen one of the previous panel
             comparisons.append(verdicts.compare([encoder.iloc[panel] + SAME], [encoder.iloc[reference]], paired=True))
+            measures.append("CKA from the bound")
         comparisons.append(verdicts.compare([decoder.iloc[reference]], [decoder.iloc[panel]], paired=True))
-    return combine("CKA from the bound", comparisons, _heatmaps.mean_numbers(encoder=encoder, decoder=decoder))
+        measures.append("CKA")
+    return combine(measures, comparisons, _heatmaps.mean_numbers(encoder=encoder, decoder=decoder))
 
 
 def _image_properties(images: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
@@ -168,7 +170,8 @@ def judge_places(table: pd.DataFrame) -> Verdict:
     if table[table["property"].isin(["x", "y"])]["spread"].mean() < LEAST_MOVE:
         comparisons = [comparison.untested() for comparison in comparisons]
         note = f"places in reconstructions vary by less than {LEAST_MOVE} pixels"
-    return combine("rank correlation", comparisons, numbers, note)
+    measures = ["rank correlation from the bound"] * 2 + ["rank correlation"] * 2
+    return combine(measures, comparisons, numbers, note)
 
 
 def retrained(settings: Mapping[str, Any], runs: Runs, tier: str) -> Outcome:
