@@ -37,6 +37,8 @@ def test_the_submission_workflow_installs_only_the_base_branch():
     (review,) = (step["run"] for step in steps if step.get("name") == "Review")
     assert "offaxis board score --no-verify" in review
     assert "| sed 's/^/| /'" in review, "no line of a submission is a command to the runner"
+    assert "|| status=1" in review, "a submission that fails does not keep the others from being reviewed"
+    assert review.rstrip().endswith("exit $status")
 
 
 def test_the_commands_of_ci_are_known():

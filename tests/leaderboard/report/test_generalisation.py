@@ -68,6 +68,16 @@ def test_a_rule_that_holds_a_factor_constant_is_compared_on_the_same_factors(div
     assert changes["r_squared_whole"].comparison.difference == pytest.approx(0)
 
 
+def test_parts_of_fewer_factors_end_no_page(divided):
+    """The tree's check names them; what is read may have any number."""
+    reference, found = divided(**ERRORS)
+    parts = {"r_squared": {"errors": (0.5,) * 4, "variances": (1.0,) * 4}}
+    scores = {"r_squared": 0.5, "r_squared.r_squared_min": 0.5}
+    runs = [run.model_copy(update={"parts": parts, "scores": run.scores | scores}) for run in found.runs]
+    (study,) = generalisation.studies(ranking.tables([reference, results.result(found.task, found.method, runs)]))
+    assert [bool(line.factors) for line in study.lines] == [True, False]
+
+
 def test_correlated_rows_are_compared_with_those_that_have_the_same_rows_to_test_on():
     assert generalisation.reference("correlated.posx-posy-0.1") == "holdout"
     assert generalisation.reference("recombination.to_range") == "random"

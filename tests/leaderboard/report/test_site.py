@@ -594,6 +594,15 @@ def test_what_is_in_quarantine_is_struck_and_counts_nowhere(made_result, toys, t
     matrix = text.split('id="m-smoke"')[1].split("</table>")[0]
     assert matrix.count("0.987") == 1
     assert "Struck through: flagged or in quarantine, and left out of means and comparisons." in text
+    count = len(protocol.task("toy/spacing_8").scored)
+    for number, result in enumerate(found):
+        gaps = {"mig": {"gaps": (result.runs[0].scores["mig"],) * count}}
+        runs = [run.model_copy(update={"parts": gaps}) for run in result.runs]
+        found[number] = result.model_copy(update={"runs": tuple(runs)})
+    results_tree.write(tmp_path / "r", found, replace=True)
+    build.build(tmp_path / "r", tmp_path / "s")
+    counts = {task: (tmp_path / "s" / f"tasks/{task.replace('/', '.')}.html").read_text("utf-8") for task in tasks}
+    assert [page.split("MIG by factor")[1].count("methods/c.html") for page in counts.values()] == [1, 0]
     spans = {int(span) for span in re.findall(r'scope="rowgroup" colspan="(\d+)"', matrix)}
     heads = matrix.split("<thead>")[1].split("</thead>")[0].count("<th ")
     assert spans == {heads}
