@@ -166,12 +166,13 @@ def run_status(config: RunConfig, into: Path, *, encode: bool = True) -> RunStat
     if state == "begun":
         step, loss = _read_step_and_loss(folder / "history.jsonl")
         seconds, version = _read_seconds_and_version(folder / "run.json")
-        current_version = _dataset_version(config.dataset)
-        if is_trained(folder, config) and current_version not in ("", version):
-            remedy = "Remove the folder to train it again."
-            state, error = "failed", f"trained on {config.dataset} {version}, now {current_version}. {remedy}"
-        elif is_trained(folder, config) and (not encode or has_codes(folder)):
-            state, step = "done", config.steps
+        if is_trained(folder, config):
+            current_version = _dataset_version(config.dataset)
+            if current_version not in ("", version):
+                remedy = "Remove the folder to train it again."
+                state, error = "failed", f"trained on {config.dataset} {version}, now {current_version}. {remedy}"
+            elif not encode or has_codes(folder):
+                state, step = "done", config.steps
     failure_file = worker.failure_path(into, digest)
     if failure_file.exists() and state != "done":
         message, diverged = _read_failure(failure_file)

@@ -233,12 +233,11 @@ def codes(path: FilePath, *, dataset: Dataset | str | None = None, array: str | 
 def _dataset_of_codes(path: Path, dataset: Dataset | str | None) -> Dataset | str | None:
     """Return the dataset of a run folder's record, else the given one; refuse one that contradicts the record."""
     images_record = (path if path.is_dir() else path.parent) / "images.json"
-    if dataset is not None and images_record.exists() and benchmark_data.load(dataset).name in benchmark_data.names():
-        raise InvalidInput(
-            f"{path} holds codes of user images, not of {benchmark_data.load(dataset).id}: leave out the dataset."
-        )
+    given = None if dataset is None else benchmark_data.load(dataset)
+    if given is not None and images_record.exists() and given.name in benchmark_data.names():
+        raise InvalidInput(f"{path} holds codes of user images, not of {given.id}: leave out the dataset.")
     recorded = _recorded_dataset(path)
-    wanted = recorded if dataset is None else benchmark_data.load(dataset).id
+    wanted = recorded if given is None else given.id
     if recorded and wanted != recorded:
         raise InvalidInput(
             f"codes of {path}: expected codes of {wanted}, received codes of {recorded}. Write them: "

@@ -244,9 +244,9 @@ def _compare_by_score(shared: Sequence[tuple[Table, Row, Row]], column: Column) 
 def _compare_rows(board: Table, left: Row, right: Row, key: str) -> tuple[verdicts.Comparison, bool]:
     """Compare two methods; without a p-value if neither is above an untrained encoder."""
     comparison = verdicts.compare_methods([left.values(key)], [right.values(key)])
-    untrained = (row for row in board.rows if row.result.method == "random_encoder" and not row.warning)
-    rows = (row for row in untrained if key in row.cells)
-    neither = verdicts.is_at_chance(left.cells[key].mean, right.cells[key].mean, [row.cells[key].mean for row in rows])
+    untrained = [row for row in board.rows if row.result.method == "random_encoder" and not row.warning]
+    baseline = [row.cells[key].mean for row in untrained if key in row.cells]
+    neither = verdicts.is_at_chance(left.cells[key].mean, right.cells[key].mean, baseline)
     return (comparison._replace(p=None) if neither else comparison), neither
 
 

@@ -316,12 +316,8 @@ def grouped(candidates: Iterable[Candidate], tier: str, *, status: Status = "rec
         for problem in repeated_codes(group):
             raise problem
         for other in group:
-            if changes := results_tree.description_changes(group[0].about, other.about):
-                field, (before, after) = next(iter(changes.items()))
-                raise InvalidInput(
-                    f"{other.where}: about.{field}: expected {before!r}, as in {group[0].where}, received {after!r}. "
-                    "A method has one description."
-                )
+            remedy = "A method has one description."
+            results_tree.check_same_description(other.where, other.about, group[0].where, group[0].about, remedy)
         runs = [_unscored_run(candidate, tier, status) for candidate in group]
         groups.append(Group(results.result(task, method, runs, about=group[-1].about), group))
     return groups

@@ -173,16 +173,25 @@ def write(root: str | os.PathLike[str], results: Iterable[Result], *, replace: b
             file = path(root, new.task, new.method)
             old = read(file) if file.exists() else None
             _write_result(file, _merge_into_tree(root, old, new, replace=replace))
-            for other in (other for other in files(root) if replace and other.name == file.name and other != file):
+            for other in _files_of_method(root, new.method) if replace else ():
                 stored = read(other)
                 if description_changes(stored.about, new.about):
-                    _write_result(other, stored.model_copy(update={"about": new.about}))
+                    _write_result(other, stored.model_copy(update={"about": _update_description(stored, new)}))
             written.append(file)
     return written
 
 
 def _write_result(file: Path, result: Result) -> None:
     write_json(file, result.model_dump(mode="json", by_alias=True))
+
+
+def _files_of_method(root: Path, method: str) -> Iterator[Path]:
+    return (file for file in files(root) if file.name == f"{method}.json")
+
+
+def _update_description(old: Result, new: Result) -> About:
+    """Return the old description with the fields that the new one fills in."""
+    return old.about.model_copy(update={k: v for k, v in new.about.model_dump().items() if v})
 
 
 def has_scores_of(root: str | os.PathLike[str], planned: Result) -> bool:
@@ -219,7 +228,7 @@ def _merge_into_tree(root: Path, old: Result | None, new: Result, *, replace: bo
     if old:
         return merge(old, new, replace=replace)
     if not replace:
-        _check_same_about(new, _read_undamaged(other for other in files(root) if other.name == f"{new.method}.json"))
+        _check_same_about(new, _read_undamaged(_files_of_method(root, new.method)))
     return new
 
 
@@ -293,7 +302,7 @@ def merge(old: Result, new: Result, *, replace: bool = False) -> Result:
         if stored:
             run = _put_in_place(stored, run) if replace else _keep(stored, run, f"{what}: seed {run.seed}")
         merged[run.tier, run.seed] = run
-    about = old.about.model_copy(update={k: v for k, v in new.about.model_dump().items() if v})
+    about = _update_description(old, new)
     return result(old.task, old.method, merged.values(), about=about, quarantine=old.quarantine)
 
 
@@ -359,22 +368,37 @@ def _read_undamaged(paths: Iterable[Path]) -> Iterator[Result]:
 
 def _check_same_about(new: Result, stored: Iterable[Result]) -> None:
     """Refuse a description of a method that differs from that in every stored result."""
-    first_conflict: tuple[Result, dict[str, tuple[str, str]]] | None = None
+    first_conflict: Result | None = None
     for old in stored:
-        changes = description_changes(old.about, new.about)
-        if not changes:
+        if not description_changes(old.about, new.about):
             return
-        first_conflict = first_conflict or (old, changes)
+        first_conflict = first_conflict or old
     if first_conflict:
-        old, changes = first_conflict
-        field, (before, after) = next(iter(changes.items()))
+        origin = f"the results of {new.method} on {first_conflict.task}"
+        remedy = "If it is another method, rename it. If it is the same, overwrite the old description: --replace."
+        check_same_description(f"{new.method} on {new.task}", new.about, origin, first_conflict.about, remedy)
+
+
+def check_same_description(what: str, new: About, origin: str, stored: About, remedy: str) -> None:
+    """Refuse a description that differs from a stored one; an empty field differs from nothing.
+
+    Args:
+        what: what the new description is of, for the message.
+        new: the new description.
+        origin: where the stored one is, for the message.
+        stored: the stored description.
+        remedy: what to do.
+
+    Raises:
+        InvalidInput: they differ; the message has the first line that does.
+    """
+    for field, (before, after) in description_changes(stored, new).items():
         lines = itertools.zip_longest(before.split("\n"), after.split("\n"), fillvalue="no line more")
         number, (before, after) = next((i, pair) for i, pair in enumerate(lines, 1) if pair[0] != pair[1])
         where = f"{field}, line {number}" if field == "bibtex" else field
         raise InvalidInput(
-            f"{new.method} on {new.task}: about.{where}: expected {short_repr.repr(before)}, as in the results of "
-            f"{new.method} on {old.task}, received {short_repr.repr(after)}. If it is another method, rename it. If it "
-            "is the same, overwrite the old description: --replace."
+            f"{what}: about.{where}: expected {short_repr.repr(before)}, as in {origin}, received "
+            f"{short_repr.repr(after)}. {remedy}"
         )
 
 

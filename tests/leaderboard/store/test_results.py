@@ -218,10 +218,11 @@ def test_another_description_of_a_method_must_be_meant(tree, run_folder, about, 
 
 
 def test_a_new_description_replaces_that_of_all_tasks(made_result, tmp_path):
-    old, new = (results.About(title=title) for title in ("Old", "New"))
+    old, new = results.About(title="Old", code="https://example.org"), results.About(title="New")
     (kept,) = results_tree.write(tmp_path, [made_result("toy/spacing_1", "mine", 0.1, about=old)])
     results_tree.write(tmp_path, [made_result("toy/spacing_8", "mine", 0.2, about=new)], replace=True)
-    assert results_tree.read(kept).title == "New"
+    about = results_tree.read(kept).about
+    assert (about.title, about.code) == ("New", "https://example.org"), "what the new one leaves empty stays"
     assert [run.scores["mig"] for run in results_tree.read(kept).runs] == [0.1]
 
 
