@@ -33,10 +33,10 @@ def report(folder: Path) -> str:
     decided = significant_claims(records_by_id.values())
     rows = [
         *("# Reproduction", ""),
-        "The figures and tables of four papers, and questions that we added, with a verdict on each claim. Eight",
+        "Figures and tables of four papers, and questions that we added, with a verdict on each claim. Eight",
         "are in [README](../README.md#which-claims-of-the-papers-replicate); [findings](findings.md) discusses most.",
-        "This page is made from the records in `docs/reproduction`; `offaxis study run ID`, such as `2205.08399/fig4`,",
-        "makes a record again.",
+        "This page is made from the records in `docs/reproduction`; `offaxis study run 2205.08399/fig4` makes one",
+        "again.",
         *("", *count_verdicts(records_by_id, decided), ""),
         *("## How to read the tables", "", *LEGEND),
     ]
@@ -75,7 +75,7 @@ LEGEND = (
     "- **Our control**: the claim measured from a control that we added. *Added*: a question that is not in the paper,",
     "  *supported* or *opposed*. *Post hoc*: asked, or its measurement refined, after results were seen.",
     "- **Share.** Training images of a run as a share of the paper's; *unknown* where the paper does not state them.",
-    "  Rows of one paper often share runs and are not independent.",
+    "  Rows of one paper often share runs and are not independent; some runs were [trained again](training.md).",
     "- **Figures.** Bands and whiskers are one standard deviation.",
 )
 

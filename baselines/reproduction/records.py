@@ -137,20 +137,22 @@ def format_numbers(sentence: Mapping[str, Any]) -> str:
 
 
 def format_cost(records: Iterable[Mapping[str, Any]]) -> str:
-    """Format the total cost of entries in one line, with shared runs counted once.
+    """Format the total cost of entries in one line, with a training that several share counted once.
 
     Args:
         records: the contents of their ``verdict.json``.
 
     Example:
         >>> record = {"budget": {"compute_seconds": 1800.0}, "trained": {"a": 3600.0, "b": 7200.0}}
-        >>> format_cost([record, record])
-        '2 runs, trained in 3.0 worker hours, and 1.0 hours of computing'
+        >>> format_cost([record, record, record | {"trained": {"a": 1800.0}}])
+        '2 runs in 3 trainings of 3.5 worker hours, and 1.5 hours of computing'
     """
     records = list(records)
-    seconds: dict[str, float] = {}
-    for record in records:
-        seconds |= record["trained"]
+    trainings = {training for record in records for training in record["trained"].items()}
+    runs = {run for run, _ in trainings}
     compute_hours = sum(record["budget"]["compute_seconds"] for record in records) / 3_600
-    train_hours = sum(seconds.values()) / 3_600
-    return f"{len(seconds)} runs, trained in {train_hours:.1f} worker hours, and {compute_hours:.1f} hours of computing"
+    train_hours = sum(seconds for _, seconds in trainings) / 3_600
+    return (
+        f"{len(runs)} runs in {len(trainings)} trainings of {train_hours:.1f} worker hours, and {compute_hours:.1f} "
+        "hours of computing"
+    )

@@ -35,6 +35,7 @@ QUANTITIES = {
     "global_variance": "explained global variance",
     "noise": "mean latent noise (std)",
 }
+"""Quantity -> its title, in the order of figure 4's panels (a) to (c)."""
 
 
 def unit_step(size: int) -> float:
@@ -302,12 +303,13 @@ def draw(table: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         raise InvalidInput(f"table: expected one of the quantities {', '.join(QUANTITIES)}, received none of them.")
     names = list(table["factor"].unique())
     figure, axes = figures.panels(1, len(shown_quantities))
-    for panel, quantity, letter in zip(axes[0], shown_quantities, "abc", strict=False):
+    letters = dict(zip(QUANTITIES, "abc", strict=True))
+    for panel, quantity in zip(axes[0], shown_quantities, strict=True):
         for style, name in enumerate(names):
             part = table[(table["factor"] == name) & (table["quantity"] == quantity)]
             if len(part):
                 figures.curve(panel, part, "epsilon", "value", style=style, label=name)
-        panel.set_title(f"({letter}) {QUANTITIES[quantity]}", fontsize=9)
+        panel.set_title(f"({letters[quantity]}) {QUANTITIES[quantity]}", fontsize=9)
         panel.set_xlabel("ε")
         panel.set_ylim(bottom=min(0.0, panel.get_ylim()[0]))
     lines = {line.get_label(): line for panel in axes[0] for line in panel.get_lines()}

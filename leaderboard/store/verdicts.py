@@ -367,7 +367,7 @@ def decisive(parts: Sequence[Comparison]) -> Comparison:
         The first of these that exists: (1) of the parts that oppose the claim (Holm over the parts), the one with the
         smallest corrected p-value, ties broken by the uncorrected one; its ``p`` is the corrected one. (2) Of the parts
         without a p-value, the one with the fewest seeds. (3) The part with the largest p-value, where a part whose
-        difference is not positive has p = 1 if there are several parts.
+        difference is not positive has p = 1 if there are several parts; of equal ones that with the least difference.
 
     Raises:
         InvalidInput: no parts.
@@ -390,7 +390,7 @@ def decisive(parts: Sequence[Comparison]) -> Comparison:
         return min(undecided, key=lambda part: part.seeds)
     if len(parts) > 1:
         parts = [part if part.difference > 0 else part._replace(p=1.0) for part in parts]
-    return max(parts, key=_p_value)
+    return max(parts, key=lambda part: (_p_value(part), -part.difference))
 
 
 def _p_value(comparison: Comparison) -> float:

@@ -164,7 +164,10 @@ def test_equal_distances(says, migs):
 def test_importance(says):
     importance, first = numbers("2202.13341/fig3_importance"), numbers("2202.13341/fig3_first")
     correlation = importance["dsprites, rank correlation of importance and gain"]
-    says(f"(rank correlation {correlation:.2f}, `fig3_importance`; the foremost came first in one of 20 runs,")
+    says(
+        f"(rank correlation {correlation:.2f}, `fig3_importance`; the foremost came first in one of 20 runs of 1,500 "
+        "steps, `fig3_first`)"
+    )
     assert first["dsprites, most important first in share of runs"] == 1 / 20
     before = importance["dsprites, control: the same before training"]
     says(f"untrained encoders correlate nearly as highly ({before:.2f})")
@@ -194,6 +197,21 @@ def test_original_and_changed_sprites(says, migs):
     )
 
 
+@pytest.mark.parametrize("id_", ["2102.06822/table1", "2102.06822/table2", "2202.13341/fig6"])
+def test_tables_that_take_the_boards_runs_have_its_scores(id_, results):
+    scored = {
+        (result.task.partition("@")[0], result.method, run.seed): run.scores
+        for result in results
+        for run in result.runs
+        if run.tier == "desk"
+    }
+    rows = table(id_)
+    for column, key in {"mig": "mig", "dci_disentanglement": "dci.disentanglement"}.items():
+        if column in rows:
+            board = [scored[row.dataset, row.objective, row.seed][key] for row in rows.itertuples()]
+            np.testing.assert_allclose(rows[column], board, atol=1e-4)
+
+
 def test_the_pattern_of_a_vae(says, migs):
     methods, changed = ("beta_tc_vae", "beta_vae", "ae", "factor_vae"), migs["dsprites_perturbed/conv32_eps10"]
     method = methods[0]
@@ -204,11 +222,13 @@ def test_the_pattern_of_a_vae(says, migs):
     says(f"it loses nothing ({matched.difference:.3f}; {matched.low:.3f} to {matched.high:.3f})")
     table1, table2 = (numbers(f"2102.06822/{name}") for name in ("table1", "table2"))
     falls = [f"{entry['fall on dsprites from original']:.3f}" for entry in (table1, table2)]
-    says(f"Perturbed data cost the two {falls[0]} (`table1`; paper: 0.14), noisy data {falls[1]} (paper: 0.08)")
+    says(f"Perturbed data cost the two {falls[0]} (`table1`; paper: 0.14), noisy data {falls[1]} (paper: 0.08;")
+    bounded = judged("2102.06822/table2")
+    says(f"our bound: 0.05, `table2`, p = {bounded['p']:.3f})")
     assert table1["VAEs above the baseline on dsprites, original"] == 2
-    assert table1["MIG of factor_vae on dsprites, original"] > table1["baseline on dsprites, original"]
-    bounded = verdicts.compare([np.array(migs["dsprites"][method]) - 0.05], [migs[f"dsprites_{NOISY}"][method]])
-    says(f"(`table2`, p = 0.035; leaderboard, ten seeds: p = {bounded.p:.2f})")
+    factor = table1["MIG of factor_vae on dsprites, original"]
+    assert factor > table1["baseline on dsprites, original"]
+    says(f"With seeds 0 to 4 only, FactorVAE is also above baseline ({factor:.3f})")
 
 
 def test_further_tables_of_hidden_patterns(says, migs):
@@ -375,12 +395,18 @@ def test_encoders_of_other_networks(says):
     says("CKA is {:.2f}, {:.2f} and {:.2f} (`fig14`); ".format(*trained))
     says(f"with one model untrained, {min(untrained):.2f} to {max(untrained):.2f}.")
     pairs = ("conv and fc", "conv and transformer", "fc and transformer")
-    final, initial = ([mixed[f"{pair}{state}, encoder"] for pair in pairs] for state in ("", ", before training"))
+    final, initial = (
+        [
+            (mixed[f"{pair}{state}, encoder"] + mixed[f"layers of the second: {pair}{state}, encoder"]) / 2
+            for pair in pairs
+        ]
+        for state in ("", ", before training")
+    )
     says(
         "averages {:.2f} (convolutions, fully connected), {:.2f} (convolutions, transformer) and {:.2f} (fully "
         "connected, transformer; `fig7_architectures`, β-VAE on dSprites)".format(*final)
     )
-    says("with the first model untrained, {:.2f}, {:.2f} and {:.2f}.".format(*initial))
+    says("with one model untrained, {:.2f}, {:.2f} and {:.2f}.".format(*initial))
 
 
 TRANSFERS = {

@@ -430,7 +430,7 @@ def test_the_page_is_made_of_the_folders(page_tables, tmp_path):
         runner.run(constant(answer, id=f"2205.08399/fig{number}"), "desk", tmp_path, tmp_path)
     page = pages.report(tmp_path)
     assert (
-        f"\n2 of {len(pages.entries_with_row())} entries were computed (0 of them added by us): 0 runs, trained in"
+        f"\n2 of {len(pages.entries_with_row())} entries were computed (0 of them added by us): 0 runs in 0 trainings"
         in page
     )
     assert page.count("\n## ") == len(catalogue.papers()) + 1
@@ -504,7 +504,7 @@ def test_the_commands(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert "2202.13341/fig8 (desk): REPLICATED (a property of the data, no seeds). " in done.output
     assert "2202.13341/fig5 (desk): ILLUSTRATION. " in done.output
-    assert "2 of 2 done: 0 runs, " in done.output
+    assert "2 of 2 done: 0 runs in 0 trainings " in done.output
     listed = runner.invoke(cli.app, ["list", "--to", "r"]).output
     assert re.search(r"2202\.13341/fig8 .* done\s*\n", listed)
     assert re.search(r"2202\.13341/fig9 .* 80 of 80 runs missing", listed)

@@ -138,8 +138,9 @@ def test_hard_input():
 def test_quantities_are_drawn_from_zero_or_from_the_least_if_that_is_below(monkeypatch):
     drawn = []
     monkeypatch.setattr(figures, "save", lambda figure, path: drawn.append(figure))
-    rows = [("a", q, v, e) for q, low in (("expansiveness", 1), ("global_variance", -1)) for e, v in ((0, low), (1, 2))]
+    rows = [("a", q, v, e) for q, low in (("expansiveness", 1), ("noise", -1)) for e, v in ((0, low), (1, 2))]
     expansiveness.draw(pd.DataFrame(rows, columns=["factor", "quantity", "value", "epsilon"]), "a.png")
+    assert [panel.get_title()[:4] for panel in drawn[0].axes] == ["(a) ", "(c) "]
     positive, negative = (panel.get_ylim()[0] for panel in drawn[0].axes)
     assert positive == 0
     assert negative < -1

@@ -161,6 +161,12 @@ def test_a_claim_does_not_hold_where_a_part_goes_the_other_way():
     assert verdicts.judge([verdicts.decisive([up, down])]) == (("no significant difference", 1.0),)
 
 
+def test_of_parts_that_go_the_other_way_the_furthest_is_shown():
+    up, down, far = (verdicts.Comparison(x, x - 1, x + 1, 0.5, 5, 1) for x in (0.1, -0.1, -0.4))
+    for parts in ([up, down, far], [far, down, up]):
+        assert verdicts.decisive(parts) == far._replace(p=1.0)
+
+
 def test_of_parts_that_oppose_alike_after_holm_the_strongest_is_shown():
     """0.02 x 2 and 0.03 x 1 are both 0.04 after Holm, whichever comes first."""
     weaker, stronger = (verdicts.Comparison(-1.0, -2.0, -0.5, p, 5, 1) for p in (0.03, 0.02))
