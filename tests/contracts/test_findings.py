@@ -152,7 +152,7 @@ def test_equal_distances(says, migs):
     for title, values in cells.items():
         says(f"| {title} | {' | '.join(f'{value:.2f}' for value in values)} |")
     methods = ("beta_tc_vae", "beta_vae")
-    says(f"At 2 pixels both are below PCA ({statistics.mean(migs[sprites[0]]['pca']):.2f}, five seeds)")
+    says(f"At 2 pixels both are below PCA ({statistics.mean(migs[sprites[0]]['pca']):.2f})")
     assert all(statistics.mean(migs[sprites[0]][name]) < statistics.mean(migs[sprites[0]]["pca"]) for name in methods)
     lost = verdicts.compare(*([migs[task][name] for name in methods] for task in (sprites[1], sprites[3])))
     says(f"From 4 to 16 pixels they lose {lost.difference:.3f} (post hoc, {p(lost)})")
@@ -473,7 +473,7 @@ def test_single_factors(says, results):
     )
     x, y = (mean_gaps(results, "dsprites_spaced/spacing_16", "beta_tc_vae")[name] for name in ("posX", "posY"))
     says(
-        f"β-TCVAE's MIG of single hues is {single}, with equal hues {equal}; of the positions at 16 pixels {x:.2f} and "
+        f"β-TCVAE's MIG of single hues is {single}, with equal hues {equal}; of positions at 16 pixels {x:.2f} and "
         f"{y:.2f}"
     )
 
