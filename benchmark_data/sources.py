@@ -74,7 +74,7 @@ class OfBase(Source):
 
     def extra(self, name: str, indices: Indices) -> NDArray[Any]:
         """Return rows of one of the base's further arrays."""
-        return self.base.extra(name, self.base_rows(indices))
+        return self.base.source.extra(name, self.base_rows(indices))  # they are checked, and may be none
 
     def prepare(self, **options: Any) -> None:
         """Prepare the base."""

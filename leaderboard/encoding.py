@@ -42,7 +42,7 @@ class OtherCodes(OffaxisWarning):
 
 
 class ScaledTwice(OffaxisWarning):
-    """An encoder divided images in [0, 1] by 255 again before it called its PyTorch module."""
+    """An encoder divided images in [0, 1] by 255 again before it called its PyTorch module or Keras layer."""
 
 
 class Encoder:
@@ -87,12 +87,13 @@ class Encoder:
         objects = list(_referenced_objects(encode))
         torch, keras = sys.modules.get("torch"), sys.modules.get("keras")
         self._modules = [value for value in objects if torch and isinstance(value, torch.nn.Module)]
-        layers = [value for value in objects if keras and isinstance(value, keras.Layer)]
+        self._layers = [value for value in objects if keras and isinstance(value, keras.Layer)]
         # With Keras on PyTorch, a layer is a module, too: called as Keras calls it.
-        self._modules = [module for module in self._modules if not any(module is layer for layer in layers)]
-        self.input: Input = input or ("float32_chw" if self._modules else "float32_hwc" if layers else "uint8_hwc")
+        self._modules = [module for module in self._modules if not any(module is layer for layer in self._layers)]
+        default: Input = "float32_chw" if self._modules else "float32_hwc" if self._layers else "uint8_hwc"
+        self.input = input or default
         self.batch_size = batch_size
-        self._keywords = {"training": False} if any(encode is layer for layer in layers) else {}
+        self._keywords = {"training": False} if any(encode is layer for layer in self._layers) else {}
 
     @property
     def device(self) -> str:
@@ -148,11 +149,16 @@ class Encoder:
         ranges: list[float] = []
 
         def note_range(_: Any, arguments: tuple[Any, ...]) -> None:
-            if arguments and math.prod(getattr(arguments[0], "shape", ())) == batch.size:
+            is_batch = arguments and None not in (shape := getattr(arguments[0], "shape", ()))
+            if is_batch and not ranges and math.prod(shape) == batch.size:
                 values = as_numpy(arguments[0]).astype(float)
                 ranges.append(float(np.ptp(values, axis=0).max()))  # of each pixel: channels may have other offsets
 
-        with _before_forward(note_range) if self._modules else contextlib.nullcontext():
+        with contextlib.ExitStack() as stack:
+            if self._modules:
+                stack.enter_context(_before_forward(note_range))
+            elif self._layers:
+                stack.enter_context(_before_keras(note_range))
             repeated_codes = self(batch)[::-1]
         if (np.abs(repeated_codes - codes[:3]) > 0.01 * (np.abs(codes[:3]) + codes.std())).any():
             message = "draws random numbers or depends on the rest of the batch. Return means, in inference mode."
@@ -264,7 +270,8 @@ def _evaluation_mode(modules: list[Any]) -> Iterator[None]:
         with _warn_of_training_mode() if "torch.nn.modules.module" in sys.modules else contextlib.nullcontext():
             yield
         return
-    modes = [(submodule, submodule.training) for module in modules for submodule in module.modules()]
+    submodules = [submodule for module in modules for submodule in module.modules()]
+    modes = [(submodule, submodule.training) for submodule in submodules if hasattr(submodule, "training")]
     try:
         for module in modules:
             with contextlib.suppress(NotImplementedError):  # a graph of torch.export has one mode
@@ -300,6 +307,31 @@ def _before_forward(function: Callable[[Any, tuple[Any, ...]], None]) -> Iterato
         yield
     finally:
         hook.remove()
+
+
+@contextlib.contextmanager
+def _before_keras(function: Callable[[Any, tuple[Any, ...]], None]) -> Iterator[None]:
+    """Call a function with each Keras layer that is called outside of compiled code, and its arguments."""
+    keras = sys.modules["keras"]
+
+    def noted(method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(layer: Any, *arguments: Any, **keywords: Any) -> Any:
+            with contextlib.suppress(NotImplementedError, TypeError):  # tensors without values
+                function(layer, arguments)
+            return method(layer, *arguments, **keywords)
+
+        return call
+
+    kinds = {"__call__": keras.Layer, "predict": keras.Model}
+    owners = {name: next(base for base in kind.__mro__ if name in vars(base)) for name, kind in kinds.items()}
+    methods = {name: vars(owner)[name] for name, owner in owners.items()}
+    try:
+        for name, owner in owners.items():
+            setattr(owner, name, noted(methods[name]))
+        yield
+    finally:
+        for name, owner in owners.items():
+            setattr(owner, name, methods[name])
 
 
 def check_input(input: object) -> None:

@@ -91,7 +91,7 @@ def evaluate(
 
     Warns:
         OtherCodes: a function returned other codes for the same images in another batch.
-        ScaledTwice: a PyTorch module was called with images that were scaled to [0, 1] twice.
+        ScaledTwice: a PyTorch module or Keras layer was called with images that were scaled to [0, 1] twice.
 
     Example:
         >>> columns = lambda images: images.max(axis=1).argmax(axis=1)  # x of each square, three of six factors

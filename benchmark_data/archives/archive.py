@@ -93,8 +93,12 @@ class Cached(Source):
         return self.store().images(indices)
 
     def label_table(self) -> NDArray[np.integer]:
-        """Read the whole label table."""
-        return self.store().labels()
+        """Read the whole label table, and check that the factors have its class ids."""
+        try:
+            return self.space.checked(self.store().labels())
+        except InvalidInput as error:
+            path = self.folder / "labels.npy"
+            raise DamagedFile(f"{path}: {error} Remove the folder and prepare the dataset again.") from error
 
     def extra(self, name: str, indices: Indices) -> NDArray[Any]:
         """Read rows of an extra array."""
@@ -250,14 +254,6 @@ class Archive(Cached):
             return FactorSpace(*self.factors)
         return FactorTable(*self.factors, rows=self.rows, read=self.label_table)
 
-    def label_table(self) -> NDArray[np.integer]:
-        """Read the whole label table, and check that the factors have its class ids."""
-        try:
-            return self.space.checked(super().label_table())
-        except InvalidInput as error:
-            path = self.folder / "labels.npy"
-            raise DamagedFile(f"{path}: {error} Remove the folder and prepare the dataset again.") from error
-
     @property
     def extras(self) -> Mapping[str, Extra]:
         """The extra arrays."""
@@ -325,10 +321,13 @@ class Precomputed(Cached):
     base: Dataset
     change: Callable[[Pixels, Indices, Indices], Pixels]
 
-    @property
+    @functools.cached_property
     def space(self) -> FactorSpace | FactorTable:
-        """The base's factors."""
-        return self.base.space
+        """The base's factors; class ids of a table are read from the prepared dataset, without the base."""
+        space = self.base.space
+        if isinstance(space, FactorSpace):
+            return space
+        return FactorTable(*space.factors, rows=len(space), read=self.label_table)
 
     @property
     def extras(self) -> Mapping[str, Extra]:

@@ -22,7 +22,7 @@ from benchmark_data.archives.picture_files import PictureFiles
 from benchmark_data.dataset import Dataset
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisWarning, needs
 from benchmark_data.factors import Factor, FactorTable, Indices
-from benchmark_data.files import limit
+from benchmark_data.files import limit, user_path
 from benchmark_data.types import Pixels, Source
 
 __all__ = ["from_folder", "from_images"]
@@ -114,7 +114,7 @@ def from_images(
     if isinstance(images, str | os.PathLike):
         if labels is None:
             return from_folder(images, name)
-        return _dataset_of_files(name, picture_files.list_pictures(Path(images)), columns)
+        return _dataset_of_files(name, picture_files.list_pictures(user_path(images)), columns)
     pixels = images if isinstance(images, np.ndarray) else _stack_images(what, images)
     _check_layout(what, pixels)
     if pixels.dtype != np.uint8 or pixels.ndim not in (3, 4) or not pixels.size:
@@ -172,7 +172,7 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
         >>> from_folder(folder, "greys")
         <Dataset greys 1.0.0: 3 images (8, 8, 1), FactorTable(level, rows=3)>
     """
-    folder = Path(folder)
+    folder = user_path(folder)
     if name:
         _check_dataset_name(name)
     else:
@@ -196,8 +196,8 @@ def from_folder(folder: str | os.PathLike[str], name: str = "") -> Dataset:
     paths = _picture_paths(table_path, table, file_column)
     labels: dict[str, NDArray[Any]] = {}
     for column in table.columns.drop(file_column):
-        values = table[column]
-        labels[str(column)] = values.to_numpy() if values.dtype.kind in "biuf" else np.char.strip(values.to_numpy(str))
+        is_number = table[column].dtype.kind in "biuf"
+        labels[str(column)] = (table[column] if is_number else table[column].astype(str).str.strip()).to_numpy()
     unnamed = sorted(set(picture_files.list_pictures(folder)) - set(paths))
     if unnamed:
         warnings.warn(
@@ -365,7 +365,7 @@ def _stack_images(what: str, images: Any) -> Pixels:
             has_colours = has_colours or not grey
             grey_positions += [len(arrays)] * grey
         try:
-            arrays.append(np.asarray(image))
+            arrays.append(np.asarray(image).copy())  # a generator may use one buffer for all
         except (RuntimeError, TypeError, ValueError) as error:  # of numpy and PyTorch
             raise InvalidInput(
                 f"{what}: expected uint8 arrays, received {type(image).__name__}: {error}. Pass the images only: "
@@ -401,15 +401,15 @@ def _label_columns(what: str, labels: Any) -> Mapping[str, ArrayLike]:
 
 def _encode_column(name: str, values: ArrayLike, count: int) -> tuple[Factor, NDArray[np.int64]]:
     """Return a column of labels as a factor and class ids."""
-    array = np.asarray(values)
-    if array.dtype.kind == "U":  # numpy converts everything among strings to strings, NaN too
-        array = np.asarray(values, object)
-    if array.dtype == object and all(isinstance(value, str) for value in array.flat):  # as pandas stores strings
-        array = array.astype(str)
+    # As objects: numpy's own strings are all as long as the longest, and it makes strings of everything among them.
+    array = np.asarray(values, None if isinstance(values, np.ndarray) and values.dtype.kind in "biuf" else object)
+    is_text = array.dtype == object and all(isinstance(value, str) for value in array.flat)
+    if array.dtype == object and not is_text and (numbers := np.asarray(values)).dtype.kind != "U":
+        array = numbers
     received = ""
     if array.shape != (count,):
         received = f"an array of shape {array.shape}"
-    elif array.dtype.kind not in "biufU":
+    elif array.dtype.kind not in "biuf" and not is_text:
         received = f"{', '.join(sorted({type(value).__name__ for value in array.tolist()}))} of dtype {array.dtype}"
     elif array.dtype.kind == "f" and len(not_finite := np.flatnonzero(~np.isfinite(array))):
         received = f"{array[not_finite[0]]} in row {not_finite[0]}"
@@ -427,7 +427,7 @@ def _encode_column(name: str, values: ArrayLike, count: int) -> tuple[Factor, ND
                 OffaxisWarning,
                 stacklevel=4,
             )
-    if array.dtype.kind == "U":
+    if is_text:
         factor = Factor(name, range(len(classes)), "categorical", labels=classes.tolist())
         names = [text for text in factor.labels if not _is_number(text)]
         if 0 < len(names) < len(classes) / 2:

@@ -223,7 +223,7 @@ DATASET = Dataset(
     defects=(
         "Orientations 0 and 39 are both upright (0 and 2 pi): their sprites are the same, 18,432 of them twice.",
         "Squares nearly repeat after a quarter turn and ellipses after half a turn: without orientation 39, 3,142 "
-        "images still repeat another; 715,706 of all images are different.",
+        "sprites still repeat another; 715,706 of all sprites are different.",
         "Images that were not compared may differ from the published ones: of 196 ways to round that agree with all "
         "that is known, none differs from this one in more than 26 images.",
     ),

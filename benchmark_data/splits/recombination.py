@@ -48,6 +48,13 @@ DSPRITES = ("shape", "scale", "orientation", "posX", "posY")
 
 SHAPES3D = ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation")
 
+SIZES = {
+    DSPRITES: (3, 6, 40, 32, 32),
+    SHAPES3D: (10, 10, 10, 8, 4, 15),
+    _schott2022.MPI3D: (6, 6, 2, 3, 3, 40, 40),
+}
+"""Names of a published grid's factors -> their sizes."""
+
 PUBLISHED: Mapping[tuple[str, ...], Mapping[str, Condition]] = {
     DSPRITES: {
         # An ellipse, scale above 0.6, orientation in (120, 240) degrees, both positions above 0.66.
@@ -156,11 +163,8 @@ def _class_ids_by_column(space: FactorSpace, values: Values) -> dict[int, list[i
 
 def _conditions(space: FactorSpace) -> Mapping[str, Condition]:
     """Return the published conditions on a grid, or the general ones."""
-    published = PUBLISHED.get(space.names, {})
-    if published and all(
-        max(ids) < space.sizes[space.column(name)] for c in published.values() for name, ids in c.test.items()
-    ):
-        return published
+    if SIZES.get(space.names) == space.sizes:
+        return PUBLISHED[space.names]
     factors = [factor for factor in space.factors if factor.size > 1]
     _schott2022.held_columns(space, "recombination")  # at least one has an order
     element = next((factor for factor in factors if not _rule.has_order(factor)), factors[0])

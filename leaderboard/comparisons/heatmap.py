@@ -43,7 +43,8 @@ def compare_layers(x: Layers, y: Layers, *, similarity: Similarity = "cka", memo
     Returns:
         The similarities: one row per layer of ``x``, one column per layer of ``y``. CKA agrees with
         ``leaderboard.comparisons.cka`` within 1e-6, Procrustes within 1e-5. Debiased CKA is less accurate with outlying
-        rows: by up to 5e-4 for one that is 1e5 times as far away as the others.
+        rows: by up to 5e-4 for one that is 1e5 times as far away as the others; and it is a ratio of rounding errors
+        for a layer whose samples are equidistant, or equal but for one, where that module returns 0.
 
     Raises:
         InvalidInput: no layers, different samples, arrays that cannot be compared, or too little memory.

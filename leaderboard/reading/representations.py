@@ -52,7 +52,8 @@ class LabelledCodes(NamedTuple):
     Attributes:
         codes: float32 or float64, shape (n, L).
         indices: rows of the dataset, int64 (n,); None without a dataset.
-        factors: class ids, int64 (n, F), of the factors that have more than one value; None if unknown.
+        factors: class ids, int64 (n, F), of a dataset's factors that have more than one value, or all those in the
+            file; None if unknown.
         names: the names of those factors, F of them.
         assumption: the rows that are assumed, in words, if the file does not state them.
         dataset: its full name; empty without one.
@@ -321,7 +322,7 @@ def _recorded_dataset(path: Path) -> str:
 
 def _check_rows_of_task(indices: Array, task: protocol.Task, what: str) -> None:
     """Refuse codes whose rows are those of another dataset's task, in its order: they are codes of that dataset."""
-    is_like_a_task = len(indices) == len(task.indices) and not np.array_equal(indices, task.indices)
+    is_like_a_task = indices.shape == task.indices.shape and not np.array_equal(indices, task.indices)
     other_task = protocol.task_id_of_rows(indices) if is_like_a_task else ""  # which draws the rows of every task
     if other_task:
         raise InvalidInput(
@@ -382,7 +383,7 @@ def _recorded_layers(path: Path) -> list[str] | None:
             return None
         try:
             names = json.loads(layers_json)
-        except ValueError:
+        except (RecursionError, ValueError):
             names = None
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise DamagedFile(f"{path}: layers: expected a JSON list of names, received {layers_json[:60]}.")

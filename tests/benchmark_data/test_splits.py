@@ -184,6 +184,15 @@ def test_recombination_on_another_grid():
         recombination.divide(space, variant="to_rang")
 
 
+def test_a_grid_of_other_sizes_is_another_grid():
+    """Whose values 16 to 31 of 64 are not the right half."""
+    dsprites = benchmark_data.load("dsprites").space.factors
+    space = FactorSpace(*dsprites[:3], Factor("posX", range(64)), Factor("posY", range(64)))
+    held = space.labels(recombination.divide(space, variant="extrapolation").test)
+    assert np.unique(held[:, 1]).tolist() == [3, 4, 5]
+    assert len(np.unique(held[:, 3])) == 64
+
+
 def test_weights_are_the_published_formula():
     """exp(-(a - b)^2 / (2 sigma^2)) on values scaled to [0, 1], multiplied over pairs: Träuble et al., equation 2."""
     space = benchmark_data.load("xyobject").space

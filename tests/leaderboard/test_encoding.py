@@ -250,6 +250,26 @@ def test_images_that_are_scaled_twice_are_warned_of():
         encoder.check(IMAGES, encoder(IMAGES))  # warnings are errors here
 
 
+def test_images_that_are_scaled_twice_for_keras_are_warned_of():
+    keras = pytest.importorskip("keras")
+    model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(4)])
+    methods = keras.Layer.__call__, keras.Model.predict
+    for twice in (
+        Encoder(lambda images: model(images / 255)),
+        Encoder(lambda images: model.predict(images / 255, verbose=0)),
+    ):
+        with pytest.warns(ScaledTwice, match=r"\(n, H, W, C\) in \[0, 1\], and scaled.*pass input='uint8_hwc'"):
+            twice.check(IMAGES, twice(IMAGES))
+    for encoder in (
+        Encoder(model),
+        Encoder(lambda images: model.predict(images, verbose=0)),
+        Encoder(lambda images: model((images - 0.5) / 0.25)),
+        Encoder(lambda images: model(images / 255), input="uint8_hwc"),
+    ):
+        encoder.check(IMAGES, encoder(IMAGES))  # warnings are errors here
+    assert (keras.Layer.__call__, keras.Model.predict) == methods
+
+
 @pytest.mark.parametrize("precision", ["bfloat16", "float64"])
 def test_a_torch_module_is_called_in_its_own_precision(precision):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -335,6 +355,14 @@ def test_a_torch_module_of_one_mode_is_called_in_it():
             raise NotImplementedError
 
     assert Encoder(Graph())(IMAGES).shape == (len(IMAGES), 3 * 8 * 6)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_a_frozen_torchscript_module_has_no_mode():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Dropout(0.5)).eval()
+    frozen = torch.jit.freeze(torch.jit.script(model))
+    np.testing.assert_array_equal(Encoder(frozen)(IMAGES), Encoder(model)(IMAGES))
 
 
 def test_a_keras_model_is_called_for_inference():

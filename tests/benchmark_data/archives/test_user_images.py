@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 import struct
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -479,7 +480,7 @@ def test_texts_are_no_pixels(tmp_path):
         InvalidInput, match=r"received <U\d+ of shape .*Pass an array of pixels, or the path of a folder"
     ):
         from_images("a", np.full((2, 2, 2), "pixel"))
-    with pytest.raises(InvalidInput, match=r"images in photos: expected a folder of PNG .*, received no such"):
+    with pytest.raises(InvalidInput, match=r"images in .*photos: expected a folder of PNG .*, received no such"):
         from_images("a", "photos")
     with pytest.raises(InvalidInput, match=r"expected files that end in .png, .jpg or .jpeg, received none"):
         from_images("a", tmp_path)
@@ -552,3 +553,33 @@ def test_files_are_sized_before_they_are_decoded(folder, monkeypatch):
     monkeypatch.setenv("OFFAXIS_MAX_TABLE", "ten")
     with pytest.raises(InvalidInput, match=r"OFFAXIS_MAX_TABLE must be a whole number above 0, not 'ten'\."):
         from_folder(folder)
+
+
+def test_a_generator_may_use_one_buffer_for_all():
+    def frames():
+        buffer = np.zeros((8, 8, 1), np.uint8)
+        for level in range(3):
+            buffer[:] = level
+            yield buffer
+
+    assert from_images("film", frames()).images([0, 1, 2])[:, 0, 0, 0].tolist() == [0, 1, 2]
+
+
+def test_a_folder_is_found_from_every_working_folder(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmark_data.archives.user_images.MAX_BYTES_IN_MEMORY", 0)
+    monkeypatch.setenv("HOME", str(folder.parent))
+    monkeypatch.setenv("USERPROFILE", str(folder.parent))
+    monkeypatch.chdir(folder.parent)
+    data = from_folder(folder.name, "mine")
+    monkeypatch.chdir(folder)
+    assert np.array_equal(data.images([0]), from_folder(f"~/{folder.name}", "mine").images([0]))
+
+
+def test_one_long_text_takes_no_more_memory_than_its_letters():
+    texts = ["x" * 200_000, *(f"text {i % 7}" for i in range(3999))]
+    tracemalloc.start()
+    data = from_images("mine", np.zeros((4000, 4, 4, 1), np.uint8), {"caption": texts})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert data.space.sizes == (8,)
+    assert peak < 2**24

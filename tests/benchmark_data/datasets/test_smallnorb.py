@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import shutil
 import struct
 import zipfile
 
@@ -105,6 +106,18 @@ def test_the_reduced_sets_are_pillows(shrink, tmp_path, method):
         small.images([9])[0, :, :, 0], np.asarray(base.resize((64, 64), Image.Resampling[method.upper()]))
     )
     assert np.array_equal(small.labels(range(240)), small.source.base.labels(range(240)))
+
+
+def test_the_reduced_sets_need_no_larger_ones_once_prepared(shrink, tmp_path, cache_folder):
+    write_gz(tmp_path)
+    config = DATASET.configs["left_64_lanczos"]
+    first, again = (shrink(config, SIZES, LEFT_SPLITS, selected=range(0, 480, 2), archive=CHANGES) for _ in range(2))
+    first.prepare(manual_dir=tmp_path)
+    images, labels = first.images([9, 130]), first.source.base.labels([9, 130])
+    shutil.rmtree(cache_folder / "datasets" / "smallnorb" / "stereo")
+    assert again.prepared
+    assert np.array_equal(again.images([9, 130]), images)
+    assert np.array_equal(again.labels([9, 130]), labels)
 
 
 def test_the_declaration():

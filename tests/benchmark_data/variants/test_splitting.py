@@ -14,6 +14,7 @@ import benchmark_data
 from baselines import program
 from benchmark_data import parallel
 from benchmark_data.errors import InvalidInput, UnknownName
+from benchmark_data.sources import OfBase
 from benchmark_data.variants import splitting
 
 NAME = "xyobject/plain.recombination.to_range"
@@ -188,3 +189,10 @@ def test_records_of_hugging_face(divided):
     assert record["index"] == 73_500
     assert record["extra_row"] == benchmark_data.split("xyobject", "recombination.to_range").test[0]
     np.testing.assert_array_equal(np.asarray(record["image"]), divided.images([73_500])[0])
+
+
+def test_a_process_without_rows_has_no_extras_either():
+    pair = benchmark_data.load("solids_dsprites")
+    same_rows = dataclasses.replace(pair, source=OfBase(pair))
+    assert same_rows.source.extra("row", np.arange(2)).tolist() == pair.extra("row", [0, 1]).tolist()
+    assert same_rows.source.extra("row", np.empty(0, np.int64)).shape == (0,)

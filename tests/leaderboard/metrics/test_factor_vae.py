@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -104,3 +106,13 @@ def test_pairs_share_the_value_of_their_factor_pair_by_pair():
         for f, a, b in zip(fixed, factors[first], factors[second], strict=True):
             assert (a == b).all(axis=0).tolist() == [g == f for g in range(3)]
             assert len(np.unique(a[:, f])) > 1
+
+
+def test_many_latents_take_little_memory():
+    factors = grid()
+    codes = np.random.default_rng(0).normal(size=(len(factors), 500)).astype(np.float32)
+    tracemalloc.start()
+    run(codes, factors)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * 2**20

@@ -181,6 +181,9 @@ def test_bad_codes_are_named(toys, tmp_path, codes):
     np.savez(tmp_path / "c.npz", codes=codes, indices=np.arange(9))
     with pytest.raises(InvalidInput, match="indices: expected 60 rows, as in codes, received 9"):
         representations.codes(tmp_path / "c.npz", dataset="toy/small")
+    np.savez(tmp_path / "d.npz", codes=codes, indices=9)
+    with pytest.raises(InvalidInput, match=r"rows of toy/small: expected integers of shape \(n,\)"):
+        representations.codes(tmp_path / "d.npz", dataset="toy/small")
 
 
 def test_layers_keep_their_order(tmp_path):
@@ -194,9 +197,10 @@ def test_layers_keep_their_order(tmp_path):
     assert list(representations.activations(tmp_path / "a.safetensors")) == ["z_input", "mean"]
     save_file(layers, tmp_path / "b.safetensors")
     assert sorted(representations.activations(tmp_path / "b.safetensors")) == ["mean", "z_input"]
-    save_file(layers, tmp_path / "c.safetensors", metadata={"layers": "mean"})
-    with pytest.raises(DamagedFile, match="layers: expected a JSON list of names, received mean"):
-        representations.activations(tmp_path / "c.safetensors")
+    for damaged in ("mean", "[" * 100_000):
+        save_file(layers, tmp_path / "c.safetensors", metadata={"layers": damaged})
+        with pytest.raises(DamagedFile, match=r"layers: expected a JSON list of names, received (mean|\[{60})"):
+            representations.activations(tmp_path / "c.safetensors")
 
 
 def test_the_one_array_of_a_file_is_a_layer(tmp_path):
