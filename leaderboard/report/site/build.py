@@ -237,11 +237,10 @@ def _training_command(result: Result, tier: str) -> str:
     run = result.runs_in(tier)[0]
     if run.status == "recomputed" or "offaxis" not in run.versions or run.supervision == "reference":
         return ""
-    settings = [
-        f"--set {name}={str(value).lower() if isinstance(value, bool) else value}"
-        for name, value in run.hyperparameters.items()
-        if isinstance(value, bool | int | float | str)
-    ]
-    words = ["offaxis train run --dataset", result.dataset, "--objective", result.method]
-    command = " ".join([*words, f"--steps {run.budget.steps} --seed {run.seed}", *settings])
-    return command if re.fullmatch(r"[\w .,=/+-]*", command, re.ASCII) else ""  # no special characters of a shell
+    words = ["offaxis", "train", "run", "--dataset", result.dataset, "--objective", result.method]
+    words += ["--steps", str(run.budget.steps), "--seed", str(run.seed)]
+    for name, value in run.hyperparameters.items():
+        if isinstance(value, bool | int | float | str):
+            words += ["--set", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
+    is_plain = all(re.fullmatch(r"[\w.,=/+-]+", word, re.ASCII) for word in words)  # nothing special to a shell
+    return " ".join(words) if is_plain else ""

@@ -127,6 +127,13 @@ def test_weights_start_glorot_uniform_and_biases_zero(name):
                 assert value.std() == pytest.approx(limit / np.sqrt(3), rel=0.05)
 
 
+@pytest.mark.parametrize("name", architectures.ARCHITECTURES)
+def test_initial_weights_come_of_the_generator_alone(name):
+    first, again = ([v for network in build(name) for v in network.trainable_variables] for _ in range(2))
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(np.asarray(one.value), np.asarray(other.value), err_msg=one.path)
+
+
 @pytest.mark.parametrize("name", ["conv", "transformer"])
 def test_two_steps_move_every_weight_and_repeat_exactly(name, tiny):
     config = tiny(architecture=name, architecture_parameters={}, learning_rate=1e-3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 from typer.testing import CliRunner
@@ -78,6 +79,14 @@ def test_layers_of_your_own_are_written_as_they_are():
     content = onnx_graphs.encoder(*ends(network), (12, 10, 1))
     wanted = np.asarray(network(np.divide(images, 255, dtype=np.float32)))
     np.testing.assert_allclose(run(content, images), wanted, atol=1e-6)
+
+
+def test_what_is_used_twice_is_written_once():
+    image = keras.Input((2, 2, 1))
+    x = keras.layers.Dense(3, name="shared")(keras.layers.Flatten()(image))
+    content = onnx_graphs.encoder(image, keras.ops.add(x, keras.ops.absolute(x)), (2, 2, 1))
+    operators = [node.op_type for node in onnx.load_model_from_string(content).graph.node]
+    assert operators.count("MatMul") == 1
 
 
 def test_codes_of_quantised_latents(tiny, tmp_path):

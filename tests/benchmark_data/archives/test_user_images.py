@@ -398,6 +398,12 @@ def test_a_name_or_a_folder(folder):
         benchmark_data.named_or_folder(str(folder / "labels.csv"))
 
 
+def test_no_name_is_not_the_current_folder(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    with pytest.raises(UnknownName, match=r"^dataset or existing folder: expected one of .*received ''"):
+        benchmark_data.named_or_folder("")
+
+
 def test_a_picture_has_one_row(tmp_path):
     PIL.Image.fromarray(np.zeros((4, 4), np.uint8)).save(tmp_path / "a.png")
     (tmp_path / "labels.csv").write_text("file_name,kind,size\na.png,1,2\na.png,2,2\n", "utf-8")

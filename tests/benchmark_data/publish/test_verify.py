@@ -282,6 +282,12 @@ def test_configs_can_be_told_apart_in_80_columns(tmp_path, monkeypatch):
     assert result.exit_code == 1
 
 
+def test_the_bar_is_as_long_as_all_rows_of_the_dataset_and_its_copies(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmark_data.publish.verify.verify", lambda *arguments, **options: [])
+    result = CliRunner().invoke(cli.app, ["verify", "xysquares/spacing_4", "--hf", str(tmp_path), "--full"])
+    assert f"0/{2 * 8**6}" in result.stderr
+
+
 def test_commands_refuse_what_they_do_not_know(tmp_path):
     for arguments in (("publish", "xysquares/spacing_44"), ("publish", "xysquare")):
         result = CliRunner().invoke(cli.app, [*arguments, "--to", str(tmp_path)])

@@ -39,6 +39,8 @@ def test_hard_input(tmp_path):
         InvalidInput, match=r"expected uint8, or floats in \[0, 1\], received float64 in \[0, 3\].*sigmoid"
     ):
         traversals.measure(grid() * 3)
+    with pytest.raises(InvalidInput, match=r"expected uint8, or floats in \[0, 1\], received float64 in \[-1, 1\]"):
+        traversals.measure(2 * grid() - 1)
     with pytest.raises(InvalidInput, match="images: expected finite numbers"):
         traversals.measure(grid() * np.nan)
     with pytest.raises(InvalidInput, match="names: expected 3, received 1"):

@@ -80,6 +80,14 @@ def test_the_number_of_threads_changes_nothing_and_the_seed_little():
     assert dci.score(codes, factors, seed=1, **arrays) == {k: pytest.approx(v, abs=0.01) for k, v in one.items()}
 
 
+def test_the_seed_decides_between_latents_that_are_alike():
+    codes, factors = two_factors()
+    alike = np.hstack([codes, codes])
+    arrays = {"codes_test": alike, "factors_test": factors}
+    first, second = (dci.parts(alike, factors, seed=seed, **arrays)["matrix"] for seed in (0, 1))
+    assert (first != second).any()
+
+
 def test_classes_missing_from_one_part():
     codes, factors = two_factors()
     seen = factors[:, 1] < 3

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -394,6 +395,12 @@ except OSError as error:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "Too many open files\n"
+
+
+def test_ctrl_c_in_the_terminal_does_not_reach_the_process(tmp_path):
+    (tmp_path / "encoder.onnx").write_bytes(HONEST)
+    with encoders.OnnxEncoder(tmp_path / "encoder.onnx") as running:
+        assert os.getsid(running._process.pid) == running._process.pid
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends a process with its parent on Linux alone")

@@ -87,6 +87,12 @@ def test_without_a_reference_there_is_nothing_to_compare(divided):
     assert generalisation.studies(ranking.tables(divided(extrapolation=ERRORS["extrapolation"]))) == ()
 
 
+def test_a_result_in_quarantine_is_compared_with_none(divided):
+    reference, found = divided(**ERRORS)
+    marked = results.result(found.task, found.method, found.runs, quarantine="wrong codes")
+    assert generalisation.studies(ranking.tables([reference, marked])) == ()
+
+
 def test_the_page_says_what_is_lost(divided, tmp_path):
     root = tmp_path / "results"
     results_tree.write(root, divided(**ERRORS))

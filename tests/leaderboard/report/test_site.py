@@ -397,9 +397,10 @@ def test_the_methods_page_gives_the_command_that_trains_a_row_again(site, tmp_pa
     wanted = "offaxis train run --dataset toy/small --objective beta_vae --steps 1000 --seed 0 --set beta=4.0"
     assert f"{wanted} --set reconstruction=mse" in made["methods/beta_vae.html"].decode()
     assert "offaxis train run" not in made["methods/theirs.html"].decode()
-    harm = {"versions": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": "$(reboot)"}}
-    results_tree.write(root, [made_result("toy/small", "harm", 0.1, status="reproduced", **harm)])
-    assert "offaxis train run" not in dict(build.files(root))["methods/harm.html"].decode()
+    for method, beta in (("harm", "$(reboot)"), ("more", "4 --to /")):
+        harm = {"versions": {"offaxis": "0.1.0"}, "hyperparameters": {"beta": beta}}
+        results_tree.write(root, [made_result("toy/small", method, 0.1, status="reproduced", **harm)])
+        assert "offaxis train run" not in dict(build.files(root))[f"methods/{method}.html"].decode()
 
 
 def test_a_phone_shows_a_method_and_its_first_score_at_once(two_scores, browser):

@@ -367,6 +367,8 @@ def test_what_will_not_be_ranked_and_why_is_said_beforehand(good, run_folder, ma
         f"{TASKS[0]}@v1: my_vae will not be ranked: no ONNX encoder to verify seeds 0, 1.",
         f"{TASKS[1]}@v1: my_vae will not be ranked: it has 2 of 5 seeds; no ONNX encoder to verify seeds 0, 1.",
     ]
+    elsewhere = [made_result(TASKS[0], "my_vae", *migs, tier="desk", status="recomputed", about=about)]
+    assert "it has 2 of 5 seeds" in remarks.unranked(runs, elsewhere, tier="smoke")[0], "those of this tier count"
     whole = [dataclasses.replace(one, encoder=Path("x.onnx")) for one in runs if one.record.dataset == TASKS[0]]
     assert remarks.unranked(whole, published, tier="smoke") == [
         f"{TASKS[0]}@v1: my_vae will be ranked once its encoders are verified."

@@ -67,6 +67,11 @@ def test_tables_are_complete(published):
     }
 
 
+def test_papers_are_in_the_order_of_years(published):
+    order = [(paper.year, paper.key) for paper in published]
+    assert order == sorted(order)
+
+
 def test_the_usual_datasets_are_covered(published):
     found = {row.dataset for paper in published if paper.year >= 2019 for row in paper.rows}
     assert found >= {"dsprites", "shapes3d", "cars3d", "mpi3d"}
