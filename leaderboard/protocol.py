@@ -123,7 +123,7 @@ TIERS: Mapping[str, Tier] = MappingProxyType(
                     Measurement("dci", train=2_000, test=1_000, arguments={"mode": "fast", "seed": 0}),
                 ),
             ),
-            Tier("study", "The papers' sample sizes and training budgets.", _MIG_AND_DCI),
+            Tier("study", "The papers' networks, with 5% of their training images or more.", _MIG_AND_DCI),
             Tier(
                 "held_out",
                 "Trained and scored on the two parts of a split rule; the reference holds out rows at random.",

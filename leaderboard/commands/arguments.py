@@ -41,7 +41,7 @@ def published(datasets: Iterable[str] | None = None) -> list[Result]:
 
 
 def published_with(results: Sequence[Result], trees: Iterable[Path] = ()) -> list[Result]:
-    """Read the published results of the tasks of some results, except those whose runs are all among them.
+    """Read the published results of the tasks of some results, except those whose runs, in their tiers, are all there.
 
     Published results of a method that is among them are renamed ``…_published``. Empty if the published tree is one of
     ``trees``, from which the results were read.
@@ -52,7 +52,9 @@ def published_with(results: Sequence[Result], trees: Iterable[Path] = ()) -> lis
     tasks, others = {result.task for result in results}, []
     for result in published(result.dataset for result in results):
         own_runs = runs_by_result.get((result.task, result.method), ())
-        if result.task not in tasks or all(run in own_runs for run in result.runs):
+        own_tiers = {run.tier for run in own_runs}
+        runs = [run for run in result.runs if run.tier in own_tiers]
+        if result.task not in tasks or (runs and all(run in own_runs for run in runs)):
             continue
         if own_runs:
             about = result.about.model_copy(update={"title": f"{result.title} (published)"})
