@@ -5,7 +5,7 @@ Also lazy imports of a package's public names, so that a command's help needs no
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import pkgutil
 import reprlib
 import sys
@@ -99,7 +99,7 @@ def call(
 def on_demand(
     package: str, given: Mapping[str, tuple[str, ...]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return a package's ``__getattr__``, which imports a name's file on first use, and its ``__dir__`` (PEP 562).
+    """Return a package's ``__getattr__``, which imports names and submodules on first use, and ``__dir__`` (PEP 562).
 
     Args:
         package: the package's name.
@@ -116,13 +116,13 @@ def on_demand(
     files = {name: file for file, exported in given.items() for name in exported}
 
     def get_attribute(name: str) -> Any:
-        if name not in files:
+        if name in files:
+            value = getattr(importlib.import_module(files[name]), name)
+        elif not name.startswith("_") and importlib.util.find_spec(f"{package}.{name}"):
+            value = importlib.import_module(f"{package}.{name}")
+        else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(files[name]), name)
         setattr(sys.modules[package], name, value)  # next time without a call
         return value
 
-    def list_attributes() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *files})
-
-    return get_attribute, list_attributes
+    return get_attribute, lambda: sorted({*vars(sys.modules[package]), *files})

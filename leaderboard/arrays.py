@@ -214,8 +214,7 @@ def check_rows(
         if (z == np.rint(z)).all() and _can_be_codes(factors):
             raise InvalidInput(
                 f"{codes_name}, {factors_name}: expected the codes, then the factors' class ids, received whole "
-                f"numbers in {codes_name} and others in {factors_name}. If they are swapped, pass the codes "
-                "first; else pass class ids, not physical values."
+                f"numbers in {codes_name} and others in {factors_name}. Pass the codes first, then class ids."
             ) from error
         raise
     n, f = v.shape

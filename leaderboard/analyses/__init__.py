@@ -5,6 +5,9 @@ no drawing; ``expansiveness`` measures a dataset: ``measure_hidden``.) Concatena
 such as ``seed`` and ``group`` to identify their rows.
 """
 
+from benchmark_data import discovery
 from benchmark_data.errors import needs
 
 needs("leaderboard.analyses", "metrics", "scipy", "sklearn", "pandas", "joblib")
+
+__getattr__, _ = discovery.on_demand(__name__, {})

@@ -296,6 +296,15 @@ def test_a_package_and_the_help_of_commands_load_without_numpy(statement):
     assert loaded_by(statement, ("numpy", "PIL", "pandas", "http.server")) == set()
 
 
+def test_submodules_need_no_import_of_their_own():
+    program = (
+        "import benchmark_data, leaderboard; leaderboard.metrics.mig.score; leaderboard.comparisons.cka.compare; "
+        "leaderboard.analyses.udr_absent"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("AttributeError: module 'leaderboard.analyses' has no attribute 'udr_absent'\n")
+
+
 @pytest.mark.parametrize("package", ["benchmark_data", "baselines"])
 def test_what_a_package_passes_on_is_listed_before_it_is_loaded(package):
     program = f"import {package} as p; print(sorted(set(p.__all__) - set(dir(p)))); p.absent"

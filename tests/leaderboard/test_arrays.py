@@ -133,7 +133,7 @@ def test_arrays_that_do_not_match(codes, factors, message):
 def test_swapped_arguments_are_recognised():
     """As in ``mig.score(factors, codes)``."""
     with pytest.raises(
-        InvalidInput, match=r"codes, factors: expected .*, received whole .*are swapped, pass the codes first; else"
+        InvalidInput, match=r"codes, factors: expected .*, received whole .*Pass the codes first, then class ids"
     ):
         check_codes_factors(FACTORS, CODES)
     with pytest.raises(InvalidInput, match="factors: expected whole numbers, the class ids"):
