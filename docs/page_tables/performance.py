@@ -30,7 +30,7 @@ BUILDERS = {
     "TFDS: ours, one process": ("TFDS: `offaxis data build`, one process", "TFDS: plain builder, tfrecord"),
     "HF: plain builder, Pillow": ("HF: plain `GeneratorBasedBuilder` over Pillow images", None),
     "HF: load_dataset of the published folder": (
-        "HF: `load_dataset` of the published folder",
+        "HF: `load_dataset` of a finished folder",
         "HF: plain builder, Pillow",
     ),
     "HF: publish, with digest and card": (

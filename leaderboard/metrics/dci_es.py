@@ -35,7 +35,7 @@ PROPERTIES = Properties(
     source="Eastwood et al. 2023, section 3",
     chance="I: share of the most frequent class; E near 1",
     range=(-1.0, 1.0),
-    ideal="1 for I (from 0), E and S = F / L",
+    ideal="1 for I (from 0) and E; S is F / L",
     unbounded=("size",),
     copied_latent={"informativeness": "same"},
     many_rows=False,
