@@ -86,12 +86,11 @@ def traversals(dataset: Dataset, *, row: int | None = None, columns: int = 10) -
     base_row = int(order[0] if row is None else dataset.rows([row])[0])
     labels = dataset.labels(order)
     strips = []
-    for i, factor in enumerate(dataset.space.factors):
-        ids = np.arange(factor.size) if isinstance(dataset.space, FactorSpace) else np.unique(labels[:, i])
-        chosen_ids = np.unique(ids[np.linspace(0, len(ids) - 1, columns).round().astype(np.int64)])
-        shown_ids, rows = _find_example_rows(dataset, factor.name, chosen_ids, base_row, order, labels)
+    for factor in dataset.space.factors:
+        ids, rows = _find_example_rows(dataset, factor.name, base_row, order, labels)
+        chosen = np.unique(np.linspace(0, len(ids) - 1, columns).round().astype(np.int64))
         size_text = f"{factor.size} values{factor.unit and ', '}{factor.unit}"
-        strips.append((factor, size_text, shown_ids, _make_tiles(dataset.images(rows))))
+        strips.append((factor, size_text, ids[chosen], _make_tiles(dataset.images(rows[chosen]))))
     width, height = strips[0][3][0].size
     name_width = max(max(font.getlength(factor.name), small.getlength(size_text)) for factor, size_text, _, _ in strips)
     margin = math.ceil(name_width) + 3 * GAP
@@ -141,19 +140,19 @@ def _make_tiles(images: Pixels) -> list[Image.Image]:
 
 
 def _find_example_rows(
-    dataset: Dataset, factor: str, values: Indices, base_row: int, order: Indices, labels: Indices
+    dataset: Dataset, factor: str, base_row: int, order: Indices, labels: Indices
 ) -> tuple[Indices, Indices]:
-    """Find a row for each class id, without a full grid in this order; class ids that no row has are left out."""
+    """Find class ids and a row for each, without a full grid in this order; those that no row has are left out."""
     if isinstance(dataset.space, FactorSpace):
-        return values, dataset.space.traverse(base_row, factor)[values]
+        rows = dataset.space.traverse(base_row, factor)
+        return np.arange(len(rows)), rows
     column = dataset.space.column(factor)
     others = np.arange(labels.shape[1]) != column
     agreeing = (labels[:, others] == dataset.labels([base_row])[:, others]).all(axis=1)
     if 2 * len(np.unique(labels[agreeing, column])) > len(np.unique(labels[:, column])):
         labels, order = labels[agreeing], order[agreeing]
     present, first_places = np.unique(labels[:, column], return_index=True)
-    keep = np.isin(present, values)
-    return present[keep], order[first_places[keep]]
+    return present, order[first_places]
 
 
 def _caption(factor: Factor, value: int, width: int, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:

@@ -207,10 +207,11 @@ def _locate_rows(dataset: Dataset, rows: Indices, copy: Copy) -> Iterator[tuple[
     """Return (split, positions in its files, rows) of some rows, each row once."""
     missing = np.ones(len(rows), bool)
     for split, split_rows in dataset.splits.items():
-        in_split = missing & np.isin(rows, np.asarray(split_rows))
+        positions, remainders = np.divmod(rows - split_rows.start, split_rows.step)
+        in_split = missing & (remainders == 0) & (positions >= 0) & (positions < len(split_rows))
         if in_split.any():
             missing &= ~in_split
-            yield split, (rows[in_split] - split_rows.start) // split_rows.step, rows[in_split]
+            yield split, positions[in_split], rows[in_split]
     if missing.any():
         raise DamagedFile(f"{copy.folder}: expected every row in a split, received {missing.sum()} in none.")
 

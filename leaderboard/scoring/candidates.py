@@ -74,14 +74,16 @@ class Candidate:
         return copies.latent_ranks(self.codes)
 
     def renamed(self, method: str) -> Candidate:
-        """Return the run with another method name, which is also its title; itself if the name is empty."""
+        """Return the run with another method name, which is also its title; itself if the name is empty.
+
+        Raises:
+            InvalidInput: the name is that of an untrained baseline, or differs from it only in underscores.
+        """
         if method in ("", self.record.method):
             return self
-        return dataclasses.replace(
-            self,
-            record=self.record.model_copy(update={"method": method}),
-            about=self.about.model_copy(update={"title": method}),
-        )
+        known = self.record.model_copy(update={"method": method})
+        _check_method_name(known, self.where)
+        return dataclasses.replace(self, record=known, about=self.about.model_copy(update={"title": method}))
 
 
 def load(folder: str | os.PathLike[str]) -> Candidate:

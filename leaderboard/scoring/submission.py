@@ -405,7 +405,7 @@ def _find_strays(folder: Path, tasks: dict[str, Entry], entries: Sequence[Path])
         folders |= {task_folder, task_folder.parent}
         expected |= {task_folder / f"seed_{seed.seed}{suffix}" for seed in entry.seeds for suffix in (".npz", ".onnx")}
         expected.add(task_folder / "rows.npy")
-    for path in entries:
+    for path in filter(os.path.lexists, entries):  # encoding removes what a killed process left behind
         mode = path.lstat().st_mode
         if (stat.S_ISDIR(mode) and path in folders) or (stat.S_ISREG(mode) and path in expected):
             continue

@@ -94,6 +94,17 @@ def test_columns_are_spread_over_the_values_that_occur():
     assert contact_sheets.traversals(dataclasses.replace(labelled(4), space=space)).width > 2 * 64
 
 
+def test_columns_are_spread_over_the_values_that_the_shown_rows_have():
+    """Sixty of 100 values in rows that agree, none of them among ten spread evenly over all."""
+    spread = np.linspace(0, 99, 10).round().astype(int)
+    values = np.concatenate([np.setdiff1d(np.arange(100), spread)[:60], np.arange(100)])
+    labels = {"x": values, "y": (np.arange(160) >= 60).astype(int)}
+    pixels = np.broadcast_to(values[:, None, None, None], (160, 64, 64, 1)).astype("u1")
+    picture = contact_sheets.traversals(benchmark_data.from_images("mine", pixels, labels), row=0)
+    shown = [tile(picture, picture.width - 68 * (10 - place), 4)[0, 0, 0] for place in range(10)]
+    assert shown == values[:60][np.linspace(0, 59, 10).round().astype(int)].tolist()
+
+
 @pytest.mark.parametrize("kept", [12, 11])
 def test_a_table_of_every_combination_holds_the_other_factors_fixed(kept):
     """Levels 60 a + 10 b, as a folder and its CSV file give them: a grid written row by row, and all of it but one."""
@@ -152,9 +163,7 @@ def test_a_factor_of_two_values_shows_both_outside_a_grid():
     answers = np.random.default_rng(0).integers(0, 2, (40, 12))
     images = np.zeros((40, 8, 8, 1), np.uint8)
     mine = benchmark_data.from_images("mine", images, {f"q{i}": column for i, column in enumerate(answers.T)})
-    values, rows = contact_sheets._find_example_rows(
-        mine, "q3", np.arange(2), 0, np.arange(40), mine.labels(np.arange(40))
-    )
+    values, rows = contact_sheets._find_example_rows(mine, "q3", 0, np.arange(40), mine.labels(np.arange(40)))
     assert values.tolist() == [0, 1]
     assert answers[rows, 3].tolist() == [0, 1]
 

@@ -8,7 +8,10 @@ import re
 import shutil
 import subprocess
 import sys
+import types
+from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -17,7 +20,7 @@ from benchmark_data import Factor, FactorSpace, FactorTable, Rendered
 from benchmark_data.commands import data as cli
 from benchmark_data.dataset import Digest
 from benchmark_data.publish import records
-from benchmark_data.publish.verify import Finding, digest, verify
+from benchmark_data.publish.verify import Copy, Finding, _locate_rows, digest, verify
 from benchmark_data.types import Source
 
 pytest.importorskip("tensorflow_datasets")
@@ -216,6 +219,16 @@ def test_a_row_in_no_split(corner, tmp_path):
     dataset = dataclasses.replace(corner, name="tiny_gap", splits={"train": range(60)})
     hf.publish(dataset, tmp_path)
     assert "every row in a split, received 4 in none" in verify(dataset, [("hf", tmp_path)], full=True)[1].problem
+
+
+def test_rows_are_located_without_a_list_of_all():
+    """A list of a split's rows for every 256 rows took 50 ms each, minutes for a dataset of a million images."""
+    halves = types.SimpleNamespace(splits={"test": range(1, 2**50, 2), "train": range(0, 2**50, 2)})
+    located = _locate_rows(halves, np.array([0, 5, 6, 2**49]), Copy("hf", Path("copy")))
+    assert [(split, *map(np.ndarray.tolist, found)) for split, *found in located] == [
+        ("test", [2], [5]),
+        ("train", [0, 3, 2**48], [0, 6, 2**49]),
+    ]
 
 
 @pytest.mark.parametrize(("kind", "package"), [("tfds", "tensorflow_datasets"), ("hf", "datasets")])

@@ -143,6 +143,12 @@ def test_run_json_is_checked_field_by_field(run_folder, fields, message):
         list(scored_submission.score_runs([run_folder(**fields)]))
 
 
+def test_the_name_of_a_reference_is_refused_as_another_name_too(run_folder):
+    """As in run.json: the board had a method random__encoder, called so by --method."""
+    with pytest.raises(InvalidInput, match="which differs from 'random_encoder' only in underscores"):
+        candidates.load(run_folder()).renamed("random__encoder")
+
+
 def test_an_unknown_tier(run_folder):
     with pytest.raises(UnknownName, match=r"tier: expected one of .*Did you mean 'study'"):
         list(scored_submission.score_runs([run_folder()], tier="studi"))

@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from typer.testing import CliRunner
 
+from benchmark_data import files
 from leaderboard import protocol
 from leaderboard.commands import arguments, board
 from leaderboard.scoring import candidates, submission
@@ -157,6 +158,12 @@ def test_submit_finds_codes_of_an_encoder_that_was_replaced(handed_in):
 def test_submit_writes_codes_once(handed_in):
     assert run("submit", handed_in).stdout.count(".npz") == 2
     assert run("submit", handed_in).stdout.count(".npz") == 0
+
+
+def test_submit_goes_on_where_it_was_killed(handed_in):
+    """Its temporary file was listed, removed when the codes were written again, and then missed."""
+    (handed_in / TASK / f".seed_0.npz.{2**22 + 1}-{files._HOST_HASH}0a1b.part").write_bytes(b"PK")
+    assert run("submit", handed_in).exit_code == 0
 
 
 def test_verify_without_an_encoder(handed_in):
