@@ -24,7 +24,7 @@ from baselines.run import posterior_of
 from baselines.training.loop import train
 from benchmark_data import draws
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, check_count
 from benchmark_data.variants import perturbation
 from benchmark_data.variants.hidden import SEED, HiddenVariable, write_hidden
 from leaderboard.metrics import mig
@@ -92,8 +92,7 @@ def derive(
     """
     if config.objective not in OBJECTIVES:
         raise InvalidInput(f"objective: expected {' or '.join(OBJECTIVES)}, received {config.objective}.")
-    if restarts < 2:
-        raise InvalidInput(f"restarts: expected at least 2 models to choose from, received {restarts}.")
+    check_count("restarts", restarts, 2)
     base = benchmark_data.load(config.dataset)
     hidden = HiddenVariable(base, KIND)
     if path is None:

@@ -105,7 +105,7 @@ def test_what_cannot_be_derived(small, known, tmp_path):
     values = hidden_variable.settings(small) | TINY
     with pytest.raises(InvalidInput, match="objective: expected beta_vae or beta_tc_vae, received ae"):
         hidden_variable.derive(RunConfig.from_json(values | {"objective": "ae"}), tmp_path / "runs")
-    with pytest.raises(InvalidInput, match="restarts: expected at least 2 models to choose from, received 1"):
+    with pytest.raises(InvalidInput, match="restarts: expected at least 2, received 1"):
         hidden_variable.derive(RunConfig.from_json(values), tmp_path / "runs", restarts=1)
     with pytest.raises(UnknownName, match=r"dataset: .* received 'xysquares_perturbed'"):
         hidden_variable.derive(RunConfig.from_json(values | {"dataset": "xysquares/spacing_1"}), tmp_path / "runs")
