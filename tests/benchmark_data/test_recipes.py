@@ -52,10 +52,10 @@ def test_images_of_dsprites_that_are_tested_and_trained_on():
     for rows, images in dsprites.batches(np.arange(len(dsprites)), batch_size=4096):
         bits = np.packbits(images.reshape(len(rows), -1) > 0, axis=1)
         hashes[rows] = [hash(image.tobytes()) for image in bits]
-    assert f"{len(np.unique(hashes)):,} of all images are different" in " ".join(dsprites.defects)
+    assert f"{len(np.unique(hashes)):,} of all sprites are different" in " ".join(dsprites.defects)
     orientations = dsprites.labels(np.arange(len(dsprites)), ["orientation"]).ravel()
     others = hashes[orientations != 39]
-    assert f"{len(others) - len(np.unique(others)):,} images still repeat another" in " ".join(dsprites.defects)
+    assert f"{len(others) - len(np.unique(others)):,} sprites still repeat another" in " ".join(dsprites.defects)
     found = {}
     for rule in ("holdout", "composition", "random", "extrapolation", "interpolation"):
         split = benchmark_data.split(dsprites, rule)
