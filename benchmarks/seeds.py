@@ -1,6 +1,6 @@
 """What seeds can tell: how often the tests of `leaderboard.store.verdicts` err, and how often they find a difference.
 
-``python benchmarks/seeds.py`` prints the tables of ``docs/statistics.md``, in about three minutes of one core;
+``python benchmarks/seeds.py`` prints the tables of ``docs/statistics.md``, in about five minutes of one core;
 ``--draws 400`` is a first look. Every number is a share of simulated studies, drawn from numpy's generator, seed 0,
 or of published seeds.
 """
@@ -236,9 +236,10 @@ def main() -> None:
         results = over_tasks(sizes, share, rng, draws)
         print(f"  {tasks}, {share:g} shared: {results[0]:.3f} {results[1]:.3f}")
     rng = np.random.default_rng(0)
-    print(f"Two-sided error of equal means and other spreads, 5 seeds, promised 0.05; {draws} draws")
+    many = 5 * draws
+    print(f"Two-sided error of equal means and other spreads, 5 seeds, promised 0.05; {many} draws")
     for (name, rule), shape in itertools.product({"permutation": exact, "Welch": welch}.items(), SHAPES):
-        shares = {times: uneven_error(rule, shape, 5, times, rng, draws) for times in (1, 3, 10, 100)}
+        shares = {times: uneven_error(rule, shape, 5, times, rng, many) for times in (1, 3, 10, 100)}
         print(f"  {name:14s} {shape:20s}", "  ".join(f"{t} times {share:.3f}" for t, share in shares.items()))
     print(f"How often the interval of a claim with a floor holds 0: 9 equal methods of 5 seeds; {draws} draws")
     for where, floor in (("at the mean", 0.0), ("half a standard deviation above", 0.02)):
