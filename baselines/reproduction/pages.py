@@ -35,8 +35,8 @@ def report(folder: Path) -> str:
         *("# Reproduction", ""),
         "Figures and tables of four papers, and questions that we added, with a verdict on each claim. Eight",
         "are in [README](../README.md#which-claims-of-the-papers-replicate); [findings](findings.md) discusses most.",
-        "This page is made from the records in `docs/reproduction`; `offaxis study run 2205.08399/fig4` makes one",
-        "again.",
+        "This page is made from the records in `docs/reproduction`; `offaxis study run 2205.08399/fig4` makes a",
+        "record again.",
         *("", *count_verdicts(records_by_id, decided), ""),
         *("## How to read the tables", "", *LEGEND),
     ]
