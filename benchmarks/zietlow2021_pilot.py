@@ -4,9 +4,10 @@
     python benchmarks/pilot.py RUNS --to benchmarks/zietlow2021_pilot.csv
 
 Whether a perturbation lowers MIG can be tested only where there is a MIG to lower. Perturbed images that keep their
-contrast leave [0, 1] and need a squared error, whose weight and β are compared here, beside the paper's Bernoulli
-likelihood. Seeds are not those of published results. 3,000 steps of 64 images take about 4 minutes of an idle core, and
-the two settings with the highest MIG are trained for 10,000 steps.
+contrast leave [0, 1] and need a squared error, whose weight and β are compared here, beside the Bernoulli
+likelihood of the literature. Seeds are not those of published results. 3,000 steps of 64 images take about 4 minutes of
+an idle core. Two settings are also trained for 10,000 steps: that of 2102.06822/table1_floats, and the Bernoulli
+likelihood.
 """
 
 from __future__ import annotations
