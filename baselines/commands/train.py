@@ -31,7 +31,7 @@ app = console.command_line(
 
 NoEncode = Annotated[bool, typer.Option("--no-encode", help="Do not write codes for scoring.")]
 Device = Annotated[str, typer.Option(metavar="cpu|gpu|auto", help="The device; auto uses a GPU if there is one.")]
-Threads = Annotated[int | None, typer.Option(metavar="N", min=1, max=1024, help="Threads. Default: all cores.")]
+Threads = Annotated[int | None, typer.Option(metavar="N", min=1, max=1024, help="Default: the run's, or all cores.")]
 Steps = Annotated[int | None, typer.Option(metavar="N", min=1, help="Optimiser steps. Default: 300000.")]
 Seed = Annotated[int | None, typer.Option(metavar="N", help="Seed of weights, batches and noise. Default: 0.")]
 Images = Annotated[
@@ -236,7 +236,8 @@ def _train(
     if dataset is not None:
         count = len(training_rows(dataset, config.train_share, config.split))
         rules = f"split {config.split}, train_share" if config.split else "train_share"
-        console.tell(f"images: {len(dataset):,} of {dataset.id}, {count:,} trained on, the rest held out ({rules})")
+        rest = "held out" if config.build_objective().n_views == 1 else "at most as second images of pairs"
+        console.tell(f"images: {len(dataset):,} of {dataset.id}, {count:,} trained on, the rest {rest} ({rules})")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", devices.SlowDevice)  # said above
         if lengthen:
@@ -272,7 +273,7 @@ def _claim_folder(config: RunConfig, folder: Path, user_dataset: Dataset, image_
         claims.claim(folder, config)
         if (folder / "run.json").exists():  # otherwise nothing to compare, and training reads all images anyway
             check_pixels(folder, digests_of(user_dataset))
-        files.write_json(folder / "images.json", {"folder": str(image_folder.resolve())})  # for `record.own_images`
+        files.write_json(folder / "images.json", {"folder": str(files.user_path(image_folder).resolve())})
 
 
 def tell_explained(run: Run) -> None:

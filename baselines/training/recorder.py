@@ -61,17 +61,14 @@ class Recorder:
     ) -> None:
         self.config, self.folder, self.snapshots = config, folder, Snapshots(folder)
         self.stopped: Diverged | None = None
-        self._dataset, self._digests, self._observers = dataset, digests, observers
-        self._pool = pool
+        self._dataset, self._digests, self._observers, self._pool = dataset, digests, observers, pool
         self._pending_write: Future[None] | None = None
         clear_leftovers(folder)
         self.step = self.snapshots.last or 0
         self._computed_before = _read_computed(folder) if self.step else []
-        records = [read_record(Path(source)) for source in (folder, config.start_from) if source]
-        levels = [record["supervision"] for record in records if "supervision" in record]
-        levels.append(config.build_objective().supervision)
-        if any(record.get("dataset", dataset.id) != dataset.id for record in records):
-            levels.append("pretrained")  # on other images
+        record = read_record(folder) or (read_record(Path(config.start_from)) if config.start_from else {})
+        levels = {record.get("supervision", "unsupervised"), config.build_objective().supervision}
+        levels |= {"pretrained"} if record.get("dataset", dataset.id) != dataset.id else set()  # on other images
         self._supervision = max(levels, key=get_args(Supervision).index)
         self._history = folder / "history.jsonl"
         rows = whole_history(folder, config)

@@ -7,6 +7,7 @@ each with a line once it is done. It exits when its standard input closes, so th
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import queue
@@ -56,12 +57,13 @@ def train_runs(
         devices.choose(device)
         outcomes = train_together(configs, [Path(into) / run_path for _, run_path, _ in runs], progress=no_progress)
     except Exception as error:
-        for run in runs if len(runs) > 1 else ():  # one of them caused it, or the memory is too small
-            train_runs([run], into, encode, threads, device, share)
-        if len(runs) == 1:
-            record_failure(Path(into), runs[0][2], _error_message(error))
-        return
-    for (_, _, digest), outcome in zip(runs, outcomes, strict=True):
+        outcomes, message = [], _error_message(error)
+    if not outcomes and len(runs) == 1:
+        record_failure(Path(into), runs[0][2], message)
+    for run in runs if not outcomes and len(runs) > 1 else ():  # one of them caused it, or the memory is too small
+        gc.collect()  # which the failed program still takes
+        train_runs([run], into, encode, threads, device, share)
+    for (_, _, digest), outcome in zip(runs, outcomes, strict=False):
         if isinstance(outcome, Diverged):
             record_failure(Path(into), digest, str(outcome), diverged=True)
         elif encode and not has_codes(outcome.folder):

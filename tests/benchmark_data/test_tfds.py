@@ -136,6 +136,12 @@ def test_info_tells_what_is_known(data_dir, tiny_family):
     assert info.disable_shuffling
 
 
+def test_info_tells_whether_copies_may_be_published(builders, tiny_grid, tmp_path):
+    closed = provider.builder_class(dataclasses.replace(tiny_grid, name="closed", redistributable=False))
+    assert closed(data_dir=tmp_path).info.metadata["redistributable"] is False
+    assert builders["tiny_grid"](data_dir=tmp_path).info.metadata["redistributable"] is True
+
+
 def test_files_are_read_without_our_code(data_dir, tiny_grid):
     script = f"""
 import sys, tensorflow_datasets as tfds

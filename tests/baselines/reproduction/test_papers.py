@@ -777,6 +777,20 @@ def test_a_latent_without_an_axis_speaks_for_neither_structure():
     assert _plane.judge_local(table).answer == "no significant difference"
 
 
+def test_the_planes_codes_are_drawn_of_the_first_run_of_each_model(tmp_path, monkeypatch):
+    figures_drawn = []
+    monkeypatch.setattr(figures, "save", lambda figure, path: figures_drawn.append(figure))
+    rows = [
+        (model, seed, 9, 5, 10 * m + seed, -seed, 0.0) for m, model in enumerate(_plane.MODELS) for seed in (3, 1, 2)
+    ]
+    table = pd.DataFrame(rows, columns=["model", "seed", "x", "y", "z1", "z2", "angle"])
+    _plane.draw(Outcome(table), tmp_path / "plane.png")
+    panels = figures_drawn[0].axes
+    points = [panel.collections[0].get_offsets().tolist() for panel in panels]
+    assert points == [[[9, 5]], [[1, -1]], [[11, -1]]]
+    assert [panel.get_title() for panel in panels] == ["points", "codes, linear", "codes, fc"]
+
+
 def test_chords_of_the_plane_reach_one_standard_deviation_to_either_side():
     """On the curve (z, z³) the chord from -2 to 2 rises at arctan 4, 31 degrees from an axis at 45."""
 

@@ -104,6 +104,22 @@ def constant(answer="supported", p=0.008, **changes):
     return Entry(**values | changes)
 
 
+def test_a_figure_that_is_made_again_and_broken_off_has_no_record(tmp_path):
+    def broken(result, path):
+        raise KeyboardInterrupt
+
+    runner.run(constant(), "desk", tmp_path, tmp_path / "runs", jobs=1)
+    changed = constant(
+        desk=Plan(settings={"a": 2}),
+        compute=lambda settings, runs, tier: Outcome(pd.DataFrame({"a": [2.0]})),
+        draw=broken,
+    )
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(changed, "desk", tmp_path, tmp_path / "runs", jobs=1)
+    assert not (tmp_path / changed.id / records.RECORD).exists()
+    assert runner.state(changed, "desk", tmp_path, tmp_path / "runs") == "ready"
+
+
 def test_a_figure_with_training_from_nothing(made):
     folder, record = made
     assert set(record) == {*records.RECORDED}

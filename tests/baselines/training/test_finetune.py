@@ -227,6 +227,15 @@ def test_a_damaged_copy_of_the_source_is_refused(trained, tmp_path):
         train(config, folder)
 
 
+def test_a_source_that_changed_before_its_weights_were_copied_is_refused(trained, tmp_path):
+    config = dataclasses.replace(finetune.config(trained.folder, TARGET, steps=1), start_weights="0" * 64)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config.as_json()))
+    with pytest.raises(DamagedFile, match=r"expected the weights with the hash 0{16} that the run starts from"):
+        train(config, folder)
+
+
 def test_the_command(trained, tmp_path, few_rows):
     command = f"transfer {trained.folder} --dataset {TARGET} --decoder 2 --steps 1 --seed 4"
     done = CliRunner().invoke(cli.app, [*command.split(), "--to", str(tmp_path / "run")], catch_exceptions=False)
@@ -277,6 +286,7 @@ def test_a_run_saw_what_its_source_saw(tiny, tmp_path, objective, elsewhere, sup
     config = finetune.config(source.folder, target, decoder=0, objective="beta_vae", steps=1, snapshots=[])
     folder = train(config.with_steps(0), tmp_path / "run").folder
     shutil.rmtree(source.folder)
+    train(tiny(objective="classifier", steps=1, snapshots=[]), source.folder)  # another run in its place
     claims.lengthen(folder, 1)
     train(Run.open(folder).config, folder)
     assert json.loads((folder / "run.json").read_text())["supervision"] == supervision

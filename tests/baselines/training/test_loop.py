@@ -164,6 +164,12 @@ def test_an_iterator_of_observers_is_not_used_up_by_the_first_step(tiny, tmp_pat
     assert told == [row["step"] for row in run.history]
 
 
+def test_an_observer_gets_the_step_apart_from_the_scalars_of_the_history(tiny, tmp_path):
+    rows = []
+    run = train(tiny(), tmp_path / "run", observers=lambda step, scalars: rows.append((step, dict(scalars))))
+    assert rows == [(row["step"], {name: row[name] for name in row if name != "step"}) for row in run.history]
+
+
 def test_a_loss_that_explodes_stops_the_run_and_leaves_the_last_good_snapshot(tiny, tmp_path):
     with pytest.raises(
         Diverged,

@@ -218,6 +218,17 @@ def typed(*words):
 SMALL = ("--set", "architecture=fc", "--set", "width=8", "--set", "latents=2", "--set", "batch_size=4")
 
 
+def test_a_folder_below_home_and_pairs_of_all_pictures(photos, tmp_path, monkeypatch):
+    """A shell leaves ``--images=~/photos`` alone; the second image of a pair is not of the train rows."""
+    pictures = photos.rename(photos.parent / "grid")
+    kinds = "".join(f"{number:02}.png,{number % 4},{number // 4}\n" for number in range(40))
+    (pictures / "labels.csv").write_text(f"file_name,kind,group\n{kinds}", "utf-8")
+    monkeypatch.setenv("HOME", str(pictures.parent))
+    asked = ("run", "--images", "~/grid", "--objective", "ada_gvae", *SMALL, "--to", tmp_path / "run", "--steps", 1)
+    assert "36 trained on, the rest at most as second images of pairs (train_share)" in typed(*asked)
+    assert json.loads((tmp_path / "run" / "images.json").read_text()) == {"folder": str(pictures)}
+
+
 def test_a_folder_of_pictures_from_the_command_line(photos, tmp_path):
     """Trained, stopped, gone on with, encoded, scored and drawn: the run remembers where its pictures are."""
     folder = tmp_path / "run"

@@ -47,6 +47,13 @@ def test_one_run(shown):
     assert shown([100], ["0.5"], [False]) == ("beta_vae/5 xysquares/spacing_1", 100, "200 img/s", "loss 0.5")
 
 
+def test_runs_that_go_on_begin_where_they_stopped(tiny):
+    display = progress.display()
+    progress.Bar(display, [tiny(seed=5), tiny(seed=7)], [4, 2], ["0.5", ""])
+    (task,) = display.tasks
+    assert (task.completed, task.fields["rate"], task.fields["loss"]) == (3, "", "loss 0.5")
+
+
 def test_a_run_alone_that_stopped(shown):
     assert shown([100], ["nan"], [True])[-1] == "stopped: nan"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import dataclasses
+import gc
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import filelock
@@ -257,6 +259,31 @@ def test_a_worker_that_always_dies_fails_its_run_alone(tiny, tmp_path, monkeypat
     assert (tmp_path / state.run / "codes.npz").exists()
     assert [path.stem for path in (tmp_path / "failed").iterdir()] == [tiny(seed=2).digest]
     assert {seed: row["state"] for seed, row in index(tmp_path).items()} == {1: "done"}
+
+
+def test_memory_of_runs_that_failed_together_is_free_when_they_are_retried(tiny, tmp_path, monkeypatch):
+    engines = []
+
+    class Engine:
+        def __init__(self):
+            self.itself = self  # as the closures of an engine refer to it
+
+    def fail(configs, *_, **__):
+        alive.append(sum(reference() is not None for reference in engines))
+        engine = Engine()
+        engines.append(weakref.ref(engine))
+        raise MemoryError
+
+    alive: list[int] = []
+    monkeypatch.setattr("baselines.training.loop.train_together", fail)
+    runs = [(config.as_json(), f"run_{config.seed}", config.digest) for config in (tiny(seed=1), tiny(seed=2))]
+    gc.disable()
+    try:
+        worker.train_runs(runs, str(tmp_path), False, 1)
+    finally:
+        gc.enable()
+    assert alive[:2] == [0, 0]
+    assert len(list((tmp_path / "failed").iterdir())) == 2
 
 
 def test_sigterm_is_the_sweeps_also_on_ray_which_takes_it_for_itself(tiny, tmp_path, monkeypatch):

@@ -328,6 +328,25 @@ def test_arrays_are_sized_before_they_are_unpacked(tmp_path, monkeypatch):
         containers.hdf5_slabs(tmp_path / "a.h5", "images")
 
 
+@pytest.mark.parametrize("kind", ["virtual", "external", "scalar"])
+def test_an_hdf5_array_that_is_none_or_has_its_numbers_elsewhere_is_refused(tmp_path, kind):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "elsewhere.h5", "w") as file:
+        file["images"] = np.zeros((2, 3), np.uint8)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        if kind == "virtual":
+            layout = h5py.VirtualLayout((2, 3), np.uint8)
+            layout[:] = h5py.VirtualSource(str(tmp_path / "elsewhere.h5"), "images", (2, 3))
+            file.create_virtual_dataset("images", layout)
+        elif kind == "external":
+            elsewhere = [(str(tmp_path / "elsewhere.h5"), 0, 6)]
+            file.create_dataset("images", (2, 3), np.uint8, external=elsewhere)
+        else:
+            file["images"] = 7
+    with pytest.raises(DamagedFile, match=r"a\.h5: expected an array images stored in this file, received <HDF5"):
+        hdf5_slabs(tmp_path / "a.h5", "images")
+
+
 def test_readers_raise_one_kind_of_error(tmp_path):
     """What zipfile, h5py and numpy raise of damaged bytes has more kinds than their pages list."""
     for kind in (RuntimeError, TypeError, tokenize.TokenError, AssertionError):

@@ -370,6 +370,14 @@ def test_a_kill_during_the_build_leaves_nothing_and_the_next_one_cleans_up(small
     assert sorted(path.name for path in small.source.folder.parent.iterdir()) == [".1.0.0.lock", "1.0.0"]
 
 
+def test_what_another_version_has_begun_is_left_alone(tmp_path):
+    own, other = (tmp_path / f".{version}.4711-ab.part" for version in ("1.0.1", "1.0.10"))
+    own.mkdir()
+    other.mkdir()
+    with store.locked(tmp_path / "1.0.1"):
+        assert (own.exists(), other.exists()) == (False, True)
+
+
 def test_two_processes_do_the_work_once(small, paused, tmp_path):
     first = paused("before")
     wait_for(tmp_path / "before", first)

@@ -293,6 +293,17 @@ def test_a_folder(folder):
     assert relabelled.space.names == ("level",)
 
 
+@pytest.mark.parametrize("size", [(1, 4), (12, 4), (6, 8)])
+def test_a_picture_that_has_another_size_by_now_is_refused(folder, size, monkeypatch):
+    """Where pictures are read on access; one of a single column would fit into the row without a word."""
+    monkeypatch.setattr("benchmark_data.archives.user_images.MAX_BYTES_IN_MEMORY", 0)
+    data = from_folder(folder)
+    PIL.Image.new("L", size, 10).save(folder / "1.png")
+    with pytest.raises(DamagedFile, match=r"1\.png: its size has changed\. Restore it"):
+        data.images([2])
+    assert data.images([0]).shape == (1, 4, 6, 1)
+
+
 def test_hidden_tables_are_left_alone_and_capitals_are_read(folder):
     """macOS puts ``._labels.csv`` beside a file on disks of others; some programs write ``labels.CSV``."""
     expected = from_folder(folder).digest()

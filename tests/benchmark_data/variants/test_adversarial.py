@@ -136,6 +136,11 @@ def test_what_is_no_choice_is_refused():
         redrawn(STRIPS, [(0, 1), (13,)])
 
 
+def test_a_value_that_no_candidate_draws_is_refused():
+    with pytest.raises(InvalidInput, match=r"ways to draw values: expected .*, received \[\[0, 1\], \[\]\]"):
+        redrawn(STRIPS, [(0, 1), ()])
+
+
 def test_the_named_functions_are_what_they_say():
     spacing = np.array([1.0, 2.0, 5.0])
     assert constant(spacing).tolist() == [1, 1, 1]

@@ -39,6 +39,12 @@ def test_hard_input():
         layers_against_input.measure({"encoder_1": np.full((30, 4), np.inf)}, images)
 
 
+def test_no_similarity_is_refused():
+    images, layers = model(0)
+    with pytest.raises(InvalidInput, match=r"similarities: expected some of CKA, .*, received \[\]"):
+        layers_against_input.measure(layers, images, similarities=())
+
+
 def test_drawing_over_layers_and_over_time(tmp_path):
     tables = []
     for seed in range(2):

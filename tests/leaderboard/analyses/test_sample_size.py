@@ -39,6 +39,13 @@ def test_repeats_differ_and_a_seed_repeats():
     assert not table.equals(sample_size.measure_shared(**arguments, seed=9))
 
 
+def test_sizes_may_come_in_any_order():
+    arguments = {"shares": [0.5], "repeats": 1, "similarities": ["CKA"]}
+    table = sample_size.measure_shared(sizes=[60, 20], **arguments)
+    assert set(table.samples) == {20, 60}
+    assert table.equals(sample_size.measure_shared(sizes=[20, 60], **arguments))
+
+
 def test_rows_are_not_ordered_by_their_numbers():
     table = sample_size.measure_shared(shares=[0.5], sizes=[50, 2000], similarities=["CKA"], features=2, repeats=1)
     assert table.similarity.tolist() == pytest.approx([0.5, 0.5], abs=0.25)

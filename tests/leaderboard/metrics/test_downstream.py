@@ -65,6 +65,25 @@ def test_sizes_default_to_those_that_fit():
     assert list(found) == ["gbt_10_mean", "gbt_10_min", "gbt_100_mean", "gbt_100_min"]
 
 
+def test_a_default_size_may_be_all_rows():
+    codes, factors = sample(0, n=100)
+    scores = downstream.score(codes, factors, codes_test=codes, factors_test=factors, classifiers=("logistic",))
+    assert [key for key in scores if key.endswith("mean")] == ["logistic_10_mean", "logistic_100_mean"]
+
+
+def test_the_seed_breaks_ties_between_latents():
+    """Both latents are the factor in training; in the test one of them is its opposite."""
+    factors = np.arange(60)[:, None] % 2
+    arrays = {"codes_test": np.hstack([factors, 1 - factors]).astype(float), "factors_test": factors}
+    codes = np.repeat(factors + np.linspace(0, 0.1, 60)[:, None], 2, axis=1)
+    means = [
+        downstream.score(codes, factors, sizes=[60], classifiers=["gbt"], seed=seed, **arrays)["gbt_60_mean"]
+        for seed in (0, 0, *range(1, 6))
+    ]
+    assert means[0] == means[1]
+    assert len(set(means)) > 1
+
+
 def test_codes_far_from_zero_are_warned_of():
     codes, factors = sample(0)
     far = codes.astype(np.float64) + 1e8

@@ -171,6 +171,13 @@ def test_what_an_honest_graph_takes_and_gives():
     assert graphs.inspect(HONEST) == ("images", "float32", (None, 8, 8, 3), "codes")
 
 
+def test_an_input_that_an_operator_does_without_is_no_unknown_one():
+    """The empty name stands for it, such as for the least value of Clip."""
+    nodes = [("Clip", ["images", "", "most"], ["clipped"]), ("Reshape", ["clipped", "shape"], ["codes"])]
+    content = model(nodes, tensors=[SHAPED, constant("most", 0.5)])
+    assert graphs.inspect(content) == ("images", "float32", (None, 8, 8, 3), "codes")
+
+
 @pytest.fixture
 def encoded(toys, tmp_path):
     """Run a model on rows of the toy dataset."""

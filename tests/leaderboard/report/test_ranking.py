@@ -173,6 +173,13 @@ def test_what_nobody_counted_is_not_in_a_range():
     assert "; 500 steps. " in alone.caption
 
 
+def test_shares_of_the_images_of_a_paper_go_from_the_least_to_the_greatest():
+    budgets = [Budget(steps=500, images=images, seconds=0.0, device="") for images in (288_000, 64_000)]
+    both = [method(name, 0.1, budget=budget) for name, budget in zip("ab", budgets, strict=True)]
+    caption = ranking.table("xysquares/spacing_8@v1", "study", both).caption
+    assert "; 0.33% to 1.5% of the images of a run" in caption
+
+
 def test_nearly_all_images_of_a_paper_are_a_plain_percentage():
     nearly = method("own", 0.1, budget=Budget(steps=500, images=19_150_000, seconds=0.0, device=""))
     assert "; 100% of the images of a run" in ranking.table("xysquares/spacing_8@v1", "study", [nearly]).caption
@@ -520,6 +527,14 @@ def test_standings_across_tasks():
     assert (first.mean, second.mean) == pytest.approx((0.5, 0.45))
     assert first.interval == pytest.approx((0.5, 0.5))
     assert board.tasks == ("xysquares/spacing_1", "xysquares/spacing_8")
+
+
+def test_the_interval_of_a_mean_over_tasks_lies_within_the_range_of_the_score():
+    tasks = ("xysquares/spacing_1@v1", "xysquares/spacing_8@v1")
+    board = overall.overall(ranking.tables(method("a", *[0.0] * 4, 0.3, task=task) for task in tasks))
+    low, high = board.standings[0].interval
+    assert low == 0.0
+    assert high == pytest.approx(0.06 + 2.776 * 0.06, abs=1e-3)
 
 
 def test_a_task_that_few_methods_have_does_not_take_the_place_of_the_others():

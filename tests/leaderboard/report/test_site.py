@@ -361,6 +361,15 @@ def test_a_method_may_have_ranks_in_one_tier_and_none_in_another(tmp_path, made_
     assert re.findall(r">Rank</button>(.*?)</th>", page) == [" <small>by MIG</small>"], "no column of dashes"
 
 
+def test_a_method_without_a_score_that_tables_show_has_no_page(tmp_path, made_result):
+    (run,) = made_result("toy/other", "factor_vae", 0.3).runs
+    other = run.model_copy(update={"scores": {"sap": 0.3}, "samples": {"sap": run.samples["mig"]}})
+    hidden = results.result("toy/other@v1", "factor_vae", [other])
+    results_tree.write(tmp_path / "results", [made_result("toy/small", "beta_vae", 0.2), hidden])
+    pages = dict(build.files(tmp_path / "results"))
+    assert [name for name in pages if name.startswith("methods/")] == ["methods/beta_vae.html"]
+
+
 def test_a_task_that_few_methods_have_stands_behind_a_line(tmp_path, made_result):
     root = tmp_path / "few"
     for method in ("beta_vae", "factor_vae", "dip_vae_i"):

@@ -61,6 +61,13 @@ def test_claims_are_kept_apart(run_folder, one_tier):
     assert run.scores["mig"] < 0.9
 
 
+def test_a_claim_that_the_tier_does_not_compute_is_left_out(run_folder, one_tier):
+    protocol.TIERS["desk"] = protocol.Tier("desk", "For tests.", (protocol.Measurement("mig"),))
+    folder = run_folder(claimed={"mig": 0.99, "dci.disentanglement": 0.9})  # the second is of the other tier
+    run = next(scored_submission.score_runs([folder])).runs[0]
+    assert run.claimed == {"mig": 0.99}
+
+
 def test_no_folders():
     with pytest.raises(InvalidInput, match="runs: expected at least one, received none"):
         list(scored_submission.score_runs([]))
