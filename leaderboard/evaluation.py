@@ -131,7 +131,7 @@ def evaluate(
         raise InvalidInput("Run folders have their own seeds, steps and supervision. Leave these arguments out.")
     recorded = [record.seed for record in records[0]]
     if len(set(recorded)) < len(recorded):
-        raise InvalidInput(f"seeds: expected each once, received {recorded} from run folders. Leave out duplicates.")
+        raise InvalidInput(f"seeds: expected each once, received {recorded}. Pass runs of one setting, each once.")
     for task, task_records in zip(chosen_tasks, records, strict=True):
         for record in task_records:
             candidates.check_part(task, tier, record.hyperparameters, name)

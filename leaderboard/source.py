@@ -149,8 +149,8 @@ class Source:
         """Write the encoder in ONNX and check its codes in the sandbox, or raise an error."""
         if "pca" in candidate.record.hyperparameters or not (self.onnx_path or self.function_encoder):
             raise InvalidInput(
-                "A run folder without encoder.onnx, principal components, and an encoder in another process cannot be "
-                "exported."
+                "A run folder without encoder.onnx (first: offaxis train export RUN), principal components, and an "
+                "encoder in another process cannot be exported."
             )
         if self.onnx_path:
             path.write_bytes(self.onnx_path.read_bytes())

@@ -386,7 +386,7 @@ def _label_columns(what: str, labels: Any) -> Mapping[str, ArrayLike]:
     """Return the columns of a dictionary or of a table, by name."""
     if labels is None:
         return {}
-    if hasattr(labels, "items"):
+    if hasattr(labels, "items") and getattr(labels, "ndim", 2) == 2:  # a pandas.Series has one dimension
         columns = list(labels.items())
     elif names := getattr(labels, "column_names", None):  # of a Hugging Face dataset
         columns = [(name, labels[name]) for name in names]

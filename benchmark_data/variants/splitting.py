@@ -356,8 +356,8 @@ def resolve(dataset: object, name: str) -> Dataset:
         {'train': range(0, 18), 'test': range(18, 20)}
     """
     if not isinstance(dataset, Dataset):
-        received = f"received {dataset!r}. For a published dataset, pass only its name in the config."
-        raise InvalidInput(f"dataset: expected a Dataset, such as from benchmark_data.from_folder, {received}")
+        received = f"received {repr(dataset)[:80]}. For a published dataset, pass only its name in the config."
+        raise InvalidInput(f"dataset: expected a Dataset, such as from benchmark_data.from_images, {received}")
     base, rule = parse_divided_name(name)
     if name == dataset.id:
         return dataset

@@ -166,7 +166,7 @@ def in_torch():
 
 def test_the_page_on_your_encoder_runs_in_a_loop_of_pytorch(in_torch, capsys):
     model, batches, monitor, names = in_torch
-    names["fit"](model, batches, monitor, epochs=2)
+    names["fit"](model, [(images, None) for images in batches], monitor, epochs=2)
     assert capsys.readouterr().out.count("{'mig': ") == 2
     assert model.training
 

@@ -599,7 +599,7 @@ def test_a_run_folder_is_scored_by_its_codes(solved, tmp_path):
     with pytest.raises(InvalidInput, match=r"no encoder\.onnx"):
         leaderboard.evaluate(tmp_path, "xysquares/spacing_4", metrics=["mig"], progress=False)
     assert isinstance(candidates.load(tmp_path), candidates.Candidate)
-    with pytest.raises(InvalidInput, match=r"seeds: expected each once, received \[0, 0\] from run folders"):
+    with pytest.raises(InvalidInput, match=r"seeds: expected each once, received \[0, 0\]. Pass runs of one"):
         leaderboard.evaluate([tmp_path, tmp_path], TASK, metrics=["mig"], progress=False)
     with pytest.raises(InvalidInput, match="Run folders have their own seeds, steps and supervision"):
         leaderboard.evaluate([tmp_path], TASK, seeds=[4], metrics=["mig"], progress=False)

@@ -165,6 +165,7 @@ def test_a_table_with_named_columns_labels_images():
             r"labels of mine: expected a dictionary of .*, received list without names\. Name them",
         ),
         (np.arange(5), r"received ndarray without names"),
+        (pd.Series(range(5), name="kind"), r"received Series without names"),
         ({0: range(5)}, r"name of a factor among labels of mine: expected a string, received 0\. Name the columns"),
         ({"": range(5)}, r"name of a factor among labels of mine: expected a string, received ''\. Name the columns"),
         (
