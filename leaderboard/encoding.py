@@ -215,7 +215,7 @@ class Encoder:
         except Exception as error:
             error.add_note(
                 f"The encoder was {self.description}. If it expects another layout or range, pass input= "
-                f"one of {', '.join(get_args(Input))}." + " The images are already tensors." * bool(self._modules)
+                f"one of {', '.join(get_args(Input))}." + " They are tensors: omit from_numpy." * bool(self._modules)
             )
             if "torch" in sys.modules and not self._modules:
                 error.add_note("No PyTorch module was found in it: pass the module itself, or call torch.from_numpy.")

@@ -295,8 +295,8 @@ class Evaluation:
         for name in names.values():
             if names["ours"] == names["theirs"] or name in COMPARISON.keys() - names.keys():
                 raise InvalidInput(
-                    f"compare: two columns would be named {name!r}. Rename one: dataclasses.replace(result, "
-                    f"name='my_{name}')."
+                    f"compare: two columns would be named {name!r}. Pass another name= to evaluate, or rename one: "
+                    f"dataclasses.replace(result, name='my_{name}')."
                 )
         table = pd.DataFrame([row for task in self._tasks for row in self._comparison_rows(task, method, tree)])
         for _, group in table.dropna(subset=["ours", "theirs"]).groupby("score"):
@@ -431,7 +431,7 @@ class Evaluation:
         if None in runs:
             raise InvalidInput(
                 "Scores of chosen metrics, or on your own dataset, cannot be stored as results of the board. Evaluate "
-                "without metrics=, on tasks of the board."
+                "without metrics=, on tasks of the board; or write a table: result.frame().to_csv('scores.csv')."
             )
         about = self.rows[0].candidate.about
         return results.result(protocol.task(task).id, self.name, [run for run in runs if run], about=about)
