@@ -11,7 +11,7 @@ Strengths are `BETAS`, and with the blurred error the larger of the paper's two.
 blurred error therefore differ in strength, too.
 
 Figures 7, 9, 10 and 11 of arXiv 2202.13341 use these runs at tier ``reduced``, also if they are trained on several
-machines, one seed after the other (benchmarks/michlo2023_reduced.py).
+machines, one seed after the other (benchmarks/reduced.py).
 Expected: MIG and DCI increase as the spacing decreases, and are far higher with the blur at spacing 8.
 """
 

@@ -837,7 +837,7 @@ def test_settings_are_no_seeds():
 
 def test_reduced_runs_are_those_of_one_sweep_with_ten_seeds_on_the_papers_own_data():
     wanted = {run.digest for run in sweep.find("michlo2023_reduced")}
-    reduced = {id_: entry.reduced for id_, entry in ENTRIES.items() if entry.reduced}
+    reduced = {id_: entry.reduced for id_, entry in ENTRIES.items() if entry.reduced and id_.startswith("2202.13341")}
     assert sorted(reduced) == [f"2202.13341/{what}" for what in ("fig10", "fig11", "fig7", "fig9")]
     assert {digest for plan in reduced.values() for digest in plan.configs} == wanted
     for id_, plan in reduced.items():
@@ -845,6 +845,20 @@ def test_reduced_runs_are_those_of_one_sweep_with_ten_seeds_on_the_papers_own_da
         if id_ != "2202.13341/fig7":
             assert runner.budget(ENTRIES[id_], "reduced")["seeds"] == 10
             assert runner.budget(ENTRIES[id_], "reduced")["share"] == pytest.approx(0.052, abs=0.001)
+
+
+def test_reduced_runs_of_zietlow2021_are_published_ones_but_for_budget_and_share_the_data_without_pattern():
+    tables = [ENTRIES[f"2102.06822/{table}"] for table in ("table1", "table2")]
+    by_table = [{run.digest: run for run in entry.reduced.runs} for entry in tables]
+    assert {run.dataset for run in by_table[0].values()} - {run.dataset for run in by_table[1].values()} == {
+        "dsprites_perturbed/conv32_eps10"
+    }
+    assert len(by_table[0].keys() & by_table[1].keys()) == 20
+    for entry, runs in zip(tables, by_table, strict=True):
+        published = {run.digest for run in entry.study.runs if run.objective == "beta_tc_vae"}
+        paper = {"steps": 300_000, "learning_rate": 1e-4}
+        assert {dataclasses.replace(run, **paper).digest for run in runs.values()} == published
+        assert runner.budget(entry, "reduced")["share"] == pytest.approx(1 / 30, abs=0.001)
 
 
 @pytest.mark.parametrize(("far", "note"), [(0.3, "no model has collapsed"), (0.0, "collapsed: β-VAE, spacing 8")])
