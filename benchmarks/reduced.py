@@ -6,8 +6,8 @@
 
 The runs take many hours (those of 2202.13341 14 of two cores), and their weights are too large to publish. So each
 run's part of the tables is written to ``<paper>_reduced_<figure>.csv`` in this folder, and the runs may be trained on
-several machines. Once all runs of an entry are there, its record in docs/reproduction is written from the parts: the table that
-``offaxis study run ID --tier reduced`` computes from the same runs in one place.
+several machines. Once all runs of an entry are there, its record in docs/reproduction is written from the parts: the
+table that ``offaxis study run ID --tier reduced`` computes from the same runs in one place.
 """
 
 from __future__ import annotations
