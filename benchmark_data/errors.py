@@ -165,8 +165,8 @@ def check_count(what: str, count: int, least: int) -> None:
         raise InvalidInput(f"{what}: expected at least {least}, received {count}.")
 
 
-def check_choice(what: str, choice: object, known: tuple[str, str]) -> None:
-    """Refuse what is neither of two words.
+def check_choice(what: str, choice: object, known: tuple[str, ...]) -> None:
+    """Refuse what is none of some words.
 
     Args:
         what: the argument's name.
@@ -183,8 +183,7 @@ def check_choice(what: str, choice: object, known: tuple[str, str]) -> None:
         benchmark_data.errors.InvalidInput: pooling: expected 'average' or 'greatest', received 'least'.
     """
     if choice not in known:
-        first, second = known
-        raise InvalidInput(f"{what}: expected {first!r} or {second!r}, received {choice!r}.")
+        raise InvalidInput(f"{what}: expected {' or '.join(map(repr, known))}, received {choice!r}.")
 
 
 def needs(feature: str, extra: str, *modules: str) -> None:

@@ -305,14 +305,19 @@ def read_bounded(path: str | os.PathLike[str], largest: int, *, what: str, size:
     """
     path = Path(path)
     try:
-        status = path.lstat()
-        if not stat.S_ISREG(status.st_mode):
-            raise DamagedFile(f"{path}: expected a regular file, received a link, folder or device.")
-        if status.st_size > largest:
-            raise DamagedFile(f"{path}: expected {size} {largest:,} bytes, received {status.st_size:,} bytes.")
+        check_regular(path, largest, size=size)
         return path.read_bytes()
     except OSError as error:
         raise DamagedFile(f"{path}: expected {what}, received {error.strerror or str(error)}.") from error
+
+
+def check_regular(path: Path, largest: int, *, size: str = "at most") -> None:
+    """Refuse a link, folder or device, and a file that is larger, with the words of `read_bounded`; nothing is read."""
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode):
+        raise DamagedFile(f"{path}: expected a regular file, received a link, folder or device.")
+    if status.st_size > largest:
+        raise DamagedFile(f"{path}: expected {size} {largest:,} bytes, received {status.st_size:,} bytes.")
 
 
 def hash_of(path: str | os.PathLike[str], algorithm: str = "sha256") -> str:

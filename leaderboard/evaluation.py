@@ -16,7 +16,7 @@ import rich.progress
 import benchmark_data
 from benchmark_data import console
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, is_whole, needs
+from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, check_count, is_whole
 from benchmark_data.files import written_atomically
 from leaderboard import properties, protocol
 from leaderboard.arrays import to_float32
@@ -99,7 +99,6 @@ def evaluate(
         >>> evaluation.frame().round(2)[["task", "seed", "mig"]].to_dict("records")
         [{'task': 'xysquares/spacing_8', 'seed': 0, 'mig': 0.5}]
     """
-    needs("leaderboard.evaluate", "board", "pandas", "pydantic")
     encoders = list(encode) if isinstance(encode, list | tuple) else [encode]
     chosen_tasks = [protocol.task_of(dataset) for dataset in (tasks if isinstance(tasks, list | tuple) else [tasks])]
     seed_list = np.ravel(range(len(encoders)) if seeds is None else seeds).tolist()
@@ -403,11 +402,9 @@ class Evaluation:
         _, *unit_shape = self.rows[0].candidate.submitted_codes.shape
         if len(unit_shape) == 2:
             description += f"; {unit_shape[0]} units of {unit_shape[1]} numbers, reduced to one number each"
-        parts = [
-            f"{self.name}, tier {self.tier}, {step_range} steps of training; {description}",
-            pd.DataFrame.from_dict(cells, orient="columns" if self.shows_all else "index").to_string(na_rep=""),
-        ]
-        return "\n".join(parts)
+        table = pd.DataFrame.from_dict(cells, orient="columns" if self.shows_all else "index")
+        header = f"{self.name}, tier {self.tier}, {step_range} steps of training; {description}"
+        return f"{header}\n{table.to_string(na_rep='')}"
 
     __repr__ = __str__
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from benchmark_data import console
+from benchmark_data.commands.arguments import Ray
 from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError, UnknownName, needs
 
 app = console.command_line(
@@ -59,9 +60,7 @@ def run(
     to: To = None,
     runs: RunsRoot = _RUNS,
     jobs: Annotated[int | None, typer.Option(min=1, help="Worker processes. Default: one per core.")] = None,
-    ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Train on this Ray cluster; local starts one here.")
-    ] = None,
+    ray: Ray = None,
 ) -> None:
     """Train or reuse the runs, compute, draw and judge.
 

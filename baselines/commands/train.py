@@ -15,7 +15,7 @@ import typer
 
 from baselines.commands import outputs
 from benchmark_data import console, files
-from benchmark_data.commands.arguments import dataset_option
+from benchmark_data.commands.arguments import Ray, dataset_option
 from benchmark_data.errors import InvalidInput, UnknownName, needs
 
 if TYPE_CHECKING:
@@ -316,9 +316,7 @@ def sweep(
     together: Annotated[
         int, typer.Option(metavar="N", min=1, help="Runs that a worker trains at once; use 25 with jax on a GPU.")
     ] = 1,
-    ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Train on this Ray cluster; local starts one here.")
-    ] = None,
+    ray: Ray = None,
     gpus: Annotated[float, typer.Option(metavar="N", help="GPUs of each Ray task, such as 0.25.")] = 0.0,
     no_encode: NoEncode = False,
     device: Device = "auto",

@@ -15,7 +15,7 @@ from baselines.run_folder import LOCK, Snapshots, is_free, read_config, remove_d
 from baselines.training.recorder import whole_history
 from benchmark_data import files
 from benchmark_data.dataset import Dataset
-from benchmark_data.errors import InvalidInput, needs
+from benchmark_data.errors import InvalidInput
 
 __all__ = ["lengthen"]
 
@@ -50,7 +50,6 @@ def claim(folder: Path, config: RunConfig) -> None:
 
 def lock_folder(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Keep other processes from training in the same folder, which is made if it is not there."""
-    needs("training", "train", "filelock")
     refusal = InvalidInput(
         f"{folder}: expected a run that no other process is training, received one that another process is training. "
         "Wait for it, or stop it."

@@ -15,9 +15,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import csv
 import functools
-import io
 import json
 import math
 import os
@@ -38,9 +36,7 @@ from baselines.training import processes, stopping, worker
 from baselines.training.loop import groups
 from baselines.training.progress import display
 from benchmark_data import discovery, files, parallel
-from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName, needs
-
-needs("training many runs", "train", "filelock")
+from benchmark_data.errors import InvalidInput, OffaxisError, UnknownName
 
 POLL_SECONDS = 1.0
 """Seconds between two updates of the progress display."""
@@ -350,11 +346,7 @@ class _ProgressMonitor:
 
     def write(self) -> None:
         """Write ``index.csv``."""
-        buffer = io.StringIO()
-        writer = csv.DictWriter(buffer, RunStatus._fields, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(state._asdict() for state in self.states())
-        files.write_text(self._folder / "index.csv", buffer.getvalue())
+        files.write_text(self._folder / "index.csv", files.comma_separated(RunStatus._fields, self.states()))
 
     def _watch(self) -> None:
         last_write = time.monotonic()

@@ -350,6 +350,13 @@ class Precomputed(Cached):
         self._write(fill, [{"dataset": self.base.id, "version": self.base.version}])
 
 
+FILTERS = {
+    "lanczos": "Reduced by Pillow's Lanczos filter, as in disentanglement_lib.",
+    "bilinear": "Reduced by Pillow's bilinear filter, as in disent.",
+}
+"""Filters of reduced archives, with the sentence for the dataset's description."""
+
+
 def reduced_archive(base: Dataset, id: str, method: str, statistics: PublishedStatistics | None = None) -> Precomputed:
     """Return an archive with images reduced to 64 x 64 pixels.
 

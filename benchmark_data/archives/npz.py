@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import stat
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from benchmark_data.archives.containers import check_size, read_npy_header
 from benchmark_data.errors import DamagedFile, OffaxisError, OffaxisWarning
+from benchmark_data.files import check_regular
 
 LARGEST = 128 * 2**20
 """Bytes of one inflated array, and of a file on disk, if untrusted, at most: 15,000 rows of 1,024 latents fit."""
@@ -121,13 +121,9 @@ def read_named(path: str | os.PathLike[str], arrays: Mapping[str, ArraySpec]) ->
     """
     path = Path(path)
     try:
-        status = path.lstat()
+        check_regular(path, LARGEST)
     except OSError as error:
         raise DamagedFile(f"{path}: expected an npz file, received no such file.") from error
-    if not stat.S_ISREG(status.st_mode):
-        raise DamagedFile(f"{path}: expected a regular file, received a link, folder or device.")
-    if status.st_size > LARGEST:
-        raise DamagedFile(f"{path}: expected at most {LARGEST >> 20} MiB, received {status.st_size / 2**20:.0f} MiB.")
     with open_npz(path, largest=LARGEST, most=_MAX_MEMBERS) as archive:
         loaded = {name: archive.array(name, wanted) for name, wanted in arrays.items()}
         unread = sorted({name[:80] for name in archive.names} - set(arrays))

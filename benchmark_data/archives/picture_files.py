@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmark_data.archives import store
-from benchmark_data.errors import DamagedFile, InvalidInput, OffaxisError
+from benchmark_data.errors import DamagedFile, InvalidInput
 from benchmark_data.factors import Indices
 from benchmark_data.files import limit
 from benchmark_data.types import Pixels, Source
@@ -124,21 +124,11 @@ def _exif_orientation(picture: Image) -> int:
 @contextlib.contextmanager
 def open_picture(path: Path) -> Iterator[Image]:
     """Open a picture file within the size limit; errors while it is read name the file."""
-    import PIL.Image  # imported here, since scoring codes needs no pictures
-
-    try:
-        with PIL.Image.open(path, formats=("PNG", "JPEG")) as picture:
-            max_pixels = limit("OFFAXIS_MAX_PIXELS", MAX_PIXELS)
-            if picture.width * picture.height > max_pixels:
-                raise DamagedFile(
-                    f"{path} has {picture.width} x {picture.height} pixels, more than {max_pixels:,}. Reduce it, or "
-                    "set OFFAXIS_MAX_PIXELS to a larger number."
-                )
-            yield picture
-    except (OffaxisError, MemoryError):
-        raise
-    except Exception as error:  # damaged files make Pillow raise more kinds than can be listed
-        raise DamagedFile(
-            f"{path}: expected a PNG or JPEG picture, received "
-            f"{(isinstance(error, OSError) and error.strerror) or str(error)}. Remove it or save it again."
-        ) from error
+    with store.open_image(path, path, "Remove it or save it again.") as picture:
+        max_pixels = limit("OFFAXIS_MAX_PIXELS", MAX_PIXELS)
+        if picture.width * picture.height > max_pixels:
+            raise DamagedFile(
+                f"{path} has {picture.width} x {picture.height} pixels, more than {max_pixels:,}. Reduce it, or "
+                "set OFFAXIS_MAX_PIXELS to a larger number."
+            )
+        yield picture

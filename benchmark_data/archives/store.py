@@ -395,12 +395,13 @@ def open_store(folder: Path, modified_ns: int) -> Store:
 
 
 @contextlib.contextmanager
-def open_image(content: bytes, what: object) -> Iterator[PIL.Image.Image]:
+def open_image(file: bytes | Path, what: object, remedy: str = "") -> Iterator[PIL.Image.Image]:
     """Open a PNG or JPEG file. Pixels are decoded on access.
 
     Args:
-        content: the file.
+        file: the file, or its path.
         what: its name in the error.
+        remedy: what to do about the error.
 
     Raises:
         DamagedFile: Pillow cannot read it, on opening or within the block.
@@ -408,12 +409,13 @@ def open_image(content: bytes, what: object) -> Iterator[PIL.Image.Image]:
     import PIL.Image
 
     try:
-        with PIL.Image.open(io.BytesIO(content), formats=("PNG", "JPEG")) as image:
+        with PIL.Image.open(io.BytesIO(file) if isinstance(file, bytes) else file, formats=("PNG", "JPEG")) as image:
             yield image
     except (OffaxisError, MemoryError):
         raise
     except Exception as error:  # damaged files make Pillow raise more kinds than can be listed
-        raise DamagedFile(f"{what}: expected a PNG or JPEG file, received {str(error).partition(' <')[0]}.") from error
+        received = (isinstance(error, OSError) and error.strerror) or str(error).partition(" <")[0]
+        raise DamagedFile(f"{what}: expected a PNG or JPEG file, received {received}. {remedy}") from error
 
 
 def image_pixels(image: PIL.Image.Image, channels: int) -> Pixels:

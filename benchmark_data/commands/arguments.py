@@ -29,3 +29,9 @@ NameOrFolder = Annotated[
         autocompletion=names_like,
     ),
 ]
+
+Ray = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Run tasks on this Ray cluster; local starts one on this machine."),
+]
+"""The Ray cluster of a command that runs many tasks."""

@@ -12,7 +12,7 @@ import typer
 import benchmark_data
 from benchmark_data import console
 from benchmark_data.archives import downloads
-from benchmark_data.commands.arguments import NameOrFolder, names_like
+from benchmark_data.commands.arguments import NameOrFolder, Ray, names_like
 from benchmark_data.console import out, say
 from benchmark_data.errors import InvalidInput, needs
 from benchmark_data.files import check_ending, write_json, written_atomically
@@ -36,10 +36,6 @@ Names = Annotated[
 ManualDir = Annotated[
     Path | None,
     typer.Option(metavar="DIR", envvar=downloads.MANUAL_DIR, help="Folder with your own copies of source files."),
-]
-Ray = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="Run tasks on this Ray cluster; local starts one on this machine."),
 ]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmark_data.archives.archive import Archive, Cached, Distribution, reduced_archive
+from benchmark_data.archives.archive import FILTERS, Archive, Cached, Distribution, reduced_archive
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import damage, damaged_file_on_error, tar_members
 from benchmark_data.archives.downloads import Download
@@ -80,11 +80,7 @@ ARCHIVE = Archive(
 
 def _dataset(source: Cached, method: str) -> Dataset:
     size = source.image_shape[0]
-    note = {
-        "none": "The images as published.",
-        "lanczos": "Reduced by Pillow's Lanczos filter, as in disentanglement_lib.",
-        "bilinear": "Reduced by Pillow's bilinear filter, as in disent.",
-    }[method]
+    note = FILTERS.get(method, "The images as published.")
     return source.dataset(
         parameters={"image_size": size, "filter": method},
         description=f"183 CAD models of cars on white, from 24 azimuths and 4 elevations, {size} x {size}. {note}",

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmark_data import expected_effects
-from benchmark_data.archives.archive import Archive, Cached, Distribution, reduced_archive
+from benchmark_data.archives.archive import FILTERS, Archive, Cached, Distribution, reduced_archive
 from benchmark_data.archives.checks import PublishedStatistics
 from benchmark_data.archives.containers import ArrayStream, Slabs, damage, damaged_file_on_error, make_slabs
 from benchmark_data.archives.downloads import Download
@@ -198,11 +198,7 @@ ARCHIVE = Archive(
 def _dataset(
     config: str, source: Cached | Selected, size: int, method: str, splits: Mapping[str, range], description: str
 ) -> Dataset:
-    note = {
-        "none": "",
-        "lanczos": " Reduced by Pillow's Lanczos filter, as in disentanglement_lib.",
-        "bilinear": " Reduced by Pillow's bilinear filter, as in disent.",
-    }[method]
+    note = f" {FILTERS[method]}" if method in FILTERS else ""
     return Dataset(
         name="smallnorb",
         config=config,

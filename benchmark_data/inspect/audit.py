@@ -63,8 +63,6 @@ class FactorAudit:
             of other pairs), at most 1. 0 where neighbours are as far apart as any, 1 where they alone look the same;
             NaN where the correlation is, or where all images are equal.
         equal: the share of pairs of a traversal whose images are equal, in [0, 1].
-        matrix: float64, mean perceived distance between values, at most `MAX_VALUES` rows; NaN where no pair was seen.
-        width: the number of class ids that a row of the matrix stands for.
     """
 
     factor: Factor
@@ -75,8 +73,6 @@ class FactorAudit:
     correlation: Estimate
     overlap: Estimate
     equal: Estimate
-    matrix: NDArray[np.float64] = dataclasses.field(repr=False)
-    width: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -271,19 +267,12 @@ def _audit_factor(
     # Each factor has draws of its own, so that their errors are independent.
     factor_seed = int(draws.bits(seed, [column], 1)[0, 0])
     traversals = _choose_traversals(labels, dataset.space.sizes, column, limit, factor_seed)
-    width = math.ceil(factor.size / MAX_VALUES)
-    size = math.ceil(factor.size / width)
-    total, count = np.zeros((size, size)), np.zeros((size, size))
     measures = np.full((len(traversals), 6), math.nan)
     with threadpoolctl.threadpool_limits(1):  # products this small lose more by waiting for threads than they gain
         for position, rows in enumerate(traversals):
             values = labels[rows, column]
             distances = mean_squared_errors(dataset.images(rows))
-            bins = np.ix_(values // width, values // width)
-            np.add.at(total, bins, distances)
-            np.add.at(count, bins, 1)
             measures[position] = _measure_traversal(factor, values, distances, sorted_random_distances)
-    mean_distances = np.divide(total, count, out=np.full_like(total, math.nan), where=count > 0)
     weights = _bootstrap_weights(len(traversals), factor_seed)
     importance, above_random, equal, correlation, neighbours, others = np.ascontiguousarray(measures.T)
     ordered_count = int(np.isfinite(correlation).sum())
@@ -296,8 +285,6 @@ def _audit_factor(
         correlation=_estimate_mean(correlation, weights),
         overlap=_overlap(neighbours, others, weights),
         equal=_estimate_mean(equal, weights),
-        matrix=mean_distances,
-        width=width,
     )
     bootstrap = {"importance": _replicates(importance, weights), "correlation": _replicates(correlation, weights)}
     return factor_audit, bootstrap

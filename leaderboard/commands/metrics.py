@@ -17,7 +17,7 @@ import rich.text
 
 import benchmark_data
 from benchmark_data import console, draws
-from benchmark_data.errors import InvalidInput, OffaxisWarning, Unavailable, needs, printable
+from benchmark_data.errors import InvalidInput, OffaxisWarning, Unavailable, printable
 from leaderboard import properties, protocol
 from leaderboard.commands.arguments import run_record
 from leaderboard.doubts import warn_if_continuous, warn_if_same
@@ -56,7 +56,6 @@ def compute(
         array: the array or output that holds the codes; codes or mean if empty.
         to: a CSV file to write the scores to: a line for each file and score, with fields of the run's record.
     """
-    needs("this command", "metrics", "pandas")
     paths = list(dict.fromkeys(paths))
     modules = measure.metrics_by_name(names)
     source = benchmark_data.named_or_folder(dataset) if dataset else None

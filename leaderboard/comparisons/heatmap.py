@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from benchmark_data.errors import InvalidInput
+from benchmark_data.errors import InvalidInput, check_choice
 from leaderboard import figures
 from leaderboard.arrays import Codes, check_codes
 from leaderboard.comparisons import procrustes
@@ -58,9 +58,7 @@ def compare_layers(x: Layers, y: Layers, *, similarity: Similarity = "cka", memo
         raise InvalidInput("activations: expected layers by name, such as {'mean': array}, received something else.")
     if not x or not y:
         raise InvalidInput(f"activations: expected at least one layer on each side, received {len(x)} and {len(y)}.")
-    if similarity not in get_args(Similarity):
-        expected = f"one of {', '.join(get_args(Similarity))}"
-        raise InvalidInput(f"similarity: expected {expected}, received {similarity!r}.")
+    check_choice("similarity", similarity, get_args(Similarity))
     distinct: list[Codes] = []
     rows = [_add_distinct(array, name, distinct) for name, array in x.items()]
     columns = [_add_distinct(array, name, distinct) for name, array in y.items()]

@@ -109,6 +109,7 @@ def score_active(
     """
     if not active.any():
         return {"infom": 0.0, "infoc": 0.0, "infoe": 0.0, "active_latents": 0.0}
+    needs("InfoMEC", "metrics", "sklearn")
     z = codes.astype(np.float64)
     if discrete:
         _check_discrete(z)
@@ -141,7 +142,6 @@ def _normalised_information(
         values = np.stack([np.unique(column, return_inverse=True)[1] for column in z.T])
         information = np.stack([mutual_information(values, column) for column in ids.T])
     else:
-        needs("InfoMEC", "metrics", "sklearn")
         from sklearn.feature_selection import mutual_info_classif
 
         for index, column in enumerate(ids.T):
@@ -182,7 +182,6 @@ def _explicitness(z: NDArray[np.float64], ids: NDArray[np.int64], discrete: bool
     It has no penalty and balanced classes, so that without codes all classes have the same probability, and the cross
     entropy is the logarithm of their number.
     """
-    needs("InfoMEC", "metrics", "sklearn")
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import log_loss

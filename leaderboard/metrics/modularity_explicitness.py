@@ -126,7 +126,6 @@ def _explicitness(
 
 def _areas(probabilities: NDArray[np.float64], classes: NDArray[np.int64], truth: NDArray[np.int64]) -> list[float]:
     """Average the area under the curve over the classes that occur, as a list of one; empty if fewer than two occur."""
-    needs("explicitness", "metrics", "scipy")
     from scipy.stats import rankdata
 
     positive = truth[:, None] == classes

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from baselines.config import RunConfig
 from baselines.reproduction.entries import ILLUSTRATION, Outcome, Plan, Runs, Transfer, Verdict, combine
 from baselines.reproduction.papers import _tiers
-from leaderboard import figures, protocol
+from leaderboard import protocol
 from leaderboard.comparisons import heatmap
 from leaderboard.store import verdicts
 
@@ -178,7 +178,6 @@ COLUMNS = ("panel", "model", "share", "seed", "layer_x", "layer_y", "similarity"
 
 def draw(result: Outcome, path: Path) -> None:
     """Draw the panels side by side, means over seeds."""
-    figures.check_columns(result.table, ["panel", "layer_x", "layer_y", "similarity"])
     frames = {}
     for title, part in result.table.groupby("panel", sort=False):
         frame = part.pivot_table(index="layer_x", columns="layer_y", values="similarity", sort=False)

@@ -165,7 +165,6 @@ def _angles(run: Run, mean: NDArray[np.floating], std: NDArray[np.floating], axi
 
 def draw(result: Outcome, path: Path) -> None:
     """Draw the points, and their codes by the first run of each model; brighter is further along."""
-    figures.check_columns(result.table, ["model", "seed", "x", "y", "z1", "z2", "angle"])
     models = list(result.table["model"].unique())
     figure, axes = figures.panels(1, 1 + len(models), width=2.6, height=2.6)
     for panel, model in zip(axes[0], ["", *models], strict=True):

@@ -159,7 +159,6 @@ def draw_lines(frame: pd.DataFrame, path: Path, *, panel: str, x: str, y: str, g
         group: the column that has a line for each value.
         **shape: properties of matplotlib's axes, such as ``yscale``.
     """
-    figures.check_columns(frame, [panel, x, y, group])
     panels = list(frame.groupby(panel, sort=False))
     figure, axes = figures.panels(1, len(panels), width=4.0)
     for axis, (title, panel_rows) in zip(axes[0], panels, strict=True):
@@ -172,14 +171,12 @@ def draw_lines(frame: pd.DataFrame, path: Path, *, panel: str, x: str, y: str, g
 
 def draw_curves(frame: pd.DataFrame, path: Path, *, x: str, group: str) -> None:
     """Draw MIG and DCI disentanglement side by side over a number, a line per group with a band over runs."""
-    figures.check_columns(frame, [x, group, *TITLES])
     scores = frame.rename(columns=TITLES).melt([x, group], list(TITLES.values()), "panel", "score")
     draw_lines(scores, path, panel="panel", x=x, y="score", group=group)
 
 
 def draw_bars(frame: pd.DataFrame, path: Path, *, x: str, group: str, scores: tuple[str, ...] = ("mig",)) -> None:
     """Draw the mean of scores with their standard deviation, bars of a group side by side."""
-    figures.check_columns(frame, [x, group, *scores])
     names, groups = list(frame[x].unique()), list(frame[group].unique())
     figure, axes = figures.panels(1, len(scores), width=1.2 + 1.1 * len(names))
     for panel, score in zip(axes[0], scores, strict=True):

@@ -114,7 +114,6 @@ def judge_scores_by_spacing(table: pd.DataFrame) -> Verdict:
 
 def draw_densities(result: Outcome, path: Path) -> None:
     """Draw the distributions of both scores over runs on each dataset: the first objective left, the other right."""
-    figures.check_columns(result.table, ["dataset", "objective", *SCORES])
     datasets = list(result.table["dataset"].unique())
     figure, axes = figures.panels(1, len(SCORES), width=1.2 + 0.8 * len(datasets))
     for panel, score in zip(axes[0], SCORES, strict=True):

@@ -1216,8 +1216,6 @@ def test_lines_have_a_panel_for_each_value_in_the_order_of_the_table(monkeypatch
         ("a", "step", "share"),
     ]
     assert panels[1].lines[0].get_xydata().tolist() == [[1, 0.3], [2, 0.4]]
-    with pytest.raises(InvalidInput, match="table: expected the columns share, received part, step, kind"):
-        _scores.draw_lines(table.drop(columns="share"), tmp_path / "figure.png", **columns)
 
 
 def test_the_runs_of_a_table_of_zietlow2021():

@@ -366,7 +366,7 @@ def test_folders_that_will_not_do(folder):
     with pytest.raises(InvalidInput, match=r"column 'idx' of .*: expected names of picture files, .* file_name\."):
         from_folder(folder)
     labels.write_text("file_name,x\nlabels.csv,1\n0.png,1\n1.png,1\n2.png,1\n3.png,1\n", "utf-8")
-    with pytest.raises(DamagedFile, match=r"labels\.csv: expected a PNG or JPEG picture, received cannot identify"):
+    with pytest.raises(DamagedFile, match=r"labels\.csv: expected a PNG or JPEG file, received cannot identify"):
         from_folder(folder)
     with pytest.raises(InvalidInput, match="not the name of a published dataset"):
         from_folder(folder, "dsprites")
@@ -485,7 +485,7 @@ def test_many_pictures_are_read_when_they_are_asked_for(folder, monkeypatch):
     assert (type(held.source).__name__, type(data.source).__name__) == ("InMemory", "PictureFiles")
     assert data.digest() == held.digest()
     (folder / "2.png").write_bytes((folder / "2.png").read_bytes()[:45])
-    with pytest.raises(DamagedFile, match=r"2\.png: expected a PNG or JPEG picture, received .*Remove it or save it"):
+    with pytest.raises(DamagedFile, match=r"2\.png: expected a PNG or JPEG file, received .*Remove it or save it"):
         data.images([3])
 
 
@@ -538,7 +538,7 @@ def test_folders_that_cannot_be_used(photos):
     with pytest.raises(InvalidInput, match=r"z.png: expected 12 x 8 pixels, as c.PNG has, received 12 x 4. Resize"):
         from_images("a", photos)
     (photos / "b.png").write_bytes(b"no picture")
-    with pytest.raises(DamagedFile, match=r"b.png: expected a PNG or JPEG picture"):
+    with pytest.raises(DamagedFile, match=r"b.png: expected a PNG or JPEG file"):
         from_images("a", photos)
 
 
