@@ -95,7 +95,7 @@ def table(rows: Iterable[Sequence[object]], *columns: str, title: str = "", whol
     )
     cells = [[printable(str(cell)) for cell in row] for row in rows]
     first_fits = max((len(row[0]) for row in cells), default=0) <= 2 * out.width // 3
-    for index, heading in enumerate(columns):
+    for index, heading in enumerate(columns or [""] * max(map(len, cells), default=0)):
         rich_table.add_column(
             rich.text.Text(heading.removeprefix(">")),
             justify="right" if heading.startswith(">") else "left",

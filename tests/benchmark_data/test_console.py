@@ -124,6 +124,14 @@ def test_a_strangers_words_cannot_move_a_terminal(command):
     assert all(line.isprintable() for line in (out + err).splitlines())
 
 
+def test_a_table_without_headings_is_whole_on_a_narrow_terminal(monkeypatch, capsys):
+    """A long path, as of the cache, ended in three dots."""
+    monkeypatch.setattr(console, "out", rich.console.Console(width=40))
+    path = f"/{'x' * 99}"
+    console.table([("cache", path), ("cores", 2)])
+    assert "".join(capsys.readouterr().out.split()) == f"cache{path}cores2"
+
+
 def test_a_whole_table_is_wider_than_the_console(monkeypatch, capsys):
     """Where it was cut, 0.43 was printed as 0.4, and two names of factors were the same."""
     monkeypatch.setattr(console, "out", rich.console.Console(width=80))
