@@ -71,8 +71,9 @@ def written_atomically(path: str | os.PathLike[str], *, replace: bool = False) -
     """
     path = Path(path)
     suffix = f"{os.getpid()}-{_HOST_HASH}{secrets.token_hex(2)}.part"
-    # At most the 255 bytes that file systems allow.
-    temporary = path.parent / f".{os.fsencode(path.name)[: 253 - len(suffix)].decode(errors='ignore')}.{suffix}"
+    # At most the 255 bytes that file systems allow, without bytes that are no letters in the system's encoding.
+    prefix = re.sub("[\ud800-\udfff]", "", os.fsdecode(os.fsencode(path.name)[: 253 - len(suffix)]))
+    temporary = path.parent / f".{prefix}.{suffix}"
     backup = temporary.with_name(f"{temporary.name.removesuffix(suffix)}{os.getpid()}-{_HOST_HASH}_old.part")
     try:
         if os.path.isdir(path) and not replace:
@@ -142,11 +143,10 @@ def is_being_written(path: Path) -> bool:
     if process is None:
         return False
     try:
-        os.kill(process, 0)
+        with contextlib.suppress(PermissionError):  # of another user
+            os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except OSError:  # of another user
-        pass
     return True
 
 

@@ -255,6 +255,14 @@ def test_a_name_that_is_no_utf8_is_written(tmp_path):
     assert read_json(tmp_path / "where.json") == {"folder": str(path), "é": "ü"}
 
 
+def test_a_name_that_the_locale_cannot_spell_is_written(tmp_path):
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    code = "import sys\nfrom benchmark_data.files import write_text\nwrite_text(sys.argv[1], 'whole')"
+    path = os.fsencode(tmp_path) + "/\u65e5\u672c".encode()
+    subprocess.run([sys.executable, "-c", code, path], env={**os.environ, **locale}, check=True)
+    assert os.listdir(os.fsencode(tmp_path)) == ["\u65e5\u672c".encode()]
+
+
 def test_a_key_twice_is_refused_at_any_depth(tmp_path):
     (tmp_path / "x.json").write_text('{"a": [{"seed": 1, "seed": 2}]}', "utf-8")
     with pytest.raises(DamagedFile, match="expected valid JSON, received the key 'seed' twice in one object"):
