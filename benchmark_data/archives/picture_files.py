@@ -124,7 +124,7 @@ def _exif_orientation(picture: Image) -> int:
 @contextlib.contextmanager
 def open_picture(path: Path) -> Iterator[Image]:
     """Open a picture file within the size limit; errors while it is read name the file."""
-    with store.open_image(path, path, "Remove it or save it again.") as picture:
+    with store.open_image(path, path, " Remove it or save it again.") as picture:
         max_pixels = limit("OFFAXIS_MAX_PIXELS", MAX_PIXELS)
         if picture.width * picture.height > max_pixels:
             raise DamagedFile(

@@ -415,7 +415,7 @@ def open_image(file: bytes | Path, what: object, remedy: str = "") -> Iterator[P
         raise
     except Exception as error:  # damaged files make Pillow raise more kinds than can be listed
         received = (isinstance(error, OSError) and error.strerror) or str(error).partition(" <")[0]
-        raise DamagedFile(f"{what}: expected a PNG or JPEG file, received {received}. {remedy}") from error
+        raise DamagedFile(f"{what}: expected a PNG or JPEG file, received {received}.{remedy}") from error
 
 
 def image_pixels(image: PIL.Image.Image, channels: int) -> Pixels:
