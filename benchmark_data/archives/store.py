@@ -49,10 +49,10 @@ def root() -> Path:
     """Return the folder of downloads and prepared datasets: ``$OFFAXIS_CACHE``, or the user's cache folder."""
     import platformdirs
 
-    default = platformdirs.user_cache_dir("offaxis")
-    if default.startswith("~") and not os.environ.get(CACHE):  # a container's user may have no home folder
-        raise InvalidInput(f"There is no home folder for prepared datasets. Set {CACHE} to the folder to keep them in.")
-    folder = user_path(os.environ.get(CACHE) or default)
+    try:
+        folder = user_path(os.environ.get(CACHE) or Path(platformdirs.user_cache_dir("offaxis")).expanduser())
+    except RuntimeError as error:  # a container's user may have no home folder
+        raise InvalidInput(f"There is no home folder for prepared datasets. Set {CACHE} to a folder.") from error
     try:
         folder.is_dir()
     except OSError as error:  # such as a name that is too long

@@ -138,7 +138,18 @@ def test_the_environment_chooses_the_place(monkeypatch, tmp_path):
     assert store.root() == tmp_path / "~nobody of this name" / "here"
     monkeypatch.delenv("OFFAXIS_CACHE")
     assert store.root().name == "offaxis"
-    monkeypatch.setattr("platformdirs.user_cache_dir", lambda name: "~/.cache/offaxis")  # without a home folder
+
+
+def refuse(name):
+    raise RuntimeError("could not determine the home directory for '~/.cache', set an absolute HOME or XDG variable")
+
+
+@pytest.mark.parametrize("user_cache_dir", [refuse, lambda name: "~/.cache/offaxis"], ids=["4.14", "4.0"])
+def test_without_a_home_folder_the_environment_chooses(user_cache_dir, monkeypatch, tmp_path):
+    """As the user of a container may be; newer versions of platformdirs raise an error, older ones return ``~``."""
+    monkeypatch.setattr("platformdirs.user_cache_dir", user_cache_dir)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    monkeypatch.delenv("OFFAXIS_CACHE", raising=False)
     with pytest.raises(InvalidInput, match=r"There is no home folder for prepared datasets\. Set OFFAXIS_CACHE"):
         store.root()
     monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path / "here"))
