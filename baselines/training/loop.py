@@ -147,9 +147,9 @@ def train_together(
     try:
         dataset = benchmark_data.load(configs[0].dataset) if user_dataset is None else user_dataset
     except UnknownName as error:
-        error.args = (
-            f"{error} For your own images: baselines.train(..., dataset=...), or offaxis train run --images FOLDER",
-        )
+        remedy = " For your own images: baselines.train(..., dataset=...), or offaxis train run --images FOLDER"
+        is_published = configs[0].dataset.partition("/")[0] in benchmark_data.names()  # without this config or split
+        error.args = (f"{error}{'' if is_published else remedy}",)
         raise
     dataset.prepare()
     configs = [finetune.resolve_source(c, folder, dataset) for c, folder in zip(configs, paths, strict=True)]

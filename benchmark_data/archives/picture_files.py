@@ -57,7 +57,8 @@ def list_pictures(folder: Path) -> tuple[Path, ...]:
     """List the pictures of a folder and its subfolders, sorted by name, without hidden ones."""
     if not folder.is_dir():
         received = "a file" if folder.exists() else "no such folder"
-        raise InvalidInput(f"images in {folder}: expected a folder of PNG or JPEG files, received {received}.")
+        remedy = f" Pass the array: numpy.load({str(folder)!r}, mmap_mode='r')." if folder.suffix == ".npy" else ""
+        raise InvalidInput(f"images in {folder}: expected a folder of PNG or JPEG files, received {received}.{remedy}")
     paths = [path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()]
     relative_paths = [path.relative_to(folder) for path in paths]
     names = sorted(path.as_posix() for path in relative_paths if not any(part.startswith(".") for part in path.parts))

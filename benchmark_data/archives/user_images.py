@@ -411,6 +411,8 @@ def _encode_column(name: str, values: ArrayLike, count: int) -> tuple[Factor, ND
         received = f"an array of shape {array.shape}"
     elif array.dtype.kind not in "biuf" and not is_text:
         received = f"{', '.join(sorted({type(value).__name__ for value in array.tolist()}))} of dtype {array.dtype}"
+        others = [row for row, value in enumerate(array.flat) if not isinstance(value, str)]
+        received += f", not a string in row {others[0]}" if len(others) < count else ""
     elif array.dtype.kind == "f" and len(not_finite := np.flatnonzero(~np.isfinite(array))):
         received = f"{array[not_finite[0]]} in row {not_finite[0]}"
     if received:

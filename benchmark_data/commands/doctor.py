@@ -62,7 +62,9 @@ def on_gpus() -> dict[str, str]:
 
 def _describe_extra(extra: str, missing: list[str], gpus: dict[str, str]) -> str:
     if missing:
-        return f"lacks {', '.join(missing)}: pip install 'offaxis[{extra}]'"
+        cpu_build = "tensorflow-cpu" if missing == ["tensorflow"] and version("tensorflow-cpu") else ""
+        first = f"pip uninstall {cpu_build}, which has the same files, then " if cpu_build else ""
+        return f"lacks {', '.join(missing)}: {first}pip install 'offaxis[{extra}]'"
     backend = {"gpu": "jax", "tensorflow-gpu": "tensorflow"}.get(extra, "")
     unused = backend and not gpus.get(backend, "").startswith("on ")
     return f"installed, but {backend} cannot use the GPU" if unused else "ready"

@@ -202,8 +202,10 @@ def _begin_submission(folder: Path, method: str, tasks: Sequence[str], tier: str
 
 def _has_record(path: Path) -> bool:
     """Return whether a path is a submission, or a run folder whose record names a dataset of the board."""
-    own_pictures, *records = ((path / name).is_file() for name in ("images.json", "run.json", "submission.json"))
-    return any(records) and not own_pictures
+    from leaderboard.reading import representations
+
+    has_record = any((path / name).is_file() for name in ("run.json", "submission.json"))
+    return has_record and not representations.is_on_own_images(path)
 
 
 def _load_runs(

@@ -233,9 +233,9 @@ def codes(path: FilePath, *, dataset: Dataset | str | None = None, array: str | 
 
 def _dataset_of_codes(path: Path, dataset: Dataset | str | None) -> Dataset | str | None:
     """Return the dataset of a run folder's record, else the given one; refuse one that contradicts the record."""
-    images_record = (path if path.is_dir() else path.parent) / "images.json"
+    is_own = is_on_own_images(path if path.is_dir() else path.parent)
     given = None if dataset is None else benchmark_data.load(dataset)
-    if given is not None and images_record.exists() and given.name in benchmark_data.names():
+    if given is not None and is_own and given.name in benchmark_data.names():
         raise InvalidInput(f"{path} holds codes of user images, not of {given.id}: leave out the dataset.")
     recorded = _recorded_dataset(path)
     wanted = recorded if given is None else given.id
@@ -292,6 +292,14 @@ def dataset_of(folder: FilePath) -> str:
     return str(record["dataset"])
 
 
+def is_on_own_images(folder: Path) -> bool:
+    """Return whether a run folder holds a run that `baselines` trained on the user's images."""
+    if (folder / "images.json").is_file():
+        return True
+    is_run = (folder / "config.json").is_file() and (folder / "run.json").is_file()
+    return is_run and dataset_of(folder).partition("/")[0] not in benchmark_data.names()
+
+
 def file_in_run_folder(path: FilePath, name: str, command: str) -> Path:
     """Return the file in a run folder, or the file itself; if it is missing, the error names the command for it."""
     path = Path(path)
@@ -301,8 +309,7 @@ def file_in_run_folder(path: FilePath, name: str, command: str) -> Path:
         remedy = "docs/submitting.md describes the run folders of other programs."
         if (path / "config.json").is_file():
             remedy = f"Write it: offaxis train {command} {shlex.quote(str(path))}"
-            is_own = dataset_of(path).partition("/")[0] not in benchmark_data.names()
-            if name == "codes.npz" and is_own and not (path / "images.json").is_file():
+            if name == "codes.npz" and is_on_own_images(path) and not (path / "images.json").is_file():
                 remedy = f"Pass its images again: baselines.Run.open({str(path)!r}, dataset=...) has encode_task()."
         raise DamagedFile(f"{path}: expected a run folder with {name}, received none. {remedy}")
     return path / name
@@ -312,7 +319,7 @@ def _recorded_dataset(path: Path) -> str:
     """Return the dataset of codes by the record of their run folder or submission; empty without one."""
     folder = path if path.is_dir() else path.parent
     if path.is_dir() or (path.name == "codes.npz" and (folder / "run.json").is_file()):
-        return "" if (folder / "images.json").exists() else dataset_of(folder)  # own images, which only the file labels
+        return "" if is_on_own_images(folder) else dataset_of(folder)  # own images, which only the file labels
     for parent in list(folder.absolute().parents)[:3]:
         name = folder.absolute().relative_to(parent).as_posix()
         if (parent / "submission.json").is_file() and name.partition("/")[0] in benchmark_data.names():

@@ -106,7 +106,7 @@ def load(folder: str | os.PathLike[str]) -> Candidate:
     """
     folder = Path(folder)
     run_file, file = record.read(folder), str(folder / record.FILE)
-    if (folder / "images.json").exists():
+    if representations.is_on_own_images(folder):
         raise InvalidInput(
             f"{folder}: expected a run on a dataset of the board, received one on your own pictures, "
             f"{run_file.dataset!r}. To score it by metrics of your choice: offaxis board score "

@@ -21,6 +21,7 @@ from baselines.run_folder import Snapshots, default_folder
 from benchmark_data import DamagedFile, InvalidInput, UnknownName, from_folder, from_images
 from leaderboard.commands import scores
 from leaderboard.reading import representations
+from leaderboard.scoring import candidates
 from tests.leaderboard import scored_submission
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (40, 16, 16, 1), np.uint8)
@@ -147,6 +148,8 @@ def test_the_dataset_is_the_configs(tmp_path):
         train(config(dataset="yours"), tmp_path / "run", dataset=MINE)
     with pytest.raises(UnknownName, match=r"^dataset: expected one of .* 'mine'\. For your own images: .*dataset="):
         train(config(), tmp_path / "run")
+    with pytest.raises(UnknownName, match=r"^config of xysquares: .* Did you mean 'spacing_8'\?$"):
+        train(config(dataset="xysquares/spacing_80"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -315,6 +318,21 @@ def test_a_run_on_pictures_has_one_score_however_it_is_computed(photos, tmp_path
     other = from_images("mine", 255 - PIXELS, {"kind": np.arange(40) % 4})
     with pytest.raises(InvalidInput, match=r"a has codes of mine alone and no encoder\.onnx"):
         leaderboard.evaluate(folders[0], other, **names)
+
+
+def test_a_run_on_images_from_python_is_scored_by_its_folder(run, tmp_path):
+    folder = shutil.copytree(run.folder, tmp_path / "run")
+    Run.open(folder, dataset=MINE).encode_task()
+    scores.score([folder], to=tmp_path / "scores.csv")
+    written = pd.read_csv(tmp_path / "scores.csv")
+    assert set(written["metric"]) == {"mig", "dci"}
+    expected = leaderboard.evaluate(folder, MINE, metrics=["mig"], progress=False).frame()["mig"][0]
+    assert written["value"][written["metric"] == "mig"].item() == pytest.approx(expected, abs=1e-9)
+    with pytest.raises(InvalidInput, match="expected a run on a dataset of the board, received one on your own pict"):
+        candidates.load(folder)
+    (folder / "config.json").unlink()  # of another program, whose record names no dataset of the board
+    with pytest.raises(UnknownName, match="received 'mine'"):
+        scores.score([folder])
 
 
 @pytest.mark.parametrize("rows", [np.arange(1, 41), np.arange(40) % 39, np.roll(np.arange(40), 1)])

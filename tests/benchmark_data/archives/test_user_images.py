@@ -194,9 +194,15 @@ def test_labels_become_factors():
     np.testing.assert_array_equal(of_pandas.labels(range(5))[:, 0], data.labels(range(5))[:, 0])
 
 
-@pytest.mark.parametrize("kind", [["cat", np.nan, "dog", "cat", "cow"], np.array([1, 2, 3, 4, 5], object)])
-def test_gaps_among_texts_and_numbers_in_an_array_of_objects_are_refused(kind):
-    with pytest.raises(InvalidInput, match=r"labels 'kind': expected 5 finite numbers or strings, .* of dtype object"):
+@pytest.mark.parametrize(
+    ("kind", "end"),
+    [
+        (["cat", "dog", np.nan, "cat", None], r"received NoneType, float, str of dtype object, not a string in row 2\."),
+        (np.array([1, 2, 3, 4, 5], object), r"received int of dtype object\."),
+    ],
+)
+def test_gaps_among_texts_and_numbers_in_an_array_of_objects_are_refused(kind, end):
+    with pytest.raises(InvalidInput, match=rf"labels 'kind': expected 5 finite numbers or strings, .*, {end}"):
         from_images("mine", PIXELS, {"kind": kind})
 
 
@@ -501,6 +507,10 @@ def test_texts_are_no_pixels(tmp_path):
     ):
         from_images("a", np.full((2, 2, 2), "pixel"))
     photos = re.escape(str(Path.cwd() / "photos"))
+    array = tmp_path / "photos.npy"
+    np.save(array, PIXELS)
+    with pytest.raises(InvalidInput, match=rf"received a file\. Pass the array: numpy\.load\('{array}', mmap_mode='r'\)"):
+        from_images("mine", array, {"kind": range(5)})
     with pytest.raises(InvalidInput, match=rf"images in {photos}: expected a folder of PNG .*, received no such"):
         from_images("a", "photos")
     with pytest.raises(InvalidInput, match=r"expected files that end in .png, .jpg or .jpeg, received none"):

@@ -49,6 +49,16 @@ def test_what_an_extra_lacks(installation):
     }
 
 
+def test_a_build_of_tensorflow_that_another_one_would_overwrite_goes_first(installation):
+    install = "pip install 'offaxis[tensorflow-gpu]'"
+    installation("offaxis", "tensorflow-cpu")
+    assert doctor._describe_extra("tensorflow-gpu", ["tensorflow"], {}) == (
+        f"lacks tensorflow: pip uninstall tensorflow-cpu, which has the same files, then {install}"
+    )
+    installation("offaxis")
+    assert doctor._describe_extra("tensorflow-gpu", ["tensorflow"], {}) == f"lacks tensorflow: {install}"
+
+
 def test_what_it_prints(installation, monkeypatch, tmp_path, capsys):
     installation("offaxis", "numpy", "pooch", "tensorflow-cpu")
     monkeypatch.setenv("OFFAXIS_CACHE", str(tmp_path))
