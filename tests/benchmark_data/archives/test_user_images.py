@@ -197,7 +197,10 @@ def test_labels_become_factors():
 @pytest.mark.parametrize(
     ("kind", "end"),
     [
-        (["cat", "dog", np.nan, "cat", None], r"received NoneType, float, str of dtype object, not a string in row 2\."),
+        (
+            ["cat", "dog", np.nan, "cat", None],
+            r"received NoneType, float, str of dtype object, not a string in row 2\.",
+        ),
         (np.array([1, 2, 3, 4, 5], object), r"received int of dtype object\."),
     ],
 )
@@ -509,7 +512,9 @@ def test_texts_are_no_pixels(tmp_path):
     photos = re.escape(str(Path.cwd() / "photos"))
     array = tmp_path / "photos.npy"
     np.save(array, PIXELS)
-    with pytest.raises(InvalidInput, match=rf"received a file\. Pass the array: numpy\.load\('{array}', mmap_mode='r'\)"):
+    with pytest.raises(
+        InvalidInput, match=rf"received a file\. Pass the array: numpy\.load\('{array}', mmap_mode='r'\)"
+    ):
         from_images("mine", array, {"kind": range(5)})
     with pytest.raises(InvalidInput, match=rf"images in {photos}: expected a folder of PNG .*, received no such"):
         from_images("a", "photos")
