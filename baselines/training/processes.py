@@ -122,6 +122,7 @@ def _start_worker(threads: int, cores: set[int]) -> subprocess.Popen[str]:
         [sys.executable, "-P", "-m", "baselines.training.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL if sys.stderr is None else None,  # a closed one would become the pipe of answers
         env={**os.environ, **worker.thread_limits(threads)},
         text=True,
         start_new_session=True,
@@ -137,8 +138,7 @@ def _run_task(process: subprocess.Popen[str], task: tuple[Any, ...]) -> bool:
     if process.stdin is None or process.stdout is None:
         return False
     try:
-        process.stdin.write(json.dumps(task) + "\n")
-        process.stdin.flush()
+        print(json.dumps(task), file=process.stdin, flush=True)
         return bool(process.stdout.readline())
     except OSError:  # a broken pipe
         return False

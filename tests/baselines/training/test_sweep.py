@@ -555,3 +555,18 @@ def test_every_run_of_every_sweep_can_draw_a_batch(monkeypatch):
         with batches.batches([dataclasses.replace(config, steps=1, snapshots=[])], dataset, [0], images=False) as feed:
             for (batch,) in feed:
                 assert np.isin(batch["rows"], part).all(), config
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is on Linux alone")
+def test_a_closed_standard_error_is_not_the_pipe_of_answers():
+    """What TensorFlow logs was taken for an answer: half of the runs were ended, and nothing failed."""
+    code = """if True:
+        import os
+        from baselines.training import processes
+        process = processes._start_worker(1, set())
+        print(os.readlink(f"/proc/{process.pid}/fd/2"))
+        process.kill()
+        process.communicate()
+    """
+    shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-c", code]
+    assert subprocess.run(shell, stdout=subprocess.PIPE, text=True, check=True).stdout == f"{os.devnull}\n"
