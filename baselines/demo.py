@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import rich.markup
 import rich.progress
 import typer
 
@@ -208,7 +209,7 @@ On the board, ground-truth factors show the ceiling, PCA and a random encoder th
 Reconstructions explain {drawn_near} and {drawn_far} of the pixel variance.
 It took {seconds:.0f} s.
 
-[bold]Try next[/bold] (the commands are in .venv/bin):
+[bold]Try next[/bold] (the commands are in {rich.markup.escape(os.path.dirname(sys.executable))}):
   look at a dataset
     offaxis data show xysquares/spacing_8 --to sheet.png
   measure how closely pixel distance follows the factors
