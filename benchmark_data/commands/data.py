@@ -71,7 +71,7 @@ def info(
     dataset = benchmark_data.named_or_folder(name)
     kind = source_kind(dataset)
     if splits:
-        _list_splits(dataset, f"--images {shlex.quote(name)}" if kind == "own" else f"--dataset {dataset.id}", name)
+        _list_splits(dataset, name if kind == "own" else "")
         return
     configs = () if kind == "own" else benchmark_data.configs(dataset.name)
     sources = {
@@ -116,8 +116,13 @@ def _describe_downloads(dataset: Dataset) -> list[str]:
     return texts
 
 
-def _list_splits(dataset: Dataset, option: str, typed_name: str) -> None:
-    """List the splits of a dataset by published rules, with the digests of their row lists, and how one is used."""
+def _list_splits(dataset: Dataset, folder: str) -> None:
+    """List the splits of a dataset by published rules, with the digests of their row lists, and how one is used.
+
+    Args:
+        dataset: the dataset.
+        folder: where the user's own images are; empty for a published dataset.
+    """
     from benchmark_data.variants import splitting
 
     splitting.check_undivided(dataset)
@@ -127,10 +132,11 @@ def _list_splits(dataset: Dataset, option: str, typed_name: str) -> None:
         digests = (split.digests[part][:16] for part in ("train", "test"))
         rows.append((name, f"{len(split.train):,}", f"{len(split.test):,}", *digests))
     console.table(rows, "split", ">train", ">test", "digest of train", "digest of test", whole=True)
-    say(
-        f"\nTo use one: benchmark_data.split(benchmark_data.named_or_folder({typed_name!r}), 'random').dataset, or "
-        f"offaxis train run {option} --split random --objective beta_vae"
-    )
+    call, option = f"load({splitting.divided_name(dataset.id, 'random')!r})", f"--dataset {dataset.id}"
+    if folder:
+        call = f"split(benchmark_data.from_folder({folder!r}), 'random').dataset"
+        option = f"--images {shlex.quote(folder)}"
+    say(f"\nTo use one: benchmark_data.{call}, or offaxis train run {option} --split random --objective beta_vae")
 
 
 @app.command()
