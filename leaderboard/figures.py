@@ -82,7 +82,7 @@ def curve(axes: Any, frame: pd.DataFrame, x: str, y: str, *, style: int, label: 
         label: the entry in the legend.
     """
     grouped = frame.groupby(x, sort=True)[y]
-    mean, deviation = grouped.mean(), grouped.std(ddof=0)
+    mean, deviation = grouped.mean(), grouped.std().fillna(0.0)
     positions, colour = mean.index.to_numpy(), COLOURS[style % len(COLOURS)]
     axes.plot(positions, mean, color=colour, marker=_MARKERS[style % len(_MARKERS)], markersize=4, label=label)
     if deviation.max() > 0:

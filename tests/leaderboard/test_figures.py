@@ -15,6 +15,8 @@ def test_a_figure_is_written_whole(tmp_path):
     line, band = axes[0, 0].get_lines()[0], axes[0, 0].collections
     assert line.get_ydata().tolist() == [0.5, 2.0]
     assert len(band) == 1
+    assert band[0].get_paths()[0].vertices[:, 1].max() == 2.0
+    assert band[0].get_paths()[0].vertices[:, 1].min() == 0.5 - 0.5**0.5  # of two values, with n - 1 as in bars
     figures.save(figure, tmp_path / "new" / "a.png")
     assert (tmp_path / "new" / "a.png").read_bytes().startswith(b"\x89PNG")
     assert [p.name for p in (tmp_path / "new").iterdir()] == ["a.png"]
