@@ -24,6 +24,8 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "two clumps": lambda rng, n: (rng.random(n) < 0.5) + 0.05 * rng.standard_normal(n),
 }
 SEEDS = (4, 5, 10)
+ALIKE = ((0.02, 0.29), (0.12, 0.69), (0.23, 0.74))
+"""First and last column of the table of shared seeds in ``docs/statistics.md``."""
 
 
 def bootstrap(x, y):
@@ -109,26 +111,38 @@ def uneven_error(rule, shape, n, times, rng, draws):
     return sum(bool(rule(draw(rng, n) - mean, (draw(rng, n) - mean) / times)) for _ in range(draws)) / draws
 
 
-def shared_seeds_error(methods, share, rng, draws):
-    """How often two forms differ by nothing: methods of which two are alike (0.8), forms that share some of the spread.
+def rule_p(first, second):
+    """The p-value of the rule of independent groups."""
+    return verdicts.compare(first, second).p
+
+
+def permutation_p(first, second):
+    """The p-value of the permutation test alone."""
+    return verdicts._permutation_p_value(list(zip(first, second, strict=True)), [-np.inf] * len(first))
+
+
+def shared_seeds_error(methods, share, rng, draws, *, alike=0.8, p_value=rule_p):
+    """How often two forms differ by nothing: methods of which two are alike, forms that share some of the spread.
 
     Args:
         methods: how many; all see the same seeds.
         share: the share of a score's variance that a seed has on both forms.
         rng: a generator.
         draws: studies.
+        alike: the correlation of the two.
+        p_value: of two lists of groups.
     """
 
     def draw_scores():
         scores = rng.standard_normal((methods, 5))
-        scores[1] = 0.8 * scores[0] + 0.6 * scores[1]
+        scores[1] = alike * scores[0] + np.sqrt(1 - alike**2) * scores[1]
         return scores
 
     wrong = 0
     for _ in range(draws):
         common = draw_scores()
         first, second = (np.sqrt(share) * common + np.sqrt(1 - share) * draw_scores() for _ in range(2))
-        wrong += verdicts.compare(list(first), list(second)).p <= intervals.ERROR
+        wrong += p_value(list(first), list(second)) <= intervals.ERROR
     return wrong / draws
 
 
@@ -244,6 +258,10 @@ def main() -> None:
     print(f"How often the interval of a claim with a floor holds 0: 9 equal methods of 5 seeds; {draws} draws")
     for where, floor in (("at the mean", 0.0), ("half a standard deviation above", 0.02)):
         print(f"  floor {where}: {gated_coverage(9, 5, rng, draws, floor=floor):.3f}")
+    print(f"The permutation test alone, promised 0.05: two methods, as alike as the board's pair; {draws} draws")
+    for share, alike in ALIKE:
+        error = shared_seeds_error(2, share, rng, draws, alike=alike, p_value=permutation_p)
+        print(f"  forms share {share}, methods correlate by {alike}: {error:.3f}")
 
 
 if __name__ == "__main__":
