@@ -57,7 +57,8 @@ class Splits(ReadOnly[str, range]):
     def __missing__(self, name: str) -> NoReturn:
         holdout_name = f"{self.dataset}{'.' if '/' in self.dataset else '/'}holdout"
         own_images_hint = "for your own images, use benchmark_data.split(dataset, 'holdout')"
-        remedy = f"{holdout_name} has the splits train and test; {own_images_hint}." if name == "test" else ""
+        expects_holdout = name in ("test", "validation")
+        remedy = f"{holdout_name} has the splits train and test; {own_images_hint}." if expects_holdout else ""
         raise UnknownName(f"split of {self.dataset}", name, self, remedy)
 
 

@@ -6,6 +6,7 @@ import contextlib
 import dis
 import functools
 import inspect
+import logging
 import math
 import os
 import sys
@@ -196,8 +197,11 @@ class Encoder:
         batch = torch.export.Dim("n", min=1, max=4096)
         names = {"input_names": ["images"], "output_names": ["codes"]}
         images = torch.from_numpy(example).to(self.device)
+        log = logging.getLogger("torch.onnx")
+        level = log.level
         with _evaluation_mode(self._modules), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # PyTorch's own, of its exporter
+            log.setLevel(logging.ERROR)  # its exporter also logs each operator of torchvision, if that is not installed
             try:
                 graph = Graph(self._modules).eval()
                 torch.onnx.export(
@@ -207,6 +211,8 @@ class Encoder:
                 raise InvalidInput(
                     f"PyTorch cannot export the encoder ({str(error).partition(chr(10))[0]})."
                 ) from error
+            finally:
+                log.setLevel(level)
 
     def _call_encoder(self, images: Pixels) -> Any:
         """Call the encoder; its own errors say what it was called with."""

@@ -184,7 +184,7 @@ def audit(
 
     with console.progress() as bars:
         steps = 1 + sum(factor.size > 1 for factor in dataset.space.factors)
-        bar = bars.add_task(f"{dataset.id}: factors measured", total=steps)
+        bar = bars.add_task(f"audit of {dataset.id}", total=steps)
         result = audit_module.audit(
             dataset, traversals=traversals, pairs=pairs, seed=seed, progress=lambda done: bars.advance(bar, done)
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import logging
 import types
 
 import numpy as np
@@ -280,14 +281,20 @@ def test_a_torch_module_is_called_in_its_own_precision(precision):
 
 
 @pytest.mark.parametrize("precision", ["float16", "float64"])
-def test_a_torch_module_is_exported_in_its_own_precision(precision, tmp_path):
+def test_a_torch_module_is_exported_in_its_own_precision_without_log_messages(precision, tmp_path, caplog, request):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     for package in ("onnx", "onnxscript"):
         pytest.importorskip(package, reason=f"{package} is not installed")
     runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 8 * 6, 4)).to(getattr(torch, precision))
     encoder = Encoder(model)
+    log = logging.getLogger("torch.onnx")
+    log.addHandler(caplog.handler)
+    request.addfinalizer(lambda: log.removeHandler(caplog.handler))
+    level = log.level
     encoder.export(tmp_path / "encoder.onnx", IMAGES[:2])
+    messages = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert (messages, log.level) == ([], level)  # PyTorch warns of torchvision's operators if it is missing
     session = runtime.InferenceSession(tmp_path / "encoder.onnx", providers=["CPUExecutionProvider"])
     np.testing.assert_allclose(session.run(None, {"images": IMAGES})[0], encoder(IMAGES), atol=1e-2)
 
