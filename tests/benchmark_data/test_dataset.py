@@ -54,6 +54,12 @@ def test_one_split_of_everything_unless_told():
     assert toy(splits={"a": range(3), "b": range(3, 10)}).splits["b"] == range(3, 10)
 
 
+@pytest.mark.parametrize("name", ["test", "validation"])
+def test_a_split_to_test_on_is_made_by_a_rule(name):
+    with pytest.raises(UnknownName, match="xysquares/spacing_8.holdout has the splits train and test; for your own"):
+        benchmark_data.load("xysquares").splits[name]
+
+
 def test_a_dataset_does_not_change():
     """Every caller of `load` has the same dataset."""
     dataset = benchmark_data.load("xysquares")
