@@ -364,9 +364,10 @@ def _check_batch_codes(codes: Any, n: int) -> NDArray[np.floating[Any]]:
         shapes = {name: tuple(getattr(part, "shape", ())) for name, part in parts.items()}
         # Rather than images drawn again.
         likely = next((name for name, shape in shapes.items() if len(shape) == 2), 0)
-        expression = "run.encode(images).mean" if hasattr(codes, "mean") else f"model(images)[{likely!r}]"
-        remedy = f"Pass the part that holds the codes, for example `lambda images: {expression}`."
-        if isinstance(codes, list) and len(codes) == n:
+        remedy = f"Pass the part that holds the codes, for example `lambda images: model(images)[{likely!r}]`."
+        if hasattr(codes, "log_variance"):  # of baselines.Run
+            remedy = "Pass the run's folder, run.folder, or `lambda images: run.encode(images).mean`."
+        elif isinstance(codes, list) and len(codes) == n:
             remedy = "Return numpy.array(codes)."
         shape_list = f", of shapes {', '.join(map(str, shapes.values()))}" if 0 < len(shapes) < 10 else ""
         raise InvalidInput(

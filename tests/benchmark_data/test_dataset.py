@@ -56,7 +56,7 @@ def test_one_split_of_everything_unless_told():
 
 @pytest.mark.parametrize("name", ["test", "validation"])
 def test_a_split_to_test_on_is_made_by_a_rule(name):
-    with pytest.raises(UnknownName, match="xysquares/spacing_8.holdout has the splits train and test; for your own"):
+    with pytest.raises(UnknownName, match=r"xysquares/spacing_8\.holdout has the splits train and test; for your own"):
         benchmark_data.load("xysquares").splits[name]
 
 
